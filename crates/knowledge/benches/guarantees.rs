@@ -15,8 +15,8 @@ fn p(value: f64) -> Probability {
 
 fn timed(what: &str, run: impl FnOnce() -> String) {
     let start = Instant::now();
-    let found = run();
-    println!("{:8.3} s  {what}: {found}", start.elapsed().as_secs_f64());
+    let result = run();
+    println!("{:8.3} s  {what}: {result}", start.elapsed().as_secs_f64());
 }
 
 fn main() {

@@ -16,25 +16,25 @@ pub struct Guarantee {
 
 impl Guarantee {
     /// The delta at another `epsilon`, rounded up: above the release's own epsilon its delta, and
-    /// below it delta + (1 - delta) (e^E - e^epsilon)/(1 + e^E), E being its own.
+    /// below it delta + (1 - delta) (e^E - e^epsilon)/(1 + e^E), where E is the release's own.
     ///
     /// That is the divergence of the worst pair of laws that a guarantee allows (Kairouz, Oh &
     /// Viswanath 2017, *The composition theorem for differential privacy*, Section 3.1): with delta
     /// apart, two outcomes whose odds change by e^E. `epsilon` >= 0; anything else gives 1.
     pub fn delta_at(&self, epsilon: f64) -> f64 {
-        let own = self.epsilon.to_f64();
+        let stated = self.epsilon.to_f64();
         if epsilon.is_nan() || epsilon < 0.0 {
             1.0
-        } else if epsilon >= own {
+        } else if epsilon >= stated {
             self.delta
         } else {
-            let apart = -(epsilon - own).exp_m1() / (1.0 + (-own).exp());
+            let apart = -(epsilon - stated).exp_m1() / (1.0 + (-stated).exp());
             add_up(self.delta, (1.0 - self.delta) * apart * (1.0 + 8.0 * UNIT)).min(1.0)
         }
     }
 }
 
-/// How much an attacker who has seen earlier releases can read more out of the next.
+/// How much more an attacker who has seen earlier releases learns from the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dependence {
     /// (mu, nu)-bounded (PK Definition 18): what earlier releases add to the loss of the next is at
@@ -103,12 +103,12 @@ impl Dependence {
     ) -> Result<Guarantee, KnowledgeError> {
         let (mu, nu) = dependence.ok_or(KnowledgeError::Unbounded)?.bound()?;
         let mut all = Guarantee { epsilon: Epsilon::ZERO, delta: 0.0 };
-        for (place, release) in releases.iter().enumerate() {
+        for (index, release) in releases.iter().enumerate() {
             if !(0.0..=1.0).contains(&release.delta) {
                 let (what, given) = ("delta", release.delta);
                 return Err(KnowledgeError::Amount { what, given, range: "from 0 to 1" });
             }
-            let (mu, nu) = if place == 0 { (Epsilon::ZERO, 0.0) } else { (mu, nu) };
+            let (mu, nu) = if index == 0 { (Epsilon::ZERO, 0.0) } else { (mu, nu) };
             let sum = all.epsilon.checked_add(release.epsilon).and_then(|e| e.checked_add(mu));
             all.epsilon = sum.ok_or(KnowledgeError::Amount {
                 what: "epsilon of all",

@@ -124,7 +124,7 @@ impl CountWithin {
             self.vertices.largest(&start, target, |law| self.delta(law, epsilon))
         {
             let next = least_epsilon(target, |epsilon| self.delta(&law, epsilon))?;
-            // Rounding must not keep it from going on.
+            // Rounding must not make the search stall.
             epsilon = next.max(epsilon * (1.0 + 1e-12) + 1e-15);
         }
         Some(epsilon)

@@ -1,4 +1,4 @@
-//! Noise that is put on top of a count.
+//! Noise that is added to a count.
 
 use hushtable_privacy::DiscreteGaussianLoss;
 
@@ -81,7 +81,7 @@ impl CountNoise {
         }
     }
 
-    /// `law` with the noise on it, where that is done last.
+    /// `law` with the noise added, if the noise is added last.
     pub(crate) fn on_top(self, law: &IntegerLaw) -> Option<IntegerLaw> {
         match self.0 {
             Shape::Geometric { loss } => Some(law.plus_geometric(loss)),
@@ -89,7 +89,7 @@ impl CountNoise {
         }
     }
 
-    /// The noise as a law to begin with: always zero where it comes on top.
+    /// The law of the noise to start from; always zero if the noise is added last.
     pub(crate) fn below(self, floor: f64) -> IntegerLaw {
         match self.0 {
             Shape::Geometric { .. } => IntegerLaw::point(0),

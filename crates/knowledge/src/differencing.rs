@@ -1,4 +1,4 @@
-//! Differencing: several published tables of counts, and what they give away together.
+//! Differencing: several published tables of counts, and what they reveal together.
 //!
 //! The people that the tables are about fall into *parts*, which no published cell tells apart: a
 //! cell is a set of parts, and its count the sum of theirs, which are unknown whole numbers from 0.
@@ -6,15 +6,15 @@
 //!
 //! - *Combinations*, a search for sets of parts that a sum and difference of exact cells leaves:
 //!   what a cell has beyond those of another level that it contains, and what cells of a level have
-//!   together beyond those that they cover; again with the sets that were found, until there is
+//!   together beyond those that they cover; repeated with the resulting sets, until there is
 //!   nothing new.
 //! - *Bounds*, for suppressed cells and single parts: the least and largest count in any table that
 //!   agrees with all that is published, first by passing bounds on between cells and parts (the
-//!   shuttle algorithm of Buzzigoli & Giusti 1999), then by linear programming where few parts hang
-//!   together.
+//!   shuttle algorithm of Buzzigoli & Giusti 1999), then by linear programming where few parts are
+//!   tied together.
 //!
-//! A finding holds in every table that agrees with what is published. That nothing is found means
-//! something only where the search was complete, and about these tables only.
+//! A finding holds in every table that agrees with what is published. Finding nothing means
+//! something only if the search was complete, and only for these tables.
 
 mod bounds;
 mod combinations;
@@ -34,7 +34,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// A count that is published as it is.
+    /// A count that is published exactly.
     pub fn exact(count: u64) -> Self {
         Self { low: count, high: count }
     }
@@ -70,7 +70,7 @@ pub struct Published {
 /// A sum and difference of published cells that is the count of some parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// The cells, by their places, each with its factor.
+    /// The cells, by their indices, each with its factor.
     pub terms: Vec<(usize, i64)>,
     /// Whose records it counts.
     pub parts: Vec<u32>,
@@ -81,7 +81,7 @@ pub struct Combination {
 /// The object of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bounded {
-    /// A suppressed cell, by its place.
+    /// A suppressed cell, by its index.
     Cell(usize),
     /// A part that no cell shows alone.
     Part(u32),
@@ -102,11 +102,11 @@ pub struct Recovered {
 pub struct Differences {
     /// Sets of fewer than k records, the smallest first; those of nobody come last.
     pub combinations: Vec<Combination>,
-    /// Bounds that the combinations do not tell, the closest first.
+    /// Bounds that do not follow from the combinations, the closest first.
     pub recovered: Vec<Recovered>,
-    /// Whether the search for combinations came to its end.
+    /// Whether the search for combinations was complete.
     pub all_combined: bool,
-    /// Whether the search for bounds did.
+    /// Whether the search for bounds was complete.
     pub all_bounded: bool,
 }
 
@@ -114,24 +114,24 @@ impl Published {
     /// Cells over that many parts.
     ///
     /// # Errors
-    /// If a cell has no part, or has parts that there are not, not in rising order or that another
-    /// cell of its level has; or if its least count is above its largest.
+    /// If a cell has no part, or its parts do not exist, are not in rising order, or belong to
+    /// another cell of its level; or if its least count is above its largest.
     pub fn new(parts: usize, cells: Vec<Cell>) -> Result<Self, KnowledgeError> {
         let levels = cells.iter().map(|cell| cell.level + 1).max().unwrap_or(0);
-        let mut taken = std::collections::HashSet::new();
-        for (place, cell) in cells.iter().enumerate() {
+        let mut used = std::collections::HashSet::new();
+        for (index, cell) in cells.iter().enumerate() {
             let rising = cell.parts.windows(2).all(|pair| pair[0] < pair[1]);
-            let there = cell.parts.last().is_some_and(|last| (*last as usize) < parts);
-            let disjoint = cell.parts.iter().all(|part| taken.insert((cell.level, *part)));
+            let exist = cell.parts.last().is_some_and(|last| (*last as usize) < parts);
+            let disjoint = cell.parts.iter().all(|part| used.insert((cell.level, *part)));
             let ordered = cell.count.low <= cell.count.high;
-            if !(rising && there && disjoint && ordered) {
-                return Err(KnowledgeError::Cell { place });
+            if !(rising && exist && disjoint && ordered) {
+                return Err(KnowledgeError::Cell { place: index });
             }
         }
         Ok(Self { parts, cells, levels })
     }
 
-    /// All that is found about fewer than `k` records.
+    /// All findings about fewer than `k` records.
     ///
     /// # Errors
     /// If no table agrees with what is published.
@@ -142,16 +142,16 @@ impl Published {
         bounds.pass_on()?;
         let all_bounded = programme::tighten(self, &mut bounds)?;
         let combinations = search.below(k);
-        let told = |parts: &[u32]| search.knows(parts);
+        let known = |parts: &[u32]| search.knows(parts);
         let mut recovered = Vec::new();
         let suppressed = self.cells.iter().enumerate().filter(|(_, cell)| !cell.count.is_exact());
-        for ((place, cell), sum) in suppressed.zip(&bounds.sums) {
+        for ((index, cell), sum) in suppressed.zip(&bounds.sums) {
             let count = sum.count;
-            if count.width() < cell.count.width() && !told(&cell.parts) {
-                recovered.push(Recovered { what: Bounded::Cell(place), count });
+            if count.width() < cell.count.width() && !known(&cell.parts) {
+                recovered.push(Recovered { what: Bounded::Cell(index), count });
             }
         }
-        let shown: std::collections::HashSet<u32> = self
+        let alone: std::collections::HashSet<u32> = self
             .cells
             .iter()
             .filter(|cell| cell.parts.len() == 1)
@@ -159,7 +159,7 @@ impl Published {
             .collect();
         for part in 0..u32::try_from(self.parts).unwrap_or(u32::MAX) {
             let count = bounds.part(part);
-            if count.is_exact() && count.high < k && !shown.contains(&part) && !told(&[part]) {
+            if count.is_exact() && count.high < k && !alone.contains(&part) && !known(&[part]) {
                 recovered.push(Recovered { what: Bounded::Part(part), count });
             }
         }

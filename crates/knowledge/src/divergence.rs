@@ -1,4 +1,4 @@
-//! How far apart what is published is, for the two values of the target's record.
+//! The divergence between what is published under two values of the target's record.
 
 use crate::integer_law::{IntegerLaw, UNIT};
 
@@ -39,7 +39,7 @@ pub(crate) fn above(law: &IntegerLaw, epsilon: f64, thresholds: &[i64]) -> Vec<[
     let less = epsilon.exp_m1() * (1.0 - law.error - 8.0 * UNIT);
     let shrink = 1.0 - weights.len() as f64 * UNIT;
     // From above, what is released: S = t and more with the target, S above t without.
-    let mut found = Vec::with_capacity(thresholds.len());
+    let mut divergences = Vec::with_capacity(thresholds.len());
     let (mut up, mut down) = (0.0, 0.0);
     let mut next = last + 1;
     for threshold in thresholds.iter().rev() {
@@ -50,28 +50,28 @@ pub(crate) fn above(law: &IntegerLaw, epsilon: f64, thresholds: &[i64]) -> Vec<[
             down += factors.term(weight(next), weight(next - 1));
             next -= 1;
         }
-        found.push([up, down]);
+        divergences.push([up, down]);
     }
-    found.reverse();
+    divergences.reverse();
     // From below, what is suppressed.
     let mut below = 0.0;
     let mut at = first;
-    for (threshold, [up, down]) in thresholds.iter().zip(&mut found) {
+    for (threshold, [up, down]) in thresholds.iter().zip(&mut divergences) {
         while at < *threshold && at <= last {
             below += weight(at);
             at += 1;
         }
         let atom = weight(*threshold) * (1.0 + law.error);
         // An infinite factor takes no more than nothing from what nothing suppresses.
-        let taken = if below > 0.0 { less * (below * shrink) } else { 0.0 };
-        *down += (atom - taken).max(0.0);
+        let subtrahend = if below > 0.0 { less * (below * shrink) } else { 0.0 };
+        *down += (atom - subtrahend).max(0.0);
         *up = factors.rounded(*up, law);
         *down = factors.rounded(*down, law);
     }
-    found
+    divergences
 }
 
-/// Factors of weights before they are subtracted, so that nothing is too low.
+/// Factors of weights before a subtraction, so that no result is too low.
 struct Factors {
     more: f64,
     less: f64,
@@ -98,8 +98,8 @@ impl Factors {
         if weight <= 0.0 {
             return 0.0;
         }
-        let taken = if other > 0.0 { self.less * other } else { 0.0 };
-        (weight * self.more - taken).max(0.0)
+        let subtrahend = if other > 0.0 { self.less * other } else { 0.0 };
+        (weight * self.more - subtrahend).max(0.0)
     }
 
     /// The sum of the terms of each weight and the one before it, up to where there is none above

@@ -14,8 +14,8 @@ impl Double {
     pub(crate) fn complement(p: f64) -> Self {
         // Knuth's sum of two numbers.
         let high = 1.0 - p;
-        let taken = high - 1.0;
-        Self { high, low: (1.0 - (high - taken)) + (-p - taken) }
+        let rounded = high - 1.0;
+        Self { high, low: (1.0 - (high - rounded)) + (-p - rounded) }
     }
 
     /// `a` times `b`, exactly but for underflow.

@@ -96,13 +96,13 @@ pub enum KnowledgeError {
          no other cell of its level, and its least count must be at most its largest"
     )]
     Cell {
-        /// Its place, from 0.
+        /// Its index, from 0.
         place: usize,
     },
     /// Published counts that no table has.
     #[error("the published counts contradict each other: no table has all of them")]
     Contradiction {
-        /// Cells that do, by their places, where it is known.
+        /// The contradicting cells, by their indices, if they are known.
         cells: Vec<usize>,
     },
     /// More pairs of classes than are compared.

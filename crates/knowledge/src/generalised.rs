@@ -3,13 +3,13 @@
 /// A value as a table of generalised microdata has it: one value, or several that a record's true
 /// value is one of.
 ///
-/// - Nothing, `*`, or stars alone: any value.
+/// - An empty text, `*`, or stars alone: any value.
 /// - `130**`: each star is one character. `3*` is also any number from 30 to 39.
 /// - `20-29`, `20–29`, `20..29`, `[20,29]`: a range with both ends; `[20,30)` and `[20,30[` are
 ///   without 30.
 /// - `<30`, `<=30`, `≤30`, `>40`, `>=40`, `≥40`, `40+`: the numbers on one side.
 /// - `a|b` or `{a, b}`: either of these, each of which may be generalised itself.
-/// - Whatever else is one value.
+/// - Everything else is a single value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generalised {
     text: String,
@@ -56,7 +56,7 @@ impl Generalised {
         Self { text: "*".to_owned(), forms: Vec::new() }
     }
 
-    /// The value that is written so.
+    /// Reads a value from its text.
     pub fn new(text: &str) -> Self {
         let text = text.trim();
         let braces = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
@@ -72,7 +72,7 @@ impl Generalised {
         }
     }
 
-    /// As it is written; `*` for any value.
+    /// The text of the value; `*` for any value.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -82,7 +82,7 @@ impl Generalised {
         self.forms.is_empty()
     }
 
-    /// Whether some value is one of both. A range and a text that is no number are not compared:
+    /// Whether some value belongs to both. A range and a text that is no number are not compared:
     /// they may be the same. Two single values are the same if they are spelled alike, or are the
     /// same number.
     pub fn meets(&self, other: &Self) -> bool {
@@ -102,11 +102,11 @@ impl Form {
             let numbers = Mask::of(&pattern);
             return Some(Self::Mask { pattern, numbers });
         }
-        let own = text.to_owned();
+        let owned = text.to_owned();
         Some(match (number(text), Span::of(text)) {
-            (Some(value), _) => Self::Number { text: own, value },
+            (Some(value), _) => Self::Number { text: owned, value },
             (None, Some(span)) => Self::Span(span),
-            (None, None) => Self::Text(own),
+            (None, None) => Self::Text(owned),
         })
     }
 
@@ -203,8 +203,8 @@ impl Span {
     /// Two numbers in rising order, with something between them.
     fn ends(text: &str, between: &str) -> Option<Self> {
         // A minus at the beginning is that of the first number.
-        let places = text.match_indices(between).map(|(at, _)| at).filter(|at| *at > 0);
-        places.into_iter().find_map(|at| {
+        let separators = text.match_indices(between).map(|(at, _)| at).filter(|at| *at > 0);
+        separators.into_iter().find_map(|at| {
             let low = number(text.get(..at)?)?;
             let high = number(text.get(at + between.len()..)?)?;
             (low <= high).then(|| Self::closed(low, high))

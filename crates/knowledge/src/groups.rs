@@ -1,10 +1,10 @@
 //! Tables of counts by group, whose sizes are known to the publisher, and not to the attacker.
 //!
 //! Some numbers come from the data, and others are assumed. The law of a group's count, as the
-//! attacker sees it, has nothing to do with the size that it came to: to compute with the realised
-//! size as if no other record could have counted would let a group of 3 pass under a threshold of
-//! 10 by luck, as "nothing can ever be published". But a realised size bounds from below how many
-//! records are uncertain, and a threshold does so, too:
+//! attacker sees it, does not depend on its realised size: to compute with the realised size as if
+//! no other record could have counted would let a group of 3 pass under a threshold of 10 by luck,
+//! as "nothing can ever be published". But a realised size bounds from below how many records are
+//! uncertain, and a threshold does so, too:
 //!
 //! *Assumed* of a group in which n records count: the attacker knows at most K of these n, and
 //! every record whose counting the attacker does not know counts with a probability between lo and
@@ -26,9 +26,9 @@
 //!
 //! This holds for each b up to K, so for attackers who planted the records that they know (PK
 //! Definition 12), and for the mean over b of those who happen to know them (Definition 13). The
-//! data enter by n only, and 2 holds for the data that there are, whatever they are: if the
-//! attacker is as assumed, the guarantee holds; nothing is drawn from what the sizes happen to be.
-//! A group that nobody is in has n = K = 0 and delta(T).
+//! data enter by n only, and 2 holds whatever the data are: if the attacker is as assumed, the
+//! guarantee holds; nothing is inferred from the realised sizes. A group that nobody is in has n =
+//! K = 0 and delta(T).
 
 use std::collections::HashMap;
 
@@ -57,15 +57,15 @@ pub enum Knows {
 }
 
 impl Knows {
-    /// Of `counted` records.
-    pub fn of(self, counted: u64) -> u64 {
+    /// The number of known records out of `records`.
+    pub fn of(self, records: u64) -> u64 {
         match self {
             Self::AllButShare(share) => {
-                let unknown = (counted as f64 * share.get()).floor() as u64;
-                counted.saturating_sub(unknown)
+                let unknown = (records as f64 * share.get()).floor() as u64;
+                records.saturating_sub(unknown)
             }
-            Self::AllBut(unknown) => counted.saturating_sub(unknown),
-            Self::AtMost(known) => known.min(counted),
+            Self::AllBut(unknown) => records.saturating_sub(unknown),
+            Self::AtMost(known) => known.min(records),
         }
     }
 }
@@ -124,20 +124,20 @@ impl GroupCounts {
         Ok(groups)
     }
 
-    /// A group in which `counted` records count, published if that is above `above`, or in any
+    /// A group in which `records` records count, published if that is above `above`, or in any
     /// case.
-    pub fn group(&mut self, counted: u64, above: Option<u64>) -> GroupRisk {
-        let known = self.knows.of(counted);
-        let own = (counted - known).saturating_sub(1);
-        let unknown = own.max(above.unwrap_or(0).saturating_sub(known));
+    pub fn group(&mut self, records: u64, above: Option<u64>) -> GroupRisk {
+        let known = self.knows.of(records);
+        let uncertain = (records - known).saturating_sub(1);
+        let unknown = uncertain.max(above.unwrap_or(0).saturating_sub(known));
         let threshold =
-            self.enough.map(|(enough, _)| if own >= enough { 0 } else { enough + known });
+            self.enough.map(|(enough, _)| if uncertain >= enough { 0 } else { enough + known });
         let delta = self.at(unknown);
         GroupRisk { known, unknown, delta, passes: delta <= self.delta, threshold }
     }
 
     /// The least number of unknown records with which the target is met; `None` if that takes more
-    /// than 1,000,000. From 1,000 on, three digits of it, rounded up.
+    /// than 1,000,000. From 1,000 on, rounded up to three digits.
     pub fn enough(&self) -> Option<u64> {
         self.enough.map(|(enough, _)| enough)
     }
@@ -164,12 +164,12 @@ impl GroupCounts {
 
     /// delta with that many unknown records, or with a few less; no more than with fewer.
     fn at(&mut self, unknown: u64) -> f64 {
-        let told = rounded_down(unknown.min(MOST));
-        let computed = match self.seen.get(&told) {
+        let rounded = rounded_down(unknown.min(MOST));
+        let computed = match self.seen.get(&rounded) {
             Some(delta) => *delta,
             None => {
-                let delta = self.worst(told);
-                self.seen.insert(told, delta);
+                let delta = self.worst(rounded);
+                self.seen.insert(rounded, delta);
                 delta
             }
         };
@@ -192,17 +192,17 @@ impl GroupCounts {
         if self.delta >= 1.0 {
             return Some((0, 1.0));
         }
-        // All may be at a bound where nothing is uncertain.
+        // At a bound of 0 or 1, all records may be certain.
         if self.between.low().get() <= 0.0 || self.between.high().get() >= 1.0 {
             return None;
         }
         // The delta of the last number that was enough, which is the least of those tried.
         let mut delta = 1.0;
         let mut is_enough = |unknown: u64| {
-            let found = self.worst(rounded_down(unknown));
-            let is_enough = found <= self.delta;
+            let computed = self.worst(rounded_down(unknown));
+            let is_enough = computed <= self.delta;
             if is_enough {
-                delta = found;
+                delta = computed;
             }
             is_enough
         };
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_is_known_is_rounded_up() {
-        for (knows, counted, known) in [
+        for (knows, records, known) in [
             (share(0.5), 0, 0),
             (share(0.5), 1, 1),
             (share(0.5), 3, 2),
@@ -251,7 +251,7 @@ mod tests {
             (Knows::AtMost(5), 3, 3),
             (Knows::AtMost(5), 8, 5),
         ] {
-            assert_eq!(knows.of(counted), known, "{knows:?} {counted}");
+            assert_eq!(knows.of(records), known, "{knows:?} {records}");
         }
         assert_eq!([999, 1000, 1009, 12_345].map(rounded_down), [999, 1000, 1000, 12_300]);
     }
@@ -273,14 +273,14 @@ mod tests {
         for knows in [share(0.3), share(1.0), Knows::AllBut(200), Knows::AtMost(7)] {
             let mut groups = GroupCounts::new(knows, between(0.2, 0.8), 1.0, 1e-3).unwrap();
             let mut most = groups.group(0, None).threshold.unwrap();
-            for counted in 0..400 {
-                let alone = groups.group(counted, None);
+            for records in 0..400 {
+                let alone = groups.group(records, None);
                 let least = alone.threshold.unwrap();
                 assert_eq!(alone.passes, least == 0);
-                assert!(groups.group(counted, Some(least)).passes, "{knows:?} {counted}");
+                assert!(groups.group(records, Some(least)).passes, "{knows:?} {records}");
                 if least > 0 {
-                    assert!(!groups.group(counted, Some(least - 1)).passes, "{knows:?} {counted}");
-                    assert!(counted <= least, "{counted} would be published");
+                    assert!(!groups.group(records, Some(least - 1)).passes, "{knows:?} {records}");
+                    assert!(records <= least, "{records} would be published");
                 }
                 most = most.max(least);
             }

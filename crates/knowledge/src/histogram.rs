@@ -6,7 +6,7 @@ use crate::error::KnowledgeError;
 use crate::integer_law::{IntegerLaw, UNIT};
 use crate::probability::{MOST_RECORDS, Probability};
 
-/// Weights of laws that are kept at most, of all sizes of the blanket together.
+/// Most weights of laws, over all sizes of the blanket together.
 const MOST_WEIGHTS: f64 = 4e6;
 
 /// Counts of several values, of which an attacker knows for each unknown record, and for two values
@@ -43,10 +43,10 @@ impl Histogram {
     /// # Errors
     /// As of [`Histogram::new`], and if there are fewer than two values.
     pub fn of_values(others: u64, lower: &[Probability]) -> Result<Self, KnowledgeError> {
-        let mut sorted: Vec<Probability> = lower.to_vec();
-        sorted.sort_by(|a, b| a.get().total_cmp(&b.get()));
+        let mut ascending: Vec<Probability> = lower.to_vec();
+        ascending.sort_by(|a, b| a.get().total_cmp(&b.get()));
         check_lower_bounds(lower)?;
-        match sorted.as_slice() {
+        match ascending.as_slice() {
             [a, b, ..] => Self::new(others, *a, *b),
             _ => Err(KnowledgeError::Values(lower.len())),
         }
@@ -108,7 +108,7 @@ impl Histogram {
     }
 }
 
-/// Below which nothing is kept.
+/// Weights below this are left out.
 const FLOOR: f64 = 1e-290;
 
 pub(crate) fn check_lower_bounds(lower: &[Probability]) -> Result<(), KnowledgeError> {

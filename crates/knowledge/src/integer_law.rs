@@ -7,10 +7,10 @@ use crate::probability::{Probability, Profile};
 /// Half a unit in the last place of one.
 pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
 
-/// Multiplications beyond which nothing is computed.
+/// Most multiplications for one result.
 const MOST_WORK: f64 = 3e10;
 
-/// Multiplications up to which laws are computed deeper.
+/// Most multiplications for which a lower floor is tried.
 const LITTLE_WORK: f64 = 1.5e9;
 
 /// Probabilities below which nothing is kept, the deepest first. Above the last of them every delta
@@ -101,7 +101,8 @@ impl IntegerLaw {
         let floor = floor_for(profile.variance(), groups.len())?;
         let mut laws: Vec<Self> =
             groups.iter().map(|(count, p)| Self::binomial(*count, *p, floor)).collect();
-        // In rounds, each with its neighbour in size: every round takes about as long.
+        // In rounds, each law with its neighbour in size, so that all rounds take about the same
+        // time.
         while laws.len() > 1 {
             laws.sort_by_key(|law| law.weights.len());
             laws = laws
@@ -200,7 +201,7 @@ impl IntegerLaw {
         (sum.value() * (1.0 + self.error + 4.0 * UNIT) + self.lost).min(1.0)
     }
 
-    /// Where the last weight is.
+    /// The value that has the last weight.
     pub(crate) fn last(&self) -> i64 {
         self.first + i64::try_from(self.weights.len()).unwrap_or(i64::MAX) - 1
     }
@@ -241,7 +242,7 @@ pub(crate) fn floor_for(variance: f64, laws: usize) -> Result<f64, KnowledgeErro
     if work <= MOST_WORK { Ok(FLOORS[FLOORS.len() - 1]) } else { Err(KnowledgeError::Work(work)) }
 }
 
-/// Refuses to convolve what is too long.
+/// Refuses convolutions that take too much work.
 pub(crate) fn check_work(
     one: &IntegerLaw,
     other: &IntegerLaw,

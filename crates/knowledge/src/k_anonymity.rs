@@ -8,7 +8,7 @@ use crate::probability::{MOST_RECORDS, Probability, ProbabilityRange};
 /// Most values that are computed with.
 const MOST_VALUES: usize = 20;
 
-/// Weights of laws that are kept for each pair.
+/// Most weights of laws for each pair.
 const WEIGHTS: f64 = 2e5;
 
 /// The counts of several values, each released if it is at least k (PK Definition 16), with bounds
@@ -35,9 +35,9 @@ pub struct KAnonymity {
 /// A value that the target may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The value at this place.
+    /// The value at this index.
     Value(usize),
-    /// None: the target is not in the table.
+    /// No value: the target is not in the table.
     Absent,
 }
 
@@ -165,14 +165,14 @@ impl KAnonymity {
 
     fn bounds(&self, side: Side) -> Option<ProbabilityRange> {
         match side {
-            Side::Value(place) => self.values.get(place).copied(),
+            Side::Value(index) => self.values.get(index).copied(),
             Side::Absent => self.absent,
         }
     }
 
     fn rare(&self, side: Side) -> f64 {
         match side {
-            Side::Value(place) => self.rare.get(place).copied().unwrap_or(1.0),
+            Side::Value(index) => self.rare.get(index).copied().unwrap_or(1.0),
             // Its count is never released.
             Side::Absent => 0.0,
         }

@@ -16,8 +16,8 @@
 //! - [`Dependence`]: several releases together.
 //! - [`model`]: every definition of the paper, exactly, in small finite models.
 //!
-//! Apart from attackers and probabilities, [`Published`] finds what several exact tables tell
-//! together, and [`Microdata`] what tables of generalised records tell of each person.
+//! Apart from attackers and probabilities, [`Published`] finds what several exact tables reveal
+//! together, and [`Microdata`] what tables of generalised records reveal about each person.
 //!
 //! Everything is computed with positive terms and rounded up by bounds of its errors, so that no
 //! delta is below the true one. Nothing here samples, and nothing here knows of tables.

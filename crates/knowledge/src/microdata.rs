@@ -1,4 +1,4 @@
-//! Published microdata: what generalised records give away, alone and together with another table
+//! Published microdata: what generalised records reveal, alone and together with another table
 //! about the same people.
 //!
 //! A table has a row for each person. Some columns are *quasi-identifiers*, which an attacker may
@@ -10,8 +10,8 @@
 //! - A person's sensitive value is one of those of the classes that can hold the person. Of two
 //!   tables that both have the person, it is one of both: often one alone is left.
 //!
-//! What is found holds for everybody who is in the tables. Generalised values may overlap within a
-//! table, so that a person can be in several of its classes: then all their values count.
+//! Findings hold for everybody who is in the tables. Generalised values may overlap within a table,
+//! so that a person can be in several of its classes: then all their values count.
 
 mod linkage;
 
@@ -65,7 +65,7 @@ impl SensitiveValues {
     }
 }
 
-/// The values that a person may have, as far as a table tells.
+/// The values that a person may have, according to a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PossibleValues<'a> {
     /// The classes that can hold the person.
@@ -118,17 +118,17 @@ impl Microdata {
                 sensitive: vec![SensitiveValues::default(); sensitive.len()],
             });
             class.records += records;
-            for (text, own) in sensitive.into_iter().zip(&mut class.sensitive) {
+            for (text, counts) in sensitive.into_iter().zip(&mut class.sensitive) {
                 match text.trim() {
-                    "" | "*" => own.missing += records,
-                    value => *own.stated.entry(value.to_owned()).or_default() += records,
+                    "" | "*" => counts.missing += records,
+                    value => *counts.stated.entry(value.to_owned()).or_default() += records,
                 }
             }
         }
         let mut classes: Vec<EquivalenceClass> = classes.into_values().collect();
         let texts = |class: &EquivalenceClass| -> Vec<String> {
             let key =
-                |(values, place): (&Vec<Generalised>, &usize)| values[*place].text().to_owned();
+                |(values, index): (&Vec<Generalised>, &usize)| values[*index].text().to_owned();
             values.iter().zip(&class.keys).map(key).collect()
         };
         classes.sort_by_cached_key(|class| (class.records, texts(class)));
@@ -142,7 +142,7 @@ impl Microdata {
 
     /// The quasi-identifiers of a class.
     pub fn keys(&self, class: &EquivalenceClass) -> impl Iterator<Item = &Generalised> {
-        self.values.iter().zip(&class.keys).filter_map(|(values, place)| values.get(*place))
+        self.values.iter().zip(&class.keys).filter_map(|(values, index)| values.get(*index))
     }
 
     /// All rows.
@@ -163,19 +163,19 @@ impl Microdata {
 
     /// The values of a sensitive column that a person with these quasi-identifiers may have.
     pub fn possible(&self, person: &[Generalised], column: usize) -> PossibleValues<'_> {
-        let mut found = PossibleValues { classes: 0, records: 0, values: Some(BTreeSet::new()) };
+        let mut possible = PossibleValues { classes: 0, records: 0, values: Some(BTreeSet::new()) };
         for class in &self.classes {
-            if self.keys(class).zip(person).all(|(key, own)| key.meets(own)) {
-                found.classes += 1;
-                found.records += class.records;
-                let own = class.sensitive.get(column).filter(|own| own.missing == 0);
-                found.values = own.zip(found.values).map(|(own, mut all)| {
-                    all.extend(own.stated.keys().map(String::as_str));
+            if self.keys(class).zip(person).all(|(key, value)| key.meets(value)) {
+                possible.classes += 1;
+                possible.records += class.records;
+                let counts = class.sensitive.get(column).filter(|counts| counts.missing == 0);
+                possible.values = counts.zip(possible.values).map(|(counts, mut all)| {
+                    all.extend(counts.stated.keys().map(String::as_str));
                     all
                 });
             }
         }
-        found
+        possible
     }
 }
 

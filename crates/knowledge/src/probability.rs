@@ -12,7 +12,7 @@ pub(crate) const MOST_RECORDS: u64 = 1_000_000_000;
 pub struct Probability(f64);
 
 impl Probability {
-    /// Certainty that not.
+    /// Certainty that something does not happen.
     pub const ZERO: Self = Self(0.0);
 
     /// `value` as a probability.

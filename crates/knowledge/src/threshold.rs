@@ -101,8 +101,8 @@ impl Suppressed {
 
     pub(crate) fn at(&self, threshold: i64) -> [f64; 2] {
         let last = self.parts.len().saturating_sub(1);
-        let place = usize::try_from(threshold - self.first).unwrap_or(0).min(last);
-        self.parts.get(place).copied().unwrap_or([1.0, 1.0])
+        let index = usize::try_from(threshold - self.first).unwrap_or(0).min(last);
+        self.parts.get(index).copied().unwrap_or([1.0, 1.0])
     }
 
     pub(crate) fn largest(&self) -> f64 {

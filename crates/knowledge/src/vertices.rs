@@ -11,7 +11,7 @@ pub(crate) struct Vertices {
     others: u64,
     between: ProbabilityRange,
     floor: f64,
-    /// Vertices that are not told apart, less one.
+    /// The number of vertices that are treated as one, less one.
     slack: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct WorstCase {
 /// Most records within bounds.
 const MOST_WITHIN: u64 = 10_000_000;
 
-/// Weights of laws that are visited at most, over all vertices.
+/// Most weights of laws that are visited, over all vertices.
 const VISITED: f64 = 5e7;
 
 /// The vertices from `first` to `last`.
@@ -61,7 +61,7 @@ impl Vertices {
         Ok(Self { others, between, floor, slack })
     }
 
-    /// For what visits every vertex: as many are told apart as take little work.
+    /// For a visit of every vertex: as many are treated separately as take little work.
     pub(crate) fn for_visits(self) -> Self {
         let work = self.others as f64 * self.widest().weights.len() as f64;
         // Up to ten million records and a hundred thousand weights.
@@ -101,7 +101,7 @@ impl Vertices {
     ///
     /// A range of vertices has fewer records in common, those which are at the same bound at all of
     /// them. Its delta is at least that of each vertex, as an attacker who knows more learns no
-    /// less; so a range below the best vertex that was found is done with (branch and bound).
+    /// less; so a range below the best vertex so far is discarded (branch and bound).
     pub(crate) fn largest(
         &self,
         start: &IntegerLaw,

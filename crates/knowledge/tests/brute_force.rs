@@ -22,10 +22,10 @@ fn attackers(unknown: &[f64], known: &[f64], threshold: i64, epsilon: f64) -> (f
     let mut means = [0.0, 0.0];
     let mut active = 0.0f64;
     for set in 0..1usize << known.len() {
-        let counted = i64::from(set.count_ones());
+        let ones = i64::from(set.count_ones());
         let chance: f64 =
             (0..).zip(known).map(|(i, p)| if set >> i & 1 == 1 { *p } else { 1.0 - p }).product();
-        let published = |counts: &[i64]| released_above(threshold - counted, counts);
+        let published = |counts: &[i64]| released_above(threshold - ones, counts);
         let model = binary(unknown);
         let (zero, one) = (law(&model, 0, published), law(&model, 1, published));
         let both = [hockey_stick(&one, &zero, epsilon), hockey_stick(&zero, &one, epsilon)];
@@ -150,9 +150,9 @@ proptest! {
         let (passive, active) = attackers(&unknown, &known, threshold, epsilon);
         let knowns = if known.is_empty() { Profile::none() } else { profile(&known) };
         let above = u64::try_from(threshold).unwrap();
-        let found = CountAbove::new(above, &profile(&unknown), &knowns).unwrap().delta(epsilon);
-        near(found.passive, passive)?;
-        near(found.active, active)?;
+        let deltas = CountAbove::new(above, &profile(&unknown), &knowns).unwrap().delta(epsilon);
+        near(deltas.passive, passive)?;
+        near(deltas.active, active)?;
     }
 
     #[test]
@@ -169,13 +169,13 @@ proptest! {
             u64::try_from(threshold).unwrap(), unknown.len() as u64, known.len() as u64,
             ProbabilityRange::new(p(low), p(high)).unwrap(),
         ).unwrap();
-        let found = within.delta(epsilon);
+        let deltas = within.delta(epsilon);
         let scaled = |shares: &[f64]| -> Vec<f64> {
             shares.iter().map(|s| low + s * (high - low)).collect()
         };
         let (passive, active) = attackers(&scaled(&unknown), &scaled(&known), threshold, epsilon);
-        above(found.passive, passive)?;
-        above(found.active, active)?;
+        above(deltas.passive, passive)?;
+        above(deltas.active, active)?;
         let mut most = (0.0f64, 0.0f64);
         for unknown in corners(unknown.len(), low, high) {
             for known in corners(known.len(), low, high) {
@@ -183,15 +183,15 @@ proptest! {
                 most = (most.0.max(passive), most.1.max(active));
             }
         }
-        near(found.passive, most.0)?;
-        near(found.active, most.1)?;
+        near(deltas.passive, most.0)?;
+        near(deltas.active, most.1)?;
     }
 
     /// Tries records that the realised size tells nothing of: more uncertain ones, and known
     /// ones that count.
     #[test]
     fn groups_are_bounded(
-        counted in 0..=5u64,
+        records in 0..=5u64,
         known in 0..=3u64,
         more in 0..=3usize,
         shares in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64], 7),
@@ -202,22 +202,22 @@ proptest! {
         let (low, high) = ordered(ends.0, ends.1);
         let between = ProbabilityRange::new(p(low), p(high)).unwrap();
         let mut groups = GroupCounts::new(Knows::AtMost(known), between, epsilon, 1.0).unwrap();
-        let known = known.min(counted);
-        let own = usize::try_from(counted - known).unwrap().saturating_sub(1);
-        let inside = shares[..own + more].iter().map(|s| low + s * (high - low));
+        let known = known.min(records);
+        let uncertain = usize::try_from(records - known).unwrap().saturating_sub(1);
+        let inside = shares[..uncertain + more].iter().map(|s| low + s * (high - low));
         // One more who surely does not count.
         let inside: Vec<f64> = inside.chain([0.0]).collect();
-        let bound = groups.group(counted, Some(threshold)).delta;
+        let bound = groups.group(records, Some(threshold)).delta;
         for planted in 0..=i64::try_from(known).unwrap() {
             let left = i64::try_from(threshold).unwrap() - planted;
             above(bound, delta(&binary(&inside), [0, 1], epsilon, |c| released_above(left, c)))?;
         }
-        if own > 0 {
-            let reached = corners(own, low, high)
+        if uncertain > 0 {
+            let reached = corners(uncertain, low, high)
                 .iter()
                 .map(|corner| delta(&binary(corner), [0, 1], epsilon, whole))
                 .fold(0.0, f64::max);
-            near(groups.group(counted, None).delta, reached)?;
+            near(groups.group(records, None).delta, reached)?;
         }
     }
 }

@@ -131,8 +131,8 @@ proptest! {
             .collect();
         let table = KAnonymity::new(2, others as u64, &bounds, None).unwrap();
         let pairs = table.pairs(epsilon);
-        let own = |side: &Side| matches!(side, Side::Value(0 | 1));
-        let pair = pairs.iter().find(|pair| own(&pair.one) && own(&pair.other)).unwrap();
+        let has = |side: &Side| matches!(side, Side::Value(0 | 1));
+        let pair = pairs.iter().find(|pair| has(&pair.one) && has(&pair.other)).unwrap();
         above(pair.delta, worst)?;
         prop_assert!(
             pair.delta <= SPREAD_FACTOR * worst,
@@ -190,17 +190,17 @@ proptest! {
             })
             .collect();
         for hidden in [0, 1] {
-            let shown = bounds.len() - hidden;
+            let visible = bounds.len() - hidden;
             let published = |counts: &[i64]| -> Vec<i64> {
-                counts[..shown].iter().map(|n| if *n >= k { *n } else { -1 }).collect()
+                counts[..visible].iter().map(|n| if *n >= k { *n } else { -1 }).collect()
             };
-            let absent = bounds.get(shown).copied();
+            let absent = bounds.get(visible).copied();
             let Ok(table) =
-                KAnonymity::new(u64::try_from(k).unwrap(), others, &bounds[..shown], absent)
+                KAnonymity::new(u64::try_from(k).unwrap(), others, &bounds[..visible], absent)
             else { continue };
-            let place = |side| match side { Side::Value(place) => place, Side::Absent => shown };
+            let row = |side| match side { Side::Value(index) => index, Side::Absent => visible };
             for pair in table.pairs(epsilon) {
-                let brute = delta(&model, [place(pair.one), place(pair.other)], epsilon, published);
+                let brute = delta(&model, [row(pair.one), row(pair.other)], epsilon, published);
                 above(pair.delta, brute)?;
                 prop_assert!(pair.delta <= table.delta(epsilon));
             }

@@ -184,11 +184,11 @@ fn releases_add_up() {
 /// are delta, 0, e^E/(1+e^E) and 1/(1+e^E) against their mirror image.
 #[test]
 fn a_guarantee_at_another_epsilon_is_that_of_the_worst_pair() {
-    for (own, delta) in [("0", 0.0), ("0.5", 1e-9), ("1", 0.0), ("3", 0.25), ("800", 0.1)] {
-        let release = Guarantee { epsilon: own.parse().unwrap(), delta };
-        let own: f64 = own.parse().unwrap();
-        let more = (1.0 - delta) / (1.0 + (-own).exp());
-        let law = [delta, 0.0, more, (1.0 - delta) / (1.0 + own.exp())];
+    for (stated, delta) in [("0", 0.0), ("0.5", 1e-9), ("1", 0.0), ("3", 0.25), ("800", 0.1)] {
+        let release = Guarantee { epsilon: stated.parse().unwrap(), delta };
+        let stated: f64 = stated.parse().unwrap();
+        let more = (1.0 - delta) / (1.0 + (-stated).exp());
+        let law = [delta, 0.0, more, (1.0 - delta) / (1.0 + stated.exp())];
         for epsilon in [0.0, 0.1, 0.5, 0.9, 1.0, 2.0, 700.0] {
             let mirrored = [law[1], law[0], law[3], law[2]];
             let pairs = law.iter().zip(mirrored);
@@ -196,7 +196,7 @@ fn a_guarantee_at_another_epsilon_is_that_of_the_worst_pair() {
             let got = release.delta_at(epsilon);
             let near = |slack: f64| (got - want).abs() <= slack;
             // Where the odds are e^epsilon to the last bit, the pair has a rounding error left.
-            assert!(near(1e-14 + 1e-12 * want), "{own} {delta} {epsilon}: {got:e} {want:e}");
+            assert!(near(1e-14 + 1e-12 * want), "{stated} {delta} {epsilon}: {got:e} {want:e}");
             assert!(got >= release.delta && release.delta_at(epsilon + 0.1) <= got);
         }
         assert_eq!(release.delta_at(f64::NAN), 1.0);

@@ -13,14 +13,14 @@ fn cell(level: usize, parts: &[u32], count: u64) -> Cell {
     Cell { parts: parts.to_vec(), count: Counted::exact(count), level }
 }
 
-fn found(parts: usize, cells: &[Cell], k: u64) -> Differences {
+fn differences_of(parts: usize, cells: &[Cell], k: u64) -> Differences {
     Published::new(parts, cells.to_vec()).unwrap().differences(k).unwrap()
 }
 
 /// The combinations of somebody that are no published cells.
 fn combined(differences: &Differences) -> Vec<Combination> {
     let combinations = differences.combinations.iter();
-    combinations.filter(|found| found.terms.len() > 1 && found.count > 0).cloned().collect()
+    combinations.filter(|set| set.terms.len() > 1 && set.count > 0).cloned().collect()
 }
 
 fn combination(parts: &[u32], count: u64, terms: &[(usize, i64)]) -> Combination {
@@ -30,7 +30,7 @@ fn combination(parts: &[u32], count: u64, terms: &[(usize, i64)]) -> Combination
 /// PK Example 8: all, and all but one.
 #[test]
 fn the_count_of_all_but_one() {
-    let differences = found(2, &[cell(0, &[0, 1], 100), cell(1, &[0], 99)], 5);
+    let differences = differences_of(2, &[cell(0, &[0, 1], 100), cell(1, &[0], 99)], 5);
     assert_eq!(combined(&differences), [combination(&[1], 1, &[(0, 1), (1, -1)])]);
     assert!(differences.all_combined && differences.all_bounded);
 }
@@ -44,7 +44,7 @@ fn what_is_large_is_not_found() {
         cell(2, &[0, 2], 50),
         cell(2, &[1, 3], 50),
     ];
-    let differences = found(4, &cells, 5);
+    let differences = differences_of(4, &cells, 5);
     let nothing = Differences { all_combined: true, all_bounded: true, ..Differences::default() };
     assert_eq!(differences, nothing);
 }
@@ -53,20 +53,20 @@ fn what_is_large_is_not_found() {
 fn levels_and_chains() {
     // All, men, women of age, by three tables.
     let cells = [cell(0, &[0, 1, 2], 100), cell(1, &[0], 60), cell(2, &[1], 38)];
-    let chain = combined(&found(3, &cells, 5));
+    let chain = combined(&differences_of(3, &cells, 5));
     assert_eq!(chain, [combination(&[2], 2, &[(0, 1), (1, -1), (2, -1)])]);
     // Two bands together are a little more than a third that lies across.
     let cells = [cell(0, &[0, 1], 20), cell(0, &[2, 3], 30), cell(1, &[1, 2], 47)];
-    let across = combined(&found(4, &cells, 5));
+    let across = combined(&differences_of(4, &cells, 5));
     assert_eq!(across, [combination(&[0, 3], 3, &[(0, 1), (1, 1), (2, -1)])]);
 }
 
 #[test]
 fn nobody_comes_last_and_small_cells_come_first() {
     let cells = [cell(0, &[0, 1, 2], 10), cell(1, &[0], 3), cell(1, &[1], 7)];
-    let differences = found(3, &cells, 5);
+    let differences = differences_of(3, &cells, 5);
     let all: Vec<_> =
-        differences.combinations.iter().map(|found| (found.parts.clone(), found.count)).collect();
+        differences.combinations.iter().map(|set| (set.parts.clone(), set.count)).collect();
     assert_eq!(all, [(vec![0], 3), (vec![2], 0)]);
 }
 
@@ -79,7 +79,7 @@ fn suppressed_cells_are_recovered_by_two_margins() {
     let mut cells: Vec<Cell> = (0..4).map(|part| hidden(&[part])).collect();
     cells.extend([cell(1, &[0, 1], 4), cell(1, &[2, 3], 4), cell(2, &[0, 2], 5)]);
     cells.push(cell(2, &[1, 3], 3));
-    let differences = found(4, &cells, 5);
+    let differences = differences_of(4, &cells, 5);
     let bounds: BTreeSet<_> = differences
         .recovered
         .iter()
@@ -147,23 +147,23 @@ fn tables() -> impl Strategy<Value = (Vec<u64>, Vec<Cell>, u64)> {
             .prop_map(move |(truth, margins, threshold)| {
                 let everyone: Vec<u32> = (0..parts as u32).collect();
                 let mut cells = vec![cell(0, &everyone, truth.iter().sum())];
-                for (level, (kept, dice)) in margins.iter().enumerate() {
+                for (level, (axes, dice)) in margins.iter().enumerate() {
                     let key = |part: u32| {
                         let mut rest = part as usize;
                         let mut key = Vec::new();
                         for (axis, size) in sizes.iter().enumerate() {
-                            key.push(if kept >> axis & 1 == 1 { rest % size } else { 9 });
+                            key.push(if axes >> axis & 1 == 1 { rest % size } else { 9 });
                             rest /= size;
                         }
                         key
                     };
                     let keys: BTreeSet<Vec<usize>> = everyone.iter().map(|p| key(*p)).collect();
-                    for (wanted, dice) in keys.iter().zip(dice) {
+                    for (target, dice) in keys.iter().zip(dice) {
                         let parts: Vec<u32> =
-                            everyone.iter().copied().filter(|p| key(*p) == *wanted).collect();
+                            everyone.iter().copied().filter(|p| key(*p) == *target).collect();
                         let count: u64 = parts.iter().map(|p| truth[*p as usize]).sum();
                         let hidden = Counted { low: 0, high: threshold - 1 };
-                        // A few cells are not told of at all.
+                        // A few cells are not published at all.
                         let count = match (*dice, count < threshold) {
                             (0, _) => continue,
                             (_, true) => hidden,
@@ -187,7 +187,7 @@ proptest! {
     fn what_is_found_is_so_in_all_tables((truth, cells, k) in tables()) {
         // Few enough tables that agree to look at them all.
         prop_assume!(truth.iter().sum::<u64>() <= 12);
-        let differences = found(truth.len(), &cells, k);
+        let differences = differences_of(truth.len(), &cells, k);
         let all = agreeing(truth.len(), &cells);
         prop_assert!(all.contains(&truth));
         let range = |parts: &[u32]| {
@@ -195,52 +195,52 @@ proptest! {
             let sums: BTreeSet<u64> = all.iter().map(sum).collect();
             (*sums.first().unwrap(), *sums.last().unwrap())
         };
-        for found in &differences.combinations {
-            prop_assert_eq!(range(&found.parts), (found.count, found.count));
-            prop_assert!(found.count < k);
+        for set in &differences.combinations {
+            prop_assert_eq!(range(&set.parts), (set.count, set.count));
+            prop_assert!(set.count < k);
             let mut sum = 0i64;
             let mut covered = vec![0i64; truth.len()];
-            for (place, factor) in &found.terms {
-                let cell = &cells[*place];
+            for (index, factor) in &set.terms {
+                let cell = &cells[*index];
                 prop_assert_eq!(cell.count.low, cell.count.high);
                 sum += factor * i64::try_from(cell.count.low).unwrap();
                 cell.parts.iter().for_each(|part| covered[*part as usize] += factor);
             }
-            prop_assert_eq!(sum, i64::try_from(found.count).unwrap());
-            let indicator = (0..truth.len() as u32).map(|p| i64::from(found.parts.contains(&p)));
+            prop_assert_eq!(sum, i64::try_from(set.count).unwrap());
+            let indicator = (0..truth.len() as u32).map(|p| i64::from(set.parts.contains(&p)));
             prop_assert_eq!(covered, indicator.collect::<Vec<_>>());
         }
-        for found in &differences.recovered {
-            let parts = match found.what {
-                Bounded::Cell(place) => cells[place].parts.clone(),
+        for recovered in &differences.recovered {
+            let parts = match recovered.what {
+                Bounded::Cell(index) => cells[index].parts.clone(),
                 Bounded::Part(part) => vec![part],
             };
-            prop_assert_eq!(range(&parts), (found.count.low, found.count.high));
+            prop_assert_eq!(range(&parts), (recovered.count.low, recovered.count.high));
         }
-        // And nothing is left out: suppressed cells that can be told closer, single parts that can
-        // be told exactly.
+        // And nothing is left out: suppressed cells with closer bounds, single parts with exact
+        // ones.
         prop_assert!(differences.all_combined && differences.all_bounded);
-        let told = |parts: &[u32]| {
-            differences.combinations.iter().any(|found| {
-                found.parts == parts
-                    || (found.count == 0 && parts.iter().all(|p| found.parts.contains(p)))
-                    || found.parts.iter().all(|p| parts.contains(p))
-                        && range(parts).1 == found.count
+        let derivable = |parts: &[u32]| {
+            differences.combinations.iter().any(|set| {
+                set.parts == parts
+                    || (set.count == 0 && parts.iter().all(|p| set.parts.contains(p)))
+                    || set.parts.iter().all(|p| parts.contains(p))
+                        && range(parts).1 == set.count
             })
         };
-        for (place, cell) in cells.iter().enumerate() {
+        for (index, cell) in cells.iter().enumerate() {
             let (low, high) = range(&cell.parts);
-            let listed = differences.recovered.iter().any(|r| r.what == Bounded::Cell(place));
+            let listed = differences.recovered.iter().any(|r| r.what == Bounded::Cell(index));
             if cell.count.low < cell.count.high && high - low < cell.count.high - cell.count.low {
-                prop_assert!(listed || told(&cell.parts), "{place}: {low} to {high}");
+                prop_assert!(listed || derivable(&cell.parts), "{index}: {low} to {high}");
             }
         }
         for part in 0..truth.len() as u32 {
             let (low, high) = range(&[part]);
-            let shown = cells.iter().any(|cell| cell.parts == [part]);
+            let has_cell = cells.iter().any(|cell| cell.parts == [part]);
             let listed = differences.recovered.iter().any(|r| r.what == Bounded::Part(part));
-            if low == high && high < k && !shown {
-                prop_assert!(listed || told(&[part]), "part {part}: {low}");
+            if low == high && high < k && !has_cell {
+                prop_assert!(listed || derivable(&[part]), "part {part}: {low}");
             }
         }
     }

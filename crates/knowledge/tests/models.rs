@@ -16,8 +16,8 @@ fn delta(definitions: &Definitions, definition: Definition, at: f64) -> f64 {
 
 /// The least epsilon; infinity if there is none.
 fn least(definitions: &Definitions, definition: Definition, delta: &Fraction) -> f64 {
-    let found = definitions.epsilon(definition, delta).unwrap().amount;
-    found.map_or(f64::INFINITY, |epsilon| epsilon.to_f64())
+    let amount = definitions.epsilon(definition, delta).unwrap().amount;
+    amount.map_or(f64::INFINITY, |epsilon| epsilon.to_f64())
 }
 
 fn near(exact: f64, brute: f64) -> Result<(), TestCaseError> {
@@ -54,9 +54,9 @@ proptest! {
     #[test]
     fn no_event_tells_more_than_the_worst_output(model in small()) {
         let model = model.fully_known();
-        let found = least(&model.definitions(), Definition::Noiseless, &fraction(PURE));
+        let exact = least(&model.definitions(), Definition::Noiseless, &fraction(PURE));
         let worst = model.most_telling_event();
-        prop_assert!(same(found, worst) || (found - worst).abs() < 1e-9, "{found} {worst}");
+        prop_assert!(same(exact, worst) || (exact - worst).abs() < 1e-9, "{exact} {worst}");
     }
 
     /// PK Proposition 5: a function of what is published tells no more of it, and neither does a
@@ -117,19 +117,22 @@ proptest! {
         let (target, allowed) = (fraction(target), target);
         let allowed: f64 = match allowed { "1/7" => 1.0 / 7.0, other => other.parse().unwrap() };
         for definition in Definition::ALL {
-            let found = least(&exact, definition, &target);
-            if found.is_finite() {
-                let there = delta(&exact, definition, found);
-                // Another simulator may be found there.
+            let amount = least(&exact, definition, &target);
+            if amount.is_finite() {
+                let reached = delta(&exact, definition, amount);
+                // The search may return another simulator there.
                 let slack = if definition == Definition::Distributional { 1e-6 } else { 0.0 };
                 let slack = if allowed > 0.0 { slack } else { 0.0 };
-                prop_assert!(there <= allowed * (1.0 + 1e-15) + slack, "{definition:?} {there:e}");
+                prop_assert!(
+                    reached <= allowed * (1.0 + 1e-15) + slack,
+                    "{definition:?} {reached:e}"
+                );
             }
             // The linear programmes are left out where it is about the last digits. Epsilons are
             // rounded up to the next of 12 decimals.
-            if definition != Definition::Distributional && found > 1e-6 {
-                let below = found.min(100.0) * (1.0 - 1e-9) - 2e-12;
-                prop_assert!(delta(&exact, definition, below) > allowed, "{definition:?} {found}");
+            if definition != Definition::Distributional && amount > 1e-6 {
+                let below = amount.min(100.0) * (1.0 - 1e-9) - 2e-12;
+                prop_assert!(delta(&exact, definition, below) > allowed, "{definition:?} {amount}");
             }
         }
     }
@@ -206,7 +209,7 @@ proptest! {
         }
     }
 
-    /// PK section 2.2: a simulator may put any value in the target's place.
+    /// PK section 2.2: a simulator may substitute any value for the target.
     #[test]
     fn causal_privacy_is_distributional(model in small(), at in 0.0..3.0f64) {
         let exact = model.definitions();
@@ -236,10 +239,10 @@ proptest! {
         );
         prop_assert!(simulated <= noiseless + 1e-6, "{simulated} {noiseless}");
         // Two laws that are each near a third are near each other.
-        let there = least(&exact, Definition::Distributional, &pure);
+        let distributional = least(&exact, Definition::Distributional, &pure);
         if exact.normalisations()[0].others_independent {
             let noiseless = least(&exact, Definition::Noiseless, &pure);
-            prop_assert!(noiseless <= 2.0 * there + 1e-11, "{noiseless} {there}");
+            prop_assert!(noiseless <= 2.0 * distributional + 1e-11, "{noiseless} {distributional}");
         }
     }
 
@@ -247,16 +250,16 @@ proptest! {
     #[test]
     fn acceptable_parameters_are_acceptable(model in small()) {
         let exact = model.definitions();
-        let found = &exact.normalisations()[0];
-        if let Parameters::Acceptable { phi_0, known } = &found.parameters {
-            prop_assert!(found.acceptable);
+        let normalisation = &exact.normalisations()[0];
+        if let Parameters::Acceptable { phi_0, known } = &normalisation.parameters {
+            prop_assert!(normalisation.acceptable);
             prop_assert!(phi_0.iter().all(|p| !known.contains(p)));
         }
-        if found.acceptable {
-            prop_assert!(found.knowledge_independent);
+        if normalisation.acceptable {
+            prop_assert!(normalisation.knowledge_independent);
         }
-        if found.knowledge_independent {
-            prop_assert!(found.compatible);
+        if normalisation.knowledge_independent {
+            prop_assert!(normalisation.compatible);
         }
     }
 
@@ -319,9 +322,9 @@ proptest! {
         let pure = least(&exact, Definition::Distributional, &fraction(PURE));
         let best = grid(&loss);
         prop_assert!(pure <= best + 1e-7 && pure >= best - 2e-3, "{pure} {best}");
-        let found = delta(&exact, Definition::Distributional, at);
+        let computed = delta(&exact, Definition::Distributional, at);
         let best = grid(&miss);
-        prop_assert!(found <= best + 1e-7 && found >= best - 2e-4, "{found} {best}");
+        prop_assert!(computed <= best + 1e-7 && computed >= best - 2e-4, "{computed} {best}");
     }
 }
 
@@ -343,10 +346,10 @@ fn other_parameters_may_be_acceptable() {
             target: 0,
         };
         let exact = model.definitions();
-        let found = &exact.normalisations()[0];
-        assert_eq!(found.parameters, Parameters::Vague(vec![1]));
-        assert_eq!(found.acceptable, acceptable);
-        assert!(found.knowledge_independent);
+        let normalisation = &exact.normalisations()[0];
+        assert_eq!(normalisation.parameters, Parameters::Vague(vec![1]));
+        assert_eq!(normalisation.acceptable, acceptable);
+        assert!(normalisation.knowledge_independent);
     }
 }
 
@@ -363,9 +366,9 @@ fn acceptable_and_still_not_causal() {
     let (alike, apart) = (vec![1, 0, 0, 0], vec![0, 1, 0, 0]);
     let laws = vec![alike.clone(), apart.clone(), apart.clone(), apart, alike];
     let exact = two_values(vec![vec![0, 1], vec![0, 1]], laws).definitions();
-    let found = &exact.normalisations()[0];
-    assert_eq!(found.parameters, Parameters::Acceptable { phi_0: vec![0], known: vec![] });
-    assert!(found.acceptable && !found.others_independent);
+    let normalisation = &exact.normalisations()[0];
+    assert_eq!(normalisation.parameters, Parameters::Acceptable { phi_0: vec![0], known: vec![] });
+    assert!(normalisation.acceptable && !normalisation.others_independent);
     let pure = fraction(PURE);
     assert_eq!(least(&exact, Definition::Noiseless, &pure), 0.0);
     assert_eq!(least(&exact, Definition::Causal, &pure), f64::INFINITY);
@@ -376,7 +379,7 @@ fn acceptable_and_still_not_causal() {
 /// is not possible without a change, and Definition 6 looks at none that is not possible both ways.
 #[test]
 fn inferences_do_not_bound_causal_privacy() {
-    let output = |place: usize| (0..4).map(|o| u32::from(o == place)).collect();
+    let output = |index: usize| (0..4).map(|o| u32::from(o == index)).collect();
     let laws: Vec<Vec<u32>> = vec![output(0), output(1), output(0), output(2), output(3)];
     let exact = two_values(vec![vec![0, 1], vec![0, 1]], laws).definitions();
     let pure = fraction(PURE);
@@ -390,7 +393,7 @@ fn inferences_do_not_bound_causal_privacy() {
 /// Definition 6 looks at and Definition 5 does not.
 #[test]
 fn causal_privacy_does_not_bound_inferences() {
-    let output = |place: usize| (0..4).map(|o| u32::from(o == place)).collect();
+    let output = |index: usize| (0..4).map(|o| u32::from(o == index)).collect();
     // By 3 target + other: the other, where the target is 2.
     let laws: Vec<Vec<u32>> = [0, 0, 0, 0, 0, 0, 0, 1, 1].map(output).to_vec();
     let model = Small {
@@ -445,8 +448,8 @@ fn pointwise_ratios_need_their_factor() {
         vec![vec![4, 2, 0, 0], vec![1, 0, 0, 0], vec![1, 0, 0, 0], vec![2, 4, 0, 0]],
     );
     assert!((die.most_telling_event() - std::f64::consts::LN_2).abs() < 1e-15);
-    let found = least(&die.definitions(), Definition::Noiseless, &fraction(PURE));
-    assert!(same(found, std::f64::consts::LN_2), "{found}");
+    let epsilon = least(&die.definitions(), Definition::Noiseless, &fraction(PURE));
+    assert!(same(epsilon, std::f64::consts::LN_2), "{epsilon}");
     let (one, other) = (&die.laws[0], &die.laws[3]);
     assert!(one[0] > other[0] && one[1] < other[1]);
 }
@@ -465,16 +468,16 @@ fn corrections_do_not_undo_every_change() {
     let mut outputs: Vec<Vec<u32>> = Vec::new();
     let mut numbers = Vec::new();
     for database in model.databases() {
-        let times = |value: u32| database.iter().filter(|own| **own == value).count();
+        let times = |value: u32| database.iter().filter(|record| **record == value).count();
         let once = (0..2).find(|value| times(*value) == 1);
         let twice = (0..2).find(|value| times(*value) == 2);
         let corrected = |value: &u32| twice.filter(|_| Some(*value) == once).unwrap_or(*value);
         let output: Vec<u32> = database.iter().map(corrected).collect();
-        let place = outputs.iter().position(|own| *own == output).unwrap_or_else(|| {
+        let index = outputs.iter().position(|other| *other == output).unwrap_or_else(|| {
             outputs.push(output);
             outputs.len() - 1
         });
-        numbers.push(place as u32);
+        numbers.push(index as u32);
     }
     let none = Worlds::new(Vec::new()).unwrap();
     let mechanism = Mechanism::with_noise(&model, &none, &numbers).unwrap();
@@ -518,18 +521,18 @@ proptest! {
         let together = one + two + mu;
         prop_assume!(together.is_finite());
         let allowed: f64 = deltas.iter().map(|text| text.parse::<f64>().unwrap()).sum();
-        let found = delta(&both, Definition::Active, together);
-        prop_assert!(found <= allowed + 1e-12, "{found} {allowed}");
+        let joint = delta(&both, Definition::Active, together);
+        prop_assert!(joint <= allowed + 1e-12, "{joint} {allowed}");
     }
 }
 
 #[test]
 fn wrong_and_large_models_are_refused() {
     let law = |values| FiniteLaw::uniform(values).unwrap();
-    let shown = |error: ModelError| error.to_string();
+    let message = |error: ModelError| error.to_string();
     let large = Worlds::new(vec![law(10), law(100), law(101)]).unwrap_err();
     assert_eq!(
-        shown(large),
+        message(large),
         "combinations of the parameters' values: 101000; at most 100000 are allowed"
     );
     assert!(Worlds::new(vec![law(2); 200]).is_err());
@@ -553,12 +556,12 @@ fn wrong_and_large_models_are_refused() {
         };
         let records = [column(0), column(1)];
         let count = worlds.count();
-        // As many values as are asked for: the rest is one.
+        // As many values as requested: the rest is one.
         let first = records[0].iter().map(|value| (*value).min(outputs)).collect();
         Model::new(worlds, &[first, records[1].clone()], vec![0; count], &[0])
     };
     assert_eq!(
-        shown(square(300).unwrap_err()),
+        message(square(300).unwrap_err()),
         "databases times values of the target: 9000000; at most 5000000 are allowed"
     );
     let model = square(29).unwrap();
@@ -570,7 +573,7 @@ fn wrong_and_large_models_are_refused() {
     let mechanism = Mechanism::with_noise(&model, &noise, &outputs).unwrap();
     let refused = Definitions::new(&model, &mechanism, None).unwrap_err();
     assert_eq!(
-        shown(refused),
+        message(refused),
         "databases times values of the target times outputs: 5400000; at most 5000000 are allowed"
     );
 }

@@ -50,8 +50,8 @@ fn definitions(
     let records: Vec<Vec<u32>> = (0..=others.len()).map(column).collect();
     let knowledge = (0..worlds.count())
         .map(|world| {
-            let told = &records[others.len() + 1 - known..];
-            told.iter().fold(0, |all, record| all * values as u32 + record[world])
+            let known_records = &records[others.len() + 1 - known..];
+            known_records.iter().fold(0, |all, record| all * values as u32 + record[world])
         })
         .collect();
     let model = Model::new(worlds, &records, knowledge, &[0]).unwrap();
@@ -138,16 +138,16 @@ proptest! {
         let published =
             |counts: &[u64]| if counts[1] > threshold { vec![counts[1]] } else { vec![] };
         let exact = definitions(&others, known, published);
-        let (unknown, told) = others.split_at(others.len() - known);
-        let profile = ones(told).unwrap_or_else(Profile::none);
-        let found = CountAbove::new(threshold, &ones(unknown).unwrap(), &profile).unwrap();
-        let found = found.delta(epsilon.to_f64());
-        equal(found.passive, delta(&exact, Definition::Passive, epsilon))?;
+        let (unknown, known_shares) = others.split_at(others.len() - known);
+        let profile = ones(known_shares).unwrap_or_else(Profile::none);
+        let count_above = CountAbove::new(threshold, &ones(unknown).unwrap(), &profile).unwrap();
+        let deltas = count_above.delta(epsilon.to_f64());
+        equal(deltas.passive, delta(&exact, Definition::Passive, epsilon))?;
         // An active attacker plants what is impossible, too; a model has only what is possible.
         let active = delta(&exact, Definition::Active, epsilon);
-        above(found.active, active)?;
-        if told.iter().all(|shares| (1..WHOLE).contains(&shares[1])) {
-            equal(found.active, active)?;
+        above(deltas.active, active)?;
+        if known_shares.iter().all(|shares| (1..WHOLE).contains(&shares[1])) {
+            equal(deltas.active, active)?;
         }
         let bounds = interval(others.iter().map(|shares| shares[1]));
         let within =
@@ -188,9 +188,9 @@ proptest! {
         // A record that is never counted cannot be planted as one that is: then it is a bound.
         prop_assert!(active <= passive + 1e-14, "{active} {passive}");
         let Some(law) = ones(unknown) else { return Ok(()) };
-        let told = ones(planted).unwrap_or_else(Profile::none);
-        let found = CountAbove::new(threshold, &law, &told).unwrap().delta(epsilon.to_f64());
-        equal(found.active, passive)?;
+        let profile = ones(planted).unwrap_or_else(Profile::none);
+        let deltas = CountAbove::new(threshold, &law, &profile).unwrap().delta(epsilon.to_f64());
+        equal(deltas.active, passive)?;
         if known as u64 <= threshold && lower <= unknown.len() as u64 {
             let nobody = Profile::none();
             let lowered = CountAbove::new(lower, &law, &nobody).unwrap().delta(epsilon.to_f64());
@@ -215,29 +215,29 @@ proptest! {
         epsilon in epsilons(),
     ) {
         let k = k.min(others.len() as u64 + 1);
-        let shown = if hidden { 2 } else { 3 };
+        let visible = if hidden { 2 } else { 3 };
         let published = |counts: &[u64]| {
-            counts[..shown].iter().map(|n| if *n >= k { *n } else { 0 }).collect()
+            counts[..visible].iter().map(|n| if *n >= k { *n } else { 0 }).collect()
         };
         let exact = definitions(&others, 0, published);
         let bounds: Vec<ProbabilityRange> =
             (0..3).map(|value| interval(others.iter().map(move |shares| shares[value]))).collect();
         let absent = hidden.then(|| bounds[2]);
-        let Ok(table) = KAnonymity::new(k, others.len() as u64, &bounds[..shown], absent) else {
+        let Ok(table) = KAnonymity::new(k, others.len() as u64, &bounds[..visible], absent) else {
             return Ok(());
         };
         let active = delta(&exact, Definition::Active, epsilon);
         above(table.delta(epsilon.to_f64()), active)?;
         // The worst pair of values is one of the table's.
-        let place = |side| match side { Side::Value(place) => place as u32, Side::Absent => 2 };
-        let found = exact.delta(Definition::Active, epsilon).unwrap();
-        if let Some(witness) = found.witness {
+        let index_of = |side| match side { Side::Value(index) => index as u32, Side::Absent => 2 };
+        let worst = exact.delta(Definition::Active, epsilon).unwrap();
+        if let Some(witness) = worst.witness {
             let pair = [witness.value.unwrap(), witness.other.unwrap()];
-            let own = table.pairs(epsilon.to_f64()).into_iter().find(|own| {
-                let sides = [place(own.one), place(own.other)];
+            let bound = table.pairs(epsilon.to_f64()).into_iter().find(|bound| {
+                let sides = [index_of(bound.one), index_of(bound.other)];
                 sides == pair || sides == [pair[1], pair[0]]
             });
-            above(own.unwrap().delta, active)?;
+            above(bound.unwrap().delta, active)?;
         }
     }
 }

@@ -34,8 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut units = vec![0u64; BATCH];
         g.fill_u64(&mut units)?;
         units.iter_mut().for_each(|n| *n = *n % half * 2);
-        let mut kept = vec![false; BATCH];
-        let all = time(|| optimal.decide_all(&units, black_box(&mut kept), &mut g))?;
+        let mut decisions = vec![false; BATCH];
+        let all = time(|| optimal.decide_all(&units, black_box(&mut decisions), &mut g))?;
         println!("pi_opt at ({epsilon}, {delta}), half at {half}, all{all:>12.1} ns");
         let one = time(|| {
             for units in &units {

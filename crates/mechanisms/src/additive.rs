@@ -138,7 +138,7 @@ impl Additive {
     }
 }
 
-/// Half widths are not searched for beyond it.
+/// The largest half width that is searched for.
 const HALF_WIDTH_MOST: i128 = 1 << 126;
 
 /// The least w with P\[|X| <= w\] >= level for all of `values` independent draws of a symmetric law
@@ -148,7 +148,7 @@ const HALF_WIDTH_MOST: i128 = 1 << 126;
 /// Lecture, Lemma 2.8, bounds this for Laplace noise by d e^-t at w = b t; here is the law itself.
 /// `scale` says where to look first.
 pub fn half_width(scale: f64, (level, values): (f64, u64), tail: impl Fn(i128) -> f64) -> u128 {
-    // Of each, so that all are within with probability `level`.
+    // The level of each value, so that all are within with probability `level`.
     let outside = -(level.ln() / values.max(1) as f64).exp_m1();
     let start = (scale.min(1e30) as i128).max(1);
     let holds = |w: i128| 2.0 * tail(w + 1) <= outside;

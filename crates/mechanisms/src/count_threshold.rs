@@ -99,7 +99,7 @@ impl CountThreshold {
         if units == 0 { 0.0 } else { self.tail(self.threshold - fine(units)) }
     }
 
-    /// Noise for as many counts as `noise` is long, in lattice points.
+    /// Fills `noise` with draws, in lattice points.
     ///
     /// # Errors
     /// When the operating system's generator fails.
@@ -111,7 +111,7 @@ impl CountThreshold {
         self.law.as_law().fill(generator, noise)
     }
 
-    /// Whether the count with this noise reaches the threshold, and what it is in units.
+    /// Whether the count with this noise reaches the threshold, and the noisy count in units.
     pub(crate) fn noisy(&self, units: u64, noise: i128) -> (bool, i128) {
         let noisy = fine(units) + noise;
         (noisy >= self.threshold, to_units(noisy))
@@ -234,14 +234,14 @@ mod tests {
         let gaussian = CountThreshold::gaussian_approximate(epsilon, delta, two).unwrap();
         let mut generator = TestSeed(5).generator();
         for n in [1u64, 5, 9, 20] {
-            let mut kept = [0u32; 3];
+            let mut releases = [0u32; 3];
             for _ in 0..100_000 {
                 let drawn = [
                     geometric.release(n, &mut generator).unwrap(),
                     laplace.release(n, &mut generator).unwrap(),
                     gaussian.release(n, &mut generator).unwrap(),
                 ];
-                for (count, release) in kept.iter_mut().zip(drawn) {
+                for (count, release) in releases.iter_mut().zip(drawn) {
                     *count += u32::from(release.is_some());
                 }
             }
@@ -250,7 +250,7 @@ mod tests {
                 laplace.keep_probability(n),
                 gaussian.keep_probability(n),
             ];
-            for (count, want) in kept.iter().zip(want) {
+            for (count, want) in releases.iter().zip(want) {
                 let deviation = (want * (1.0 - want) / 1e5).sqrt();
                 // Six standard deviations: a false alarm once in 5e8, twelve times.
                 assert!((f64::from(*count) / 1e5 - want).abs() <= 6.0 * deviation, "{n} {want}");

@@ -77,7 +77,7 @@ pub struct TiedSums {
 pub enum TiedPart {
     /// The count.
     Count,
-    /// The sum in that place.
+    /// The sum at this index.
     Sum(usize),
 }
 
@@ -114,19 +114,19 @@ impl TiedSums {
         Ok(Self { ends, weights })
     }
 
-    /// The noise on both ends of the sum in that place.
-    pub fn noise(&self, place: usize) -> Option<&Additive> {
-        self.ends.get(place).map(|ends| &ends.noise)
+    /// The noise on both ends of the sum at `index`.
+    pub fn noise(&self, index: usize) -> Option<&Additive> {
+        self.ends.get(index).map(|ends| &ends.noise)
     }
 
-    /// How many sums there are.
+    /// The number of sums.
     pub fn sums(&self) -> usize {
         self.ends.len()
     }
 
-    /// The span of the sum in that place.
-    pub fn span(&self, place: usize) -> Option<Span> {
-        self.ends.get(place).map(|ends| ends.span)
+    /// The span of the sum at `index`.
+    pub fn span(&self, index: usize) -> Option<Span> {
+        self.ends.get(index).map(|ends| ends.span)
     }
 
     /// Whether the noise is Gaussian.
@@ -134,7 +134,7 @@ impl TiedSums {
         self.ends.iter().all(|ends| matches!(ends.noise.law(), AdditiveLaw::RoundedGaussian(_)))
     }
 
-    /// Whether these exact numbers of a group can be: a unit with a count of c has a sum from c low
+    /// Whether a group can have these exact numbers: a unit with a count of c has a sum from c low
     /// to c high.
     pub fn holds(&self, count: i128, sums: impl IntoIterator<Item = i128>) -> bool {
         count >= 0
@@ -163,8 +163,8 @@ impl TiedSums {
             ends.noise.add(generator, &mut below)?;
             let pairs = above.iter().zip(&below);
             for ((common, sum), (&above, &below)) in common.iter_mut().zip(sums).zip(pairs) {
-                let own = ends.fixed_count(above, below).saturating_mul(weight.into());
-                *common = common.saturating_add(own);
+                let weighted = ends.fixed_count(above, below).saturating_mul(weight.into());
+                *common = common.saturating_add(weighted);
                 *sum = above.saturating_sub(below);
             }
         }
@@ -186,15 +186,15 @@ impl TiedSums {
         let whole: f64 = self.weights.iter().map(|&w| f64::from(w)).sum();
         let middle = match part {
             TiedPart::Count => 1.0,
-            TiedPart::Sum(place) => self
+            TiedPart::Sum(index) => self
                 .ends
-                .get(place)
+                .get(index)
                 .map_or(0.0, |ends| 0.5 * (ends.span.low as f64 + ends.span.high as f64)),
         };
         let mut draws = Vec::with_capacity(2 * self.ends.len());
-        for (place, (ends, &weight)) in self.ends.iter().zip(&self.weights).enumerate() {
+        for (index, (ends, &weight)) in self.ends.iter().zip(&self.weights).enumerate() {
             let common = middle * f64::from(weight) / (whole * ends.span.width() as f64);
-            let half = if part == TiedPart::Sum(place) { 0.5 } else { 0.0 };
+            let half = if part == TiedPart::Sum(index) { 0.5 } else { 0.0 };
             draws.extend([(common + half, &ends.noise), (common - half, &ends.noise)]);
         }
         draws
@@ -206,15 +206,15 @@ impl TiedSums {
         self.draws(part).into_iter().map(variance).sum::<f64>().sqrt()
     }
 
-    /// A w, in lattice units, with P\[|noise| <= w\] >= `level` for all of that many values at
-    /// once: the least but for the rounding of draws and of results, for which it is wider.
+    /// A half width w, in lattice units, with P\[|noise| <= w\] >= `level` for that many values at
+    /// once. It is the least one, widened for the rounding of draws and of results.
     pub fn half_width(&self, part: TiedPart, level: f64, values: u64) -> u128 {
         // Of each, so that all are within with probability `level`.
         self.width_beyond(part, -(level.ln() / values.max(1) as f64).exp_m1())
     }
 
-    /// A w, in lattice units, with P\[|noise| > w\] <= `outside`: the least but for the rounding
-    /// of draws and of results, for which it is wider.
+    /// A half width w, in lattice units, with P\[|noise| > w\] <= `outside`. It is the least one,
+    /// widened for the rounding of draws and of results.
     pub(crate) fn width_beyond(&self, part: TiedPart, outside: f64) -> u128 {
         let draws = self.draws(part);
         // A discrete Laplace draw is within half a step of what is more peaked than the continuous
@@ -256,11 +256,11 @@ impl Ends {
     /// to the nearest point: half of the difference, and the middle times the count.
     fn sum(&self, difference: i128, count: i128) -> i128 {
         let ends = i128::from(self.span.low) + i128::from(self.span.high);
-        let (whole, places) = (count >> PLACES, count & ((1 << PLACES) - 1));
+        let (whole, fraction) = (count >> PLACES, count & ((1 << PLACES) - 1));
         let doubled = difference
             .saturating_add(ends.saturating_mul(whole))
-            .saturating_add((ends * places) >> PLACES);
-        // Halves are rounded up, and what is left of the places is less than that.
+            .saturating_add((ends * fraction) >> PLACES);
+        // Halves are rounded up; the binary places that are cut off come to less than a half.
         doubled.div_euclid(2).saturating_add(doubled.rem_euclid(2))
     }
 }

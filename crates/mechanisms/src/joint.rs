@@ -1,13 +1,13 @@
 //! The delta that Gaussian noise and a threshold have together.
 //!
 //! A unit's groups are of two kinds. In *shared* groups there are other units, too: there the unit
-//! moves a Gaussian. In *own* groups it is alone: they may appear only with it.
+//! moves a Gaussian. In *unshared* groups it is alone: they may appear only with it.
 //!
 //! Two neighbouring tables differ by what one unit leaves, what another enters, or both. Say that
-//! an own group of the first appears with probability `left`, one of the second with probability
-//! `entered`, and that the shared groups move by `mu`. The first table's output is then, with
-//! probability `left`, one that the second cannot give, and else a Gaussian; the second's likewise.
-//! So the hockey-stick divergence of the first from the second is
+//! an unshared group of the first appears with probability `left`, one of the second with
+//! probability `entered`, and that the shared groups move by `mu`. The first table's output is
+//! then, with probability `left`, one that the second cannot give, and else a Gaussian; the
+//! second's likewise. So the hockey-stick divergence of the first from the second is
 //!
 //! `left + (1 - left) delta_G(epsilon + ln(1 - entered) - ln(1 - left); mu)`,
 //!
@@ -15,14 +15,14 @@
 //! groups are so large that they appear for certain. (Weights show less: only which groups appear.)
 //!
 //! A group that both units are in does not move, or moves by the difference of their weights, which
-//! is less than if each were in a group of its own. And no group is shared and own at once: what
-//! part of its squared weights a unit has in own groups does not move a Gaussian. Delta is the
-//! worst case over these parts, of the unit that leaves and of the one that enters, and need not be
-//! divided between noise and threshold.
+//! is less than if each were in a group of its own. And no group is both shared and unshared: the
+//! part of its squared weights that a unit has in unshared groups does not move a Gaussian. Delta
+//! is the worst case over these parts, of the unit that leaves and of the one that enters, and need
+//! not be divided between noise and threshold.
 //!
-//! *Rounds.* A unit keeps its own groups from round to round as long as none has appeared, and it
-//! may lose shared ones. With o own groups out of at most t, whatever the rounds before have shown,
-//! its own groups have at most the weight 1/sqrt(o) each, and the shared ones a part of at most
+//! *Rounds.* A unit keeps its unshared groups from round to round as long as none has appeared, and
+//! it may lose shared ones. With o unshared groups out of at most t, whatever the rounds before
+//! have shown, these have at most the weight 1/sqrt(o) each, and the shared ones a part of at most
 //! 1 - o/t of its squared weights. So every round is dominated by one whose `left`, `entered` and
 //! `mu` follow from o alone, and such rounds compose: the chances that nothing appears multiply,
 //! and the squares of `mu` add up. Delta is the worst case over o.
@@ -55,8 +55,8 @@ pub(crate) enum Weights {
     Roots,
     /// Those of [`Self::Roots`] over the groups that no round before has shown.
     RootsInRounds,
-    /// At most the weight of [`Self::Roots`] in own groups, and a distance of at most one in l2 in
-    /// all, which may point anywhere.
+    /// At most the weight of [`Self::Roots`] in unshared groups, and a distance of at most one in
+    /// l2 in all, in any direction.
     Adaptive,
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn appears(threshold: f64, sigma: f64, weight: f64, groups: f64) -> f
     (-none.exp_m1() * (1.0 + MARGIN)).min(1.0)
 }
 
-/// The largest probability that an own group of a unit appears, over its number of groups.
+/// The largest probability that an unshared group of a unit appears, over its number of groups.
 ///
 /// For weights of l2 norm one, `groups * ln P[no group of weight 1/sqrt(groups) appears]` rises and
 /// then falls in `groups` (its derivative changes its sign once, from plus to minus), so the worst
@@ -134,9 +134,9 @@ pub(crate) fn appears_at_most(threshold: f64, sigma: f64, most: u64, weights: We
     appears_with_part(threshold, sigma, most, weights, (1.0 / most as f64, 1.0))
 }
 
-/// The largest such probability for a unit with a part of its squared weights in own groups that
-/// lies between `low` and `high`, both from 1/`most` to 1. Except in rounds, it does not fall as
-/// the part grows. In rounds the part is that of the first one, o/t in the module's words.
+/// The largest such probability for a unit with a part of its squared weights in unshared groups
+/// that lies between `low` and `high`, both from 1/`most` to 1. Except in rounds, it does not fall
+/// as the part grows. In rounds the part is that of the first one, o/t in the module's words.
 fn appears_with_part(
     threshold: f64,
     sigma: f64,
@@ -153,8 +153,8 @@ fn appears_with_part(
         }
         Weights::RootsInRounds => {
             let all = |part: f64| {
-                let own = (most * part).max(1.0);
-                appears(threshold, sigma, 1.0 / own.sqrt(), own)
+                let groups = (most * part).max(1.0);
+                appears(threshold, sigma, 1.0 / groups.sqrt(), groups)
             };
             all(low).max(all(high))
         }
@@ -162,14 +162,15 @@ fn appears_with_part(
 }
 
 /// All pairs of neighbouring tables, by the part of its squared weights that the unit which leaves
-/// has in own groups, and likewise the one that enters.
+/// has in unshared groups, and likewise the one that enters.
 #[derive(Clone, Debug)]
 pub(crate) struct Neighbours {
     reach: Reach,
     weights: Weights,
-    /// Rounding may add so much to the distance in l2.
+    /// The most that rounding adds to the distance in l2.
     slack: f64,
-    /// The parts that there are, as intervals in their order: one part each where they are few.
+    /// All possible parts, as intervals in ascending order; where they are few, each interval is a
+    /// single part.
     parts: Vec<(f64, f64)>,
 }
 
@@ -180,13 +181,13 @@ struct Cell {
     entered: (usize, usize),
 }
 
-/// Intervals that the parts are put into at most.
+/// Most intervals that the parts are grouped into.
 const PARTS: u64 = 1 << 12;
 
-/// Groups of a unit up to which all parts of divided weights are listed.
+/// Most groups of a unit for which all parts of divided weights are listed.
 const LISTED: u64 = 32;
 
-/// Cells that are looked at before a threshold counts as too low.
+/// Most cells that are examined before a threshold counts as too low.
 const CELLS: usize = 1 << 8;
 
 impl Neighbours {
@@ -195,9 +196,9 @@ impl Neighbours {
         let all = groups as f64;
         let by_number = matches!(weights, Weights::Ones | Weights::RootsInRounds);
         let parts = if by_number && groups <= PARTS {
-            (0..=groups).map(|own| [own as f64 / all; 2].into()).collect()
+            (0..=groups).map(|alone| [alone as f64 / all; 2].into()).collect()
         } else if !by_number && groups <= LISTED {
-            let of = |groups: u64| (0..=groups).map(move |own| own as f64 / groups as f64);
+            let of = |groups: u64| (0..=groups).map(move |alone| alone as f64 / groups as f64);
             let mut parts: Vec<f64> = (1..=groups).flat_map(of).collect();
             parts.sort_by(f64::total_cmp);
             parts.dedup();
@@ -212,7 +213,7 @@ impl Neighbours {
     }
 
     /// Upper bound on delta over a cell, and delta itself where the cell has one part of each kind:
-    /// delta does not fall in the probabilities that own groups appear, nor in the distance.
+    /// delta never falls as the distance or the probabilities that unshared groups appear grow.
     fn delta(&self, epsilon: f64, rounds: &[Round], cell: Cell) -> f64 {
         steps::count();
         let Reach { groups, neighbouring } = self.reach;
@@ -246,9 +247,9 @@ impl Neighbours {
         }
     }
 
-    /// Whether delta is at most `delta` for all neighbours, less what rounding may add. Cells that
-    /// may hold worse ones are halved, until they are no more than one interval each way. There is
-    /// one round, unless weights are those of several.
+    /// Whether all neighbours keep within `delta`, less a margin for rounding. Cells that may hold
+    /// worse ones are halved, down to one interval each way. There is one round, unless weights are
+    /// those of several.
     pub(crate) fn keep_within(&self, epsilon: f64, delta: f64, rounds: &[Round]) -> bool {
         let delta = delta * (1.0 - MARGIN);
         let whole = (0, self.parts.len() - 1);
@@ -320,17 +321,17 @@ pub(crate) fn to_lattice(threshold: f64) -> Result<i128, MechanismError> {
     Ok(fine as i128 + 1)
 }
 
-/// Gaussian noise on the lattice, of at least this standard deviation in units of weight, and what
-/// its standard deviation is.
+/// Gaussian noise on the lattice, of at least this standard deviation in units of weight, with its
+/// actual standard deviation.
 fn noise(sigma: f64) -> Result<(RoundedGaussian, f64), MechanismError> {
     let law = RoundedGaussian::new(Dyadic::at_least(sigma * (1.0 + 1e-12) * FINE as f64)?);
     let sigma = law.sigma().to_f64() / FINE as f64;
     Ok((law, sigma))
 }
 
-/// The noise and the threshold at (`epsilon`, `delta`), with the least threshold: of the tried
-/// shares of delta for the noise the one that leaves it least. `slack` is what rounding may add to
-/// the distance in l2.
+/// The noise and the threshold at (`epsilon`, `delta`), with the least threshold that any of the
+/// tried shares of delta for the noise gives. `slack` is what rounding may add to the distance in
+/// l2.
 pub(crate) fn calibrate(
     epsilon: f64,
     delta: f64,
@@ -353,8 +354,8 @@ pub(crate) fn calibrate(
         }
         let (law, sigma) = noise((reach.l2(weights) + slack) / mu)?;
         let fits = |t: f64| neighbours.keep_within(epsilon, delta, &[(sigma, t)]);
-        // Only what is better than the best is of interest.
-        let high = best.as_ref().map_or(far_above(sigma), |&(_, own)| own.min(far_above(sigma)));
+        // Only a threshold below the best one so far is of interest.
+        let high = best.as_ref().map_or(far_above(sigma), |&(_, t)| t.min(far_above(sigma)));
         if fits(high) {
             best = Some((law, least_threshold(sigma, high, fits)));
         }

@@ -10,17 +10,17 @@ use crate::laplace_sum::laplace_width;
 use crate::prior::Prior;
 use crate::quantile::{Percentile, Quantile, distance};
 
-/// Binary digits by which values are made finer, so that equal ones are told apart.
+/// Random binary digits that are appended to each value, so that equal values differ.
 const FINE: u32 = 20;
 
-/// How many fine parts a random word gives.
+/// How many groups of [`FINE`] digits a random word gives.
 const PARTS_OF_WORD: usize = 3;
 
 /// All of the values, in ten thousandths.
 const WHOLE: u32 = 10_000;
 
-/// Lattice points near several quantiles of a group's values, of which each unit has at most so
-/// many. They never cross.
+/// Lattice points near several quantiles of a group's values, of which each unit has a limited
+/// number. They never cross.
 ///
 /// The middle one is drawn first, as a [`Quantile`] of all values, and splits them: values up to it
 /// are the left half, all others the right one. The middle ones of both halves are drawn next, each
@@ -44,20 +44,20 @@ const WHOLE: u32 = 10_000;
 /// wrong. So each value is first made finer: x becomes a point of x 2^20 to (x + 1) 2^20 - 1, all
 /// alike likely, and independently of all other values. The released points are those that the fine
 /// ones are a part of. Let the digits of all values that are in both tables be known: they have one
-/// law, so that they tell nothing, and what is drawn given them is as above. The digits of a unit's
-/// own values are not known. With them, a level has a mixture Q of laws where the other table has a
-/// law P, or a mixture. That Q's log-ratio to P has a range of at most e says that Q(x) P(y) <= e^e
-/// Q(y) P(x) for all x and y. That is linear in Q and in P, and so holds for mixtures as well,
-/// whatever the levels before have told of the digits. A split is wrong by no more than the values
-/// that share one fine point: about one of a million equal ones.
+/// law, so that they reveal nothing, and what is drawn given them is as above. The digits of a
+/// unit's own values are not known. With them, a level has a mixture Q of laws where the other
+/// table has a law P, or a mixture. That Q's log-ratio to P has a range of at most e says that Q(x)
+/// P(y) <= e^e Q(y) P(x) for all x and y. That is linear in Q and in P, and so holds for mixtures
+/// as well, whatever the levels before reveal of the digits. A split is wrong by no more than the
+/// values that share one fine point: about one of a million equal ones.
 ///
 /// *Error.* The number of values up to a released point differs from its share of all values by an
 /// error: its own, and those of the two splits between which it was drawn, in proportion to how
-/// near they are. With own errors of one size, that of a quantile next to splits has a variance of
-/// up to 1 + 1/2 + … of that of a single draw. The mean over all quantiles of the squared weights
-/// of a level's errors is 1/3, and 1/2 in the last level, so that the mean squared error is least
-/// with shares of epsilon in proportion to their cube roots, from 0.69 to 0.79. Even shares, which
-/// levels have, are within a hundredth of that.
+/// near they are. If all draws have errors of one size, that of a quantile next to splits has a
+/// variance of up to 1 + 1/2 + … of that of a single draw. The mean over all quantiles of the
+/// squared weights of a level's errors is 1/3, and 1/2 in the last level, so that the mean squared
+/// error is least with shares of epsilon in proportion to their cube roots, from 0.69 to 0.79. Even
+/// shares, which levels have, are within a hundredth of that.
 ///
 /// *Source.* Kaplan, Schnapp & Stemmer, "Differentially private approximate quantiles" (ICML 2022),
 /// for the recursive split. Bounded range, the nodes' own percentiles in place of medians of
@@ -68,8 +68,8 @@ pub struct JointQuantiles {
     prior: Prior,
     /// By their percentiles.
     nodes: Vec<Node>,
-    /// The node of each percentile that was asked for.
-    places: Vec<usize>,
+    /// Index of the node of each requested percentile, in the order of the request.
+    node_indices: Vec<usize>,
     levels: Vec<Level>,
     loss: Loss,
 }
@@ -92,25 +92,25 @@ struct Level {
     event: Event,
 }
 
-/// The place of a node in the tree.
-struct Place {
+/// The position of a node in the tree.
+struct Position {
     node: usize,
     level: usize,
     lower: Option<usize>,
     upper: Option<usize>,
 }
 
-/// The places of `count` nodes, splits before what they split.
-fn arranged(count: usize) -> Vec<Place> {
-    let mut places = Vec::with_capacity(count);
+/// The positions of `count` nodes, each split before the nodes on its two sides.
+fn positions_of(count: usize) -> Vec<Position> {
+    let mut positions = Vec::with_capacity(count);
     let mut open = vec![(0..count, 0, None, None)];
     while let Some((nodes, level, lower, upper)) = open.pop() {
         let Some(node) = middle(&nodes) else { continue };
-        places.push(Place { node, level, lower, upper });
+        positions.push(Position { node, level, lower, upper });
         open.push((nodes.start..node, level + 1, lower, Some(node)));
         open.push((node + 1..nodes.end, level + 1, Some(node), upper));
     }
-    places
+    positions
 }
 
 /// The middle one of nodes.
@@ -119,7 +119,7 @@ fn middle(nodes: &Range<usize>) -> Option<usize> {
 }
 
 impl JointQuantiles {
-    /// Levels in which `count` different quantiles are drawn.
+    /// The number of levels in which `count` different quantiles are drawn.
     pub fn levels(count: usize) -> u32 {
         usize::BITS - count.leading_zeros()
     }
@@ -130,8 +130,7 @@ impl JointQuantiles {
     /// are.
     ///
     /// # Errors
-    /// No percentile, no loss, or one so small that no rate can be told from zero, or an empty
-    /// range.
+    /// No percentile, an empty range, no loss, or a loss so small that every rate rounds to zero.
     pub fn new(
         percentiles: &[Percentile],
         (range, scale): ((i64, i64), i64),
@@ -153,20 +152,20 @@ impl JointQuantiles {
         relation: Neighbouring,
         loss: Loss,
     ) -> Result<Self, MechanismError> {
-        let mut sorted: Vec<Percentile> = percentiles.to_vec();
-        sorted.sort_unstable_by_key(|own| own.parts());
-        sorted.dedup();
-        let arranged = arranged(sorted.len());
-        let levels = Self::levels(sorted.len()) as usize;
+        let mut distinct: Vec<Percentile> = percentiles.to_vec();
+        distinct.sort_unstable_by_key(|percentile| percentile.parts());
+        distinct.dedup();
+        let tree = positions_of(distinct.len());
+        let levels = Self::levels(distinct.len()) as usize;
         let even = vec![1; levels];
         let shares = loss.split(&even);
-        let mut nodes: Vec<Option<Node>> = vec![None; sorted.len()];
-        let mut drawn: Vec<Vec<Event>> = vec![Vec::new(); levels];
-        let parts = |node: usize| sorted.get(node).map(|own| own.parts());
-        for Place { node, level, lower, upper } in &arranged {
-            let is_alone = arranged.iter().filter(|other| other.level == *level).count() == 1;
-            let own = sorted.get(*node).zip(shares.get(*level));
-            let (percentile, share) = own.ok_or(MechanismError::NoSensitivity)?;
+        let mut nodes: Vec<Option<Node>> = vec![None; distinct.len()];
+        let mut events_by_level: Vec<Vec<Event>> = vec![Vec::new(); levels];
+        let parts = |node: usize| distinct.get(node).map(|percentile| percentile.parts());
+        for Position { node, level, lower, upper } in &tree {
+            let is_alone = tree.iter().filter(|other| other.level == *level).count() == 1;
+            let pair = distinct.get(*node).zip(shares.get(*level));
+            let (percentile, share) = pair.ok_or(MechanismError::NoSensitivity)?;
             let split = |node: &usize| parts(*node).ok_or(MechanismError::NoSensitivity);
             let from = lower.as_ref().map_or(Ok(0), split)?;
             let to = upper.as_ref().map_or(Ok(WHOLE), split)?;
@@ -175,25 +174,25 @@ impl JointQuantiles {
                 true => Quantile::of_all(relative, prior, rows, groups, relation, *share)?,
                 false => Quantile::of_part(relative, prior, rows, groups, relation, *share)?,
             };
-            if let Some(drawn) = drawn.get_mut(*level) {
-                drawn.push(quantile.event());
+            if let Some(events) = events_by_level.get_mut(*level) {
+                events.push(quantile.event());
             }
-            if let Some(place) = nodes.get_mut(*node) {
+            if let Some(entry) = nodes.get_mut(*node) {
                 let (lower, upper) = (*lower, *upper);
-                *place = Some(Node { percentile: *percentile, lower, upper, quantile });
+                *entry = Some(Node { percentile: *percentile, lower, upper, quantile });
             }
         }
         let nodes: Option<Vec<Node>> = nodes.into_iter().collect();
         let nodes = nodes.filter(|nodes| !nodes.is_empty()).ok_or(MechanismError::NoSensitivity)?;
-        let levels = drawn.iter().zip(shares).map(|(drawn, share)| {
-            let event = together(drawn).unwrap_or_else(|| share.into());
+        let levels = events_by_level.iter().zip(shares).map(|(events, share)| {
+            let event = together(events).unwrap_or_else(|| share.into());
             Level { share, event }
         });
         let levels: Vec<Level> = levels.collect();
-        let place = |own: &Percentile| nodes.iter().position(|node| node.percentile == *own);
-        let places: Option<Vec<usize>> = percentiles.iter().map(place).collect();
-        let places = places.ok_or(MechanismError::NoSensitivity)?;
-        Ok(Self { prior, nodes, places, levels, loss: loss.without_delta() })
+        let index_of = |p: &Percentile| nodes.iter().position(|node| node.percentile == *p);
+        let node_indices: Option<Vec<usize>> = percentiles.iter().map(index_of).collect();
+        let node_indices = node_indices.ok_or(MechanismError::NoSensitivity)?;
+        Ok(Self { prior, nodes, node_indices, levels, loss: loss.without_delta() })
     }
 
     /// Cost of the released points, of all groups and all quantiles.
@@ -211,21 +210,21 @@ impl JointQuantiles {
     /// less in a group, by the rates at which they are drawn.
     pub fn ranges(&self) -> Vec<f64> {
         let mut ranges = vec![0.0f64; self.levels.len()];
-        for Place { node, level, .. } in arranged(self.nodes.len()) {
-            if let (Some(own), Some(range)) = (self.nodes.get(node), ranges.get_mut(level)) {
-                let share = own.quantile.percentile().to_f64();
-                *range = range.max(own.quantile.rate() * 2.0 * share.max(1.0 - share));
+        for Position { node, level, .. } in positions_of(self.nodes.len()) {
+            if let (Some(entry), Some(range)) = (self.nodes.get(node), ranges.get_mut(level)) {
+                let share = entry.quantile.percentile().to_f64();
+                *range = range.max(entry.quantile.rate() * 2.0 * share.max(1.0 - share));
             }
         }
         ranges
     }
 
-    /// How many quantiles there are, as they were asked for.
+    /// The number of requested quantiles, repeated ones included.
     pub fn parts(&self) -> usize {
-        self.places.len()
+        self.node_indices.len()
     }
 
-    /// The percentile in that place.
+    /// The requested percentile at the index `part`.
     pub fn percentile(&self, part: usize) -> Option<Percentile> {
         self.node(part).map(|node| node.percentile)
     }
@@ -237,11 +236,11 @@ impl JointQuantiles {
     }
 
     fn node(&self, part: usize) -> Option<&Node> {
-        self.nodes.get(*self.places.get(part)?)
+        self.nodes.get(*self.node_indices.get(part)?)
     }
 
-    /// Points near the quantiles of `values`, which are in the range and sorted, in the order in
-    /// which percentiles were asked for.
+    /// Points near the quantiles of `values`, which are in the range and sorted, in the order of
+    /// the requested percentiles.
     ///
     /// # Errors
     /// When the operating system's generator fails; an error of parameters is one of this program.
@@ -251,16 +250,16 @@ impl JointQuantiles {
         values: &[i64],
     ) -> Result<Vec<i64>, BatchError> {
         let fine = finer(generator, values)?;
-        let points = self.drawn(generator, &fine)?;
-        let point = |place: &usize| {
-            let fine = points.get(*place).ok_or(ParameterError::LengthsDiffer)?;
+        let points = self.draw(generator, &fine)?;
+        let point = |index: &usize| {
+            let fine = points.get(*index).ok_or(ParameterError::LengthsDiffer)?;
             Ok(self.prior.of_fine(*fine))
         };
-        self.places.iter().map(point).collect()
+        self.node_indices.iter().map(point).collect()
     }
 
     /// Fine points near the quantiles of fine values, by node.
-    fn drawn(&self, generator: &mut Generator, values: &[i128]) -> Result<Vec<i128>, BatchError> {
+    fn draw(&self, generator: &mut Generator, values: &[i128]) -> Result<Vec<i128>, BatchError> {
         let mut points = vec![self.prior.low(); self.nodes.len()];
         let mut open = vec![(0..self.nodes.len(), values, self.prior)];
         while let Some((nodes, values, prior)) = open.pop() {
@@ -277,17 +276,17 @@ impl JointQuantiles {
         Ok(points)
     }
 
-    /// How often each node's error is in that of a quantile, with the node's rate.
+    /// The weight of each node's error in that of a quantile, with the node's rate.
     fn errors(&self, part: usize) -> Vec<(f64, f64)> {
         let mut weights = vec![0.0; self.nodes.len()];
         let mut open: Vec<(usize, f64)> =
-            self.places.get(part).map(|p| (*p, 1.0)).into_iter().collect();
-        while let Some((place, weight)) = open.pop() {
-            let (Some(node), Some(sum)) = (self.nodes.get(place), weights.get_mut(place)) else {
+            self.node_indices.get(part).map(|p| (*p, 1.0)).into_iter().collect();
+        while let Some((index, weight)) = open.pop() {
+            let (Some(node), Some(sum)) = (self.nodes.get(index), weights.get_mut(index)) else {
                 continue;
             };
             *sum += weight;
-            let parts = |place: Option<usize>| Some(self.nodes.get(place?)?.percentile.parts());
+            let parts = |index: Option<usize>| Some(self.nodes.get(index?)?.percentile.parts());
             let from = parts(node.lower).unwrap_or(0);
             let to = parts(node.upper).unwrap_or(WHOLE);
             let above = Percentile::between(node.percentile.parts(), (from, to)).to_f64();
@@ -337,9 +336,9 @@ impl JointQuantiles {
 
 /// The draws of a level as one event: the largest of their ranges; `None` where one of them is
 /// another event.
-fn together(drawn: &[Event]) -> Option<Event> {
+fn together(events: &[Event]) -> Option<Event> {
     let mut largest: Option<Event> = None;
-    for event in drawn {
+    for event in events {
         let Event::BoundedRange { epsilon, .. } = event else { return None };
         match &largest {
             Some(Event::BoundedRange { epsilon: most, .. }) if most >= epsilon => {}
@@ -349,16 +348,16 @@ fn together(drawn: &[Event]) -> Option<Event> {
     largest
 }
 
-/// Fine values of sorted ones: each with random digits of its own, and sorted.
+/// Appends random digits to each of the sorted values; the result is sorted, too.
 fn finer(generator: &mut Generator, values: &[i64]) -> Result<Vec<i128>, BatchError> {
     let mut words = vec![0u64; values.len().div_ceil(PARTS_OF_WORD)];
     generator.fill_u64(&mut words)?;
     let digits = words.iter().flat_map(|word| {
-        (0..PARTS_OF_WORD as u32).map(move |place| (word >> (place * FINE)) & ((1 << FINE) - 1))
+        (0..PARTS_OF_WORD as u32).map(move |part| (word >> (part * FINE)) & ((1 << FINE) - 1))
     });
-    let own = values.iter().zip(digits);
+    let pairs = values.iter().zip(digits);
     let mut fine: Vec<i128> =
-        own.map(|(value, digits)| (i128::from(*value) << FINE) + i128::from(digits)).collect();
+        pairs.map(|(value, digits)| (i128::from(*value) << FINE) + i128::from(digits)).collect();
     for equal in fine.chunk_by_mut(|a, b| a >> FINE == b >> FINE) {
         equal.sort_unstable();
     }

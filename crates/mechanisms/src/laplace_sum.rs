@@ -15,7 +15,7 @@ pub(crate) const MOST_PARTS: usize = 16;
 /// Points of the grid on which the law of a sum of noises is computed, for the largest scale.
 const FINENESS: f64 = 256.0;
 
-/// Tails below it need not be told apart.
+/// Tails below this count as equal.
 const LEAST_TAIL: f64 = 1e-30;
 
 /// The law on the grid.
@@ -61,14 +61,14 @@ impl LaplaceSum {
         Self { step, beyond: beyond.into() }
     }
 
-    /// P\[the sum is at least `x`\], within some millionths of it.
+    /// P\[the sum is at least `x`\], to a relative error of some millionths.
     pub(crate) fn tail(&self, x: f64) -> f64 {
         if x < 0.0 {
             return 1.0 - self.tail(-x);
         }
         // Numbers from half a step before a point on are rounded to it or a later one.
-        let place = x / self.step + 0.5;
-        let (before, part) = (place as usize, place.fract());
+        let position = x / self.step + 0.5;
+        let (before, part) = (position as usize, position.fract());
         match (self.beyond.get(before), self.beyond.get(before + 1)) {
             (Some(low), Some(high)) => low.powf(1.0 - part) * high.powf(part),
             _ => 0.0,
@@ -94,8 +94,8 @@ fn on_the_grid(scales: &[f64]) -> (f64, Vec<f64>, f64) {
     (step, parts, small.iter().map(|s| 1.0 - s / largest).product())
 }
 
-/// A w such that a sum of independent Laplace variables of these scales is beyond it, either way,
-/// with probability `outside` at most: the least within about a hundredth.
+/// A half width that a sum of independent Laplace variables of these scales exceeds, either way,
+/// with probability `outside` at most: the least one to within about a hundredth.
 pub(crate) fn laplace_width(scales: &[f64], outside: f64) -> f64 {
     let (step, parts, factor) = on_the_grid(scales);
     let outside = outside * factor;
@@ -111,7 +111,7 @@ pub(crate) fn laplace_width(scales: &[f64], outside: f64) -> f64 {
     (within as f64 + 0.5 * parts.len() as f64) * step
 }
 
-/// A w such that a sum of independent Laplace variables is beyond it with probability `outside` at
+/// A half width that a sum of independent Laplace variables exceeds with probability `outside` at
 /// most, by Chernoff's bound, which is about a tenth too wide.
 fn chernoff_width(scales: &[f64], outside: f64) -> f64 {
     let largest = scales.iter().copied().fold(0.0, f64::max);
@@ -120,8 +120,8 @@ fn chernoff_width(scales: &[f64], outside: f64) -> f64 {
         (moments + (2.0 / outside).ln()) / t
     };
     // Any t below 1/S gives a bound.
-    let tried = (1..1000).map(|k| bound(f64::from(k) / (1000.0 * largest)));
-    tried.fold(f64::INFINITY, f64::min)
+    let bounds = (1..1000).map(|k| bound(f64::from(k) / (1000.0 * largest)));
+    bounds.fold(f64::INFINITY, f64::min)
 }
 
 #[cfg(test)]

@@ -27,22 +27,22 @@ use crate::ends::{TiedPart, TiedSums};
 use crate::error::MechanismError;
 use crate::laplace_sum::LaplaceSum;
 
-/// The scale of noise, in steps, from which on its rounding is not seen.
+/// Above this scale of the noise, in steps, its rounding does not matter.
 const FINE: f64 = 3.0;
 
 /// The noise of a count that is measured.
 #[derive(Clone, Copy, Debug)]
 pub enum MeasuredNoise<'a> {
-    /// It is measured by itself.
+    /// The count is measured by itself.
     Own(&'a Additive),
-    /// It is measured together with sums.
+    /// The count is measured together with sums.
     Tied(&'a TiedSums),
 }
 
 /// The law of the count's noise, in whole counts.
 #[derive(Clone, Debug)]
 enum NoiseLaw {
-    Own(AdditiveLaw),
+    Additive(AdditiveLaw),
     /// A normal law of this standard deviation, rounded.
     Normal(f64),
     /// A sum of Laplace draws, rounded.
@@ -75,10 +75,10 @@ impl MeasuredCount {
         }
         let one = delta.to_f64() / groups.max(1) as f64;
         let (law, above, rounding) = match noise {
-            MeasuredNoise::Own(own) => {
-                let law = own.law();
-                let above = least_tail(own.scale(), one, |x| law.as_law().tail(x))?;
-                (NoiseLaw::Own(law), above, 0)
+            MeasuredNoise::Own(additive) => {
+                let law = additive.law();
+                let above = least_tail(additive.scale(), one, |x| law.as_law().tail(x))?;
+                (NoiseLaw::Additive(law), above, 0)
             }
             MeasuredNoise::Tied(tied) => {
                 // Noise is as likely to be above as below, and one more than a width is beyond it.
@@ -96,7 +96,7 @@ impl MeasuredCount {
         self.threshold.saturating_add(below)
     }
 
-    /// The most that a unit counts in a group.
+    /// The most that one unit adds to a group's count.
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
@@ -119,7 +119,7 @@ impl MeasuredCount {
         // The result is rounded.
         let from = x as f64 - 0.5;
         let tail = match &self.law {
-            NoiseLaw::Own(law) => law.as_law().tail(x),
+            NoiseLaw::Additive(law) => law.as_law().tail(x),
             NoiseLaw::Normal(sigma) => normal_tail(from / sigma),
             NoiseLaw::Laplace(law) => law.tail(from),
         };

@@ -1,6 +1,6 @@
 //! Which groups each privacy unit is in.
 
-/// Groups by unit, as integers. Nothing of it may be shown.
+/// Groups by unit, as integers. None of it may be released.
 ///
 /// No Debug, Display or Serialize: it is exact data.
 #[derive(Clone, Default)]
@@ -8,17 +8,17 @@ pub struct Memberships {
     /// End of each unit's part of `groups`.
     ends: Vec<usize>,
     groups: Vec<u32>,
-    /// A place of each unit in an order that says nothing of its data: a keyed hash of its name.
-    places: Vec<u128>,
+    /// A keyed hash of each unit's name: the order of units by it says nothing of their data.
+    order_keys: Vec<u128>,
 }
 
 impl Memberships {
-    /// Adds a unit with its `place` in the order of units. The groups must all be different, and
-    /// their order says nothing of other units, either.
-    pub fn push(&mut self, place: u128, groups: impl IntoIterator<Item = u32>) {
+    /// Adds a unit whose position among the units follows from its `order_key`. Its groups must all
+    /// be different, in an order that does not depend on other units.
+    pub fn push(&mut self, order_key: u128, groups: impl IntoIterator<Item = u32>) {
         self.groups.extend(groups);
         self.ends.push(self.groups.len());
-        self.places.push(place);
+        self.order_keys.push(order_key);
     }
 
     /// Number of units.
@@ -39,28 +39,28 @@ impl Memberships {
     }
 
     /// Positions of the units, those in the fewest groups first; those in as many in the order of
-    /// their places.
+    /// their keys.
     pub(crate) fn fewest_first(&self) -> Vec<usize> {
         let mut order = self.in_order();
         order.sort_by_key(|&unit| self.of(unit).len());
         order
     }
 
-    /// Positions of the units in the order of their places.
+    /// Positions of the units in the order of their keys.
     pub(crate) fn in_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.ends.len()).collect();
-        order.sort_unstable_by_key(|&unit| self.places.get(unit));
+        order.sort_unstable_by_key(|&unit| self.order_keys.get(unit));
         order
     }
 }
 
 #[cfg(test)]
 impl Memberships {
-    /// Units with their places and groups.
+    /// Units with their order keys and groups.
     pub(crate) fn of_units(units: &[(u64, Vec<u32>)]) -> Self {
         let mut members = Self::default();
-        for (place, groups) in units {
-            members.push(u128::from(*place), groups.iter().copied());
+        for (order_key, groups) in units {
+            members.push(u128::from(*order_key), groups.iter().copied());
         }
         members
     }

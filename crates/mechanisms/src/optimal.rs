@@ -14,7 +14,7 @@ use crate::steps;
 /// where n1 may be off by one, the two branches differ by no more than that again.
 const MARGIN: f64 = 1e-11;
 
-/// Counts whose decision bounds are kept ready.
+/// The number of counts whose decision bounds are computed in advance.
 const TABLE: u64 = 4096;
 
 /// Decides for each group, from its number of units alone, whether its key appears: with the
@@ -45,8 +45,8 @@ impl Optimal {
         Ok(optimal)
     }
 
-    /// The least count from which on a group appears for certain. More units need not be counted
-    /// where only the decision is wanted (PS 5).
+    /// The least count from which on a group appears for certain. Where only the decision matters,
+    /// no more units need to be counted (PS 5).
     pub fn certain_from(&self) -> u64 {
         self.certain
     }
@@ -60,10 +60,12 @@ impl Optimal {
         })
     }
 
-    /// The least count at which pi is one, found among three next to where floating point says.
+    /// The least count at which pi is one, searched for among the three candidates next to the
+    /// floating-point estimate.
     fn first_certain(&self) -> u64 {
         let (epsilon, delta) = (self.epsilon.to_f64(), self.delta.to_f64());
-        // In units of e^-eps, what is hidden falls by this with every count past the turn.
+        // In units of e^-eps, the probability to stay hidden falls by this with every count past
+        // the turn.
         let step = delta / -(-epsilon).exp_m1();
         let hidden = 1.0 - self.rising(self.turn) + step * (-epsilon).exp();
         let past = ((hidden / step).ln() / epsilon).max(0.0).ceil() as u64;
@@ -93,8 +95,8 @@ impl Optimal {
         let past = (units - self.turn) as f64;
         let shrink = (-past * epsilon).exp();
         // The sum of `past` shares of delta that shrink from step to step.
-        let shown = delta * (-epsilon).exp() * (-past * epsilon).exp_m1() / (-epsilon).exp_m1();
-        let hidden = shrink * (1.0 - self.rising(self.turn)) - shown;
+        let shares = delta * (-epsilon).exp() * (-past * epsilon).exp_m1() / (-epsilon).exp_m1();
+        let hidden = shrink * (1.0 - self.rising(self.turn)) - shares;
         (1.0 - hidden).clamp(0.0, 1.0)
     }
 
@@ -139,17 +141,17 @@ impl Optimal {
     /// pi(`units[i]`). Takes about 10 ns a group, and the same time whatever is certain, as a word
     /// is drawn for each.
     ///
-    /// The slices have the same length; should `kept` be longer, the rest of it is false.
+    /// The slices have the same length; should `decisions` be longer, the rest of it is false.
     ///
     /// # Errors
-    /// When the operating system's generator fails; `kept` must then not be used.
+    /// When the operating system's generator fails; `decisions` must then not be used.
     pub fn decide_all(
         &self,
         units: &[u64],
-        kept: &mut [bool],
+        decisions: &mut [bool],
         generator: &mut Generator,
     ) -> Result<(), EntropyError> {
-        bernoulli_enclosed_all(generator, kept, |index| {
+        bernoulli_enclosed_all(generator, decisions, |index| {
             // pi(0) is zero.
             let units = units.get(index).copied().unwrap_or(0);
             (self.first(units), PiOpt { optimal: self, units })
@@ -203,7 +205,8 @@ impl PiOpt<'_> {
         let result = if self.units <= turn {
             rising(self.units)
         } else {
-            // In units of e^-eps, so that what is hidden can be told from nothing at any epsilon.
+            // In units of e^-eps, so that the probability to stay hidden does not vanish at any
+            // epsilon.
             let shrink = exp_minus(self.units - turn - 1);
             let per_step = delta.divided_by(&gap);
             rising(turn).zip(per_step).map(|(start, per_step)| {

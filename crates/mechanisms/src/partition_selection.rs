@@ -24,7 +24,7 @@ pub use self::seen::Seen;
 /// Parts of delta that are tried for the groups' own deltas; the last is equal shares.
 const DELTA_PARTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
 
-/// Groups that are decided about together.
+/// Number of groups that are decided about at a time.
 const BATCH: usize = 4096;
 
 /// A calibrated selection.
@@ -78,7 +78,7 @@ impl Mechanism {
     }
 }
 
-/// The exact numbers on which a selection decides. Nothing of it may be shown.
+/// The exact numbers on which a selection decides. None of them may be released.
 pub struct Candidates<'a> {
     /// Number of units of each group.
     pub units: &'a [u64],
@@ -116,10 +116,10 @@ impl Selection {
     pub fn of_smallest_groups(loss: Loss, reach: Reach) -> Result<Self, MechanismError> {
         let mut best: Option<Self> = None;
         let mut failure = MechanismError::NoBudget("epsilon");
-        for strategy in Strategy::CANDIDATES.into_iter().filter(|own| own.is_by_itself()) {
+        for strategy in Strategy::CANDIDATES.into_iter().filter(|s| s.is_by_itself()) {
             match Self::new(strategy, loss, reach) {
                 Ok(selection) => {
-                    if best.as_ref().is_none_or(|own| selection.shows_smaller_groups(own)) {
+                    if best.as_ref().is_none_or(|current| selection.shows_smaller_groups(current)) {
                         best = Some(selection);
                     }
                 }
@@ -141,7 +141,7 @@ impl Selection {
     ///
     /// # Errors
     /// When a share is zero or too small to be drawn with, or units may be in no group; and for
-    /// [`Strategy::MeasuredCount`], which is made [by itself](Self::by_measured_count).
+    /// [`Strategy::MeasuredCount`], which has [a constructor of its own](Self::by_measured_count).
     pub fn new(strategy: Strategy, loss: Loss, reach: Reach) -> Result<Self, MechanismError> {
         if reach.groups == 0 {
             return Err(MechanismError::NoGroups);
@@ -200,8 +200,8 @@ impl Selection {
             Loss::Approximate { .. } => Loss::Approximate { epsilon: Epsilon::ZERO, delta },
             Loss::Concentrated { .. } => Loss::Concentrated { rho: Rho::ZERO, delta },
         };
-        let made = MeasuredCount::new(noise, most, delta, reach.groups)?;
-        Ok(Self { mechanism: Mechanism::Measured(Box::new(made)), least: 1, loss })
+        let mechanism = MeasuredCount::new(noise, most, delta, reach.groups)?;
+        Ok(Self { mechanism: Mechanism::Measured(Box::new(mechanism)), least: 1, loss })
     }
 
     /// Limits the selection to groups of at least `least` units. Others are decided by the number
@@ -299,15 +299,15 @@ impl Selection {
     /// [`size_to_appear`](Self::size_to_appear), and at the same size by the probability at
     /// [`half_size`](Self::half_size).
     pub fn shows_smaller_groups(&self, other: &Self) -> bool {
-        let (own, others) = (self.size_to_appear(), other.size_to_appear());
+        let (left, right) = (self.size_to_appear(), other.size_to_appear());
         let size = self.half_size();
-        own < others || own == others && self.keep_probability(size) > other.keep_probability(size)
+        left < right || left == right && self.keep_probability(size) > other.keep_probability(size)
     }
 
-    /// The probability that each group appears which is not known: for single votes by the votes,
-    /// where it is recorded which groups each unit is in, and else as in
-    /// [`keep_probability`](Self::keep_probability). Exact numbers follow from it: for the owner of
-    /// the data alone.
+    /// The probability that each group appears if it is not known: for single votes by the votes,
+    /// where memberships are recorded, and otherwise as in
+    /// [`keep_probability`](Self::keep_probability). It reveals exact numbers: it is for the owner
+    /// of the data alone.
     pub fn chances(&self, population: &Candidates<'_>) -> Vec<f64> {
         match (&self.mechanism, population.members) {
             (Mechanism::Votes(m), Some(members)) => {
@@ -346,20 +346,20 @@ impl Selection {
                 Mechanism::Policy(m) => m.select(members, units, &open, generator)?,
                 _ => Vec::new(),
             };
-            let shown = appears.iter().enumerate().filter(|&(g, &appears)| appears || known(g));
-            return Ok(shown.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
+            let visible = appears.iter().enumerate().filter(|&(g, &appears)| appears || known(g));
+            return Ok(visible.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
         }
         if let Mechanism::Measured(m) = &self.mechanism {
             let threshold = m.threshold_from(self.least);
             let groups = units.iter().zip(population.counts).enumerate();
-            let shown = groups.filter(|&(group, (&units, &noisy))| {
+            let visible = groups.filter(|&(group, (&units, &noisy))| {
                 known(group) || units >= self.least && noisy >= threshold
             });
-            return Ok(shown.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
+            return Ok(visible.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
         }
         let mut chosen = Vec::new();
-        for (place, units) in units.chunks(BATCH).enumerate() {
-            self.choose_by_count(place * BATCH, units, &known, generator, &mut chosen)?;
+        for (batch, units) in units.chunks(BATCH).enumerate() {
+            self.choose_by_count(batch * BATCH, units, &known, generator, &mut chosen)?;
         }
         Ok(chosen)
     }
@@ -377,11 +377,11 @@ impl Selection {
         let beyond = |n: u64| n.saturating_sub(before);
         if let Mechanism::Optimal(m) = &self.mechanism {
             let beyond: Vec<u64> = units.iter().map(|&n| beyond(n)).collect();
-            let mut kept = vec![false; units.len()];
-            m.decide_all(&beyond, &mut kept, generator)?;
-            let groups = kept.into_iter().enumerate().map(|(i, kept)| (first + i, kept));
-            let shown = groups.filter(|&(group, kept)| kept || known(group));
-            chosen.extend(shown.map(|(group, _)| Chosen { group, noisy_count: None }));
+            let mut decisions = vec![false; units.len()];
+            m.decide_all(&beyond, &mut decisions, generator)?;
+            let groups = decisions.into_iter().enumerate().map(|(i, appears)| (first + i, appears));
+            let visible = groups.filter(|&(group, appears)| appears || known(group));
+            chosen.extend(visible.map(|(group, _)| Chosen { group, noisy_count: None }));
             return Ok(());
         }
         let mut noise = vec![0i128; units.len()];
@@ -392,8 +392,8 @@ impl Selection {
         }
         for (i, (&units, noise)) in units.iter().zip(noise).enumerate() {
             let group = first + i;
-            // A known group's count is shown as it is, even of no unit; others are compared beyond
-            // the least number, and shown with it.
+            // A known group is released with its noisy count, even if no unit is in it. For others,
+            // the count beyond the least number decides, and the least number is added again.
             let (count, added) =
                 if known(group) { (units, 0) } else { (beyond(units), i128::from(before)) };
             let (reaches, noisy) = match &self.mechanism {
@@ -428,7 +428,7 @@ impl Selection {
     }
 
     /// Scale of the noise in units of what is counted or weighed: b of a Laplace, sigma of a
-    /// Gaussian, of the last round where there are several; `None` where it has none of its own.
+    /// Gaussian, of the last round where there are several; `None` without noise of its own.
     pub fn noise_scale(&self) -> Option<f64> {
         match &self.mechanism {
             Mechanism::Optimal(_) | Mechanism::Votes(_) | Mechanism::Measured(_) => None,
@@ -524,10 +524,10 @@ fn shared(
     delta: Delta,
     groups: u64,
 ) -> Result<Mechanism, MechanismError> {
-    let smaller = |own: &Mechanism, other: &Mechanism| {
-        let (size, others) = (own.half_size(1, false), other.half_size(1, false));
+    let smaller = |candidate: &Mechanism, other: &Mechanism| {
+        let (size, other_size) = (candidate.half_size(1, false), other.half_size(1, false));
         let keep = |m: &Mechanism| m.keep_probability(size, 1, false);
-        size < others || size == others && keep(own) > keep(other)
+        size < other_size || size == other_size && keep(candidate) > keep(other)
     };
     let mut best: Option<Mechanism> = None;
     let mut failure = MechanismError::NoBudget("epsilon");
@@ -540,7 +540,7 @@ fn shared(
         tried.push(shares);
         match by_group(shares.0, shares.1) {
             Ok(mechanism) => {
-                if best.as_ref().is_none_or(|own| smaller(&mechanism, own)) {
+                if best.as_ref().is_none_or(|current| smaller(&mechanism, current)) {
                     best = Some(mechanism);
                 }
             }

@@ -32,7 +32,7 @@ pub enum RecordMechanism {
 }
 
 impl RecordMechanism {
-    /// All of them, the default first.
+    /// All mechanisms, the default first.
     pub const ALL: [Self; 4] =
         [Self::Gaussian, Self::Log, Self::Sqrt, Self::ExponentialPolylogarithmic];
 
@@ -244,13 +244,13 @@ impl PerRecord {
         Ok(())
     }
 
-    /// Whether the noise is Gaussian, on the sum or on what is made of it.
+    /// Whether the noise is Gaussian, on the sum or on its transformation.
     pub fn is_gaussian(&self) -> bool {
         !matches!(self.noise, Noise::Polylogarithmic(_))
     }
 
     /// ln of the ratio of the densities with which an estimate comes from the first sum and from
-    /// the second; to tell two tables apart by, not to prove anything with.
+    /// the second; for guessing between two tables, not for a proof.
     pub fn log_ratio(&self, estimate: i128, [first, second]: [i128; 2]) -> f64 {
         let normal = |near: f64, far: f64, s: f64| 0.5 * (far - near) * (far + near) / (s * s);
         let away = |sum: i128| estimate.saturating_sub(sum) as f64;
@@ -295,16 +295,16 @@ impl PerRecord {
         }
     }
 
-    /// The half-width of intervals that hold that many sums at once, where it is the same for all
-    /// sums; `None` with a transformation.
+    /// The half-width of intervals that cover that many sums at once. `None` with a transformation,
+    /// as the half-width then depends on the sum.
     pub fn half_width(&self, level: f64, sums: u64) -> Option<f64> {
-        let wanted = (level, sums);
+        let target = (level, sums);
         match &self.noise {
             Noise::Gaussian(law) => {
-                Some(half_width(law.sigma().to_f64(), wanted, |x| law.tail(x)) as f64)
+                Some(half_width(law.sigma().to_f64(), target, |x| law.tail(x)) as f64)
             }
             Noise::Transformed(_) => None,
-            Noise::Polylogarithmic(law) => Some(half_width(1.0, wanted, |x| law.tail(x)) as f64),
+            Noise::Polylogarithmic(law) => Some(half_width(1.0, target, |x| law.tail(x)) as f64),
         }
     }
 }

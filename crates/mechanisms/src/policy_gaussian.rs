@@ -30,7 +30,7 @@ const ABOVE: f64 = 4.0;
 /// by 2^-30, which is 2^-14 in l2.
 const ROUNDING: (f64, f64) = (1.0 / 16384.0, 1.0 / 16384.0);
 
-/// Units that take less than this together may be counted as one step where chances are computed.
+/// Where chances are computed, units that together take less than this part count as one step.
 const TOGETHER: f64 = 1.0 / 256.0;
 
 /// Policy Gaussian selection.
@@ -70,15 +70,15 @@ impl PolicyGaussian {
         })
     }
 
-    /// The noise and threshold that `made` gives for a distance that rounding makes larger by a
-    /// slack: first without, to learn the cutoff, then with twice what rounding adds at that
-    /// cutoff. The weights in new groups are larger by no more, and the threshold so much higher.
+    /// Noise and threshold by `calibration`, for a distance that rounding makes larger by a slack:
+    /// first without slack, to learn the cutoff, then with twice what rounding adds at that cutoff.
+    /// The weights in new groups are larger by no more, and the threshold so much higher.
     fn with(
         most_groups: u64,
-        made: impl Fn(f64) -> Result<(RoundedGaussian, f64), MechanismError>,
+        calibration: impl Fn(f64) -> Result<(RoundedGaussian, f64), MechanismError>,
     ) -> Result<Self, MechanismError> {
         let finished = |slack: f64| {
-            let (noise, threshold) = made(slack)?;
+            let (noise, threshold) = calibration(slack)?;
             let threshold = to_lattice(threshold.max(0.0) + slack)?;
             Ok::<_, MechanismError>(Self { noise, threshold, most_groups })
         };
@@ -140,12 +140,12 @@ impl PolicyGaussian {
             Some(members) => self.weights(members, open),
             None => units.iter().map(|&n| (n as f64).min(self.cutoff())).collect(),
         };
-        let asked: Vec<usize> = (0..open.len())
+        let candidates: Vec<usize> = (0..open.len())
             .filter(|&g| open.get(g) == Some(&true) && weights.get(g).is_some_and(|&w| w > 0.0))
             .collect();
         let mut appears = vec![false; open.len()];
         let mut noise = [0i128; 1024];
-        for groups in asked.chunks(noise.len()) {
+        for groups in candidates.chunks(noise.len()) {
             let noise = &mut noise[..groups.len()];
             self.noise.fill(generator, noise)?;
             for (&group, &noise) in groups.iter().zip(noise.iter()) {
@@ -162,9 +162,9 @@ impl PolicyGaussian {
     fn weights(&self, members: &Memberships, open: &[bool]) -> Vec<f64> {
         let cutoff = self.cutoff();
         let mut weights = vec![0f64; open.len()];
-        let mut asked: Vec<usize> = Vec::new();
+        let mut open_groups: Vec<usize> = Vec::new();
         for unit in members.in_order() {
-            asked.clear();
+            open_groups.clear();
             let mut squares = 0.0;
             for &group in members.of(unit) {
                 let group = group as usize;
@@ -172,11 +172,11 @@ impl PolicyGaussian {
                     && weight < cutoff
                 {
                     squares += (cutoff - weight) * (cutoff - weight);
-                    asked.push(group);
+                    open_groups.push(group);
                 }
             }
             let step = 1.0 / squares.sqrt().max(1.0);
-            for &group in &asked {
+            for &group in &open_groups {
                 if let Some(weight) = weights.get_mut(group) {
                     *weight = (*weight + (cutoff - *weight) * step).min(cutoff);
                 }

@@ -109,9 +109,9 @@ impl Prior {
         self.even * self.points(from, to) + octaves.unsigned_abs()
     }
 
-    /// The point at which the weight from `from` on exceeds `place`.
-    pub(crate) fn nth(&self, from: i128, place: u128) -> i128 {
-        first_whole(from - 1, self.high, |point| self.weight(from, point) > place)
+    /// The point at which the weight from `from` on exceeds `offset`.
+    pub(crate) fn nth(&self, from: i128, offset: u128) -> i128 {
+        first_whole(from - 1, self.high, |point| self.weight(from, point) > offset)
     }
 
     /// The smallest weight of a point, as a share of the whole.
@@ -120,7 +120,8 @@ impl Prior {
         least as f64 / self.weight(self.low, self.high) as f64
     }
 
-    /// The most that the weight of all points above a point is times its own, or of all below it.
+    /// The largest ratio of the weight of all points above a point, or of all below it, to that of
+    /// the point.
     ///
     /// Weights fall away from zero, and change at powers of two and beyond the scale. Where they
     /// are even, that is the largest at the first or the last point.
@@ -139,7 +140,7 @@ impl Prior {
         points.map(beyond).fold(0.0, f64::max)
     }
 
-    /// How many of the points are up to the scale.
+    /// The number of points up to the scale.
     fn points(&self, from: i64, to: i64) -> u128 {
         let (from, to) = (from.max(-self.scale), to.min(self.scale));
         if from > to { 0 } else { u128::from(to.abs_diff(from)) + 1 }
@@ -168,8 +169,8 @@ impl Prior {
             let low = k - 1 - even - falling;
             let falling = octave(0) - octave(falling);
             let whole = i128::from(even) * octave(0) + falling + i128::from(low) * octave(last);
-            let own = i128::from(t + 1 - (1 << (k - 1)));
-            whole + (own << (self.digits - k + last - self.fallen(k)))
+            let in_octave = i128::from(t + 1 - (1 << (k - 1)));
+            whole + (in_octave << (self.digits - k + last - self.fallen(k)))
         };
         match point {
             ..0 => -to(point.unsigned_abs()),
@@ -217,8 +218,8 @@ mod tests {
                 assert_eq!(prior.weight(x, x), one(&prior, x), "{x} of {low} to {high}");
                 assert_eq!(prior.weight(low, x - 1), sum);
                 if x % 97 == 0 || high - low < 2000 {
-                    for place in [sum, sum + one(&prior, x) - 1] {
-                        assert_eq!(prior.nth(low, place), x);
+                    for offset in [sum, sum + one(&prior, x) - 1] {
+                        assert_eq!(prior.nth(low, offset), x);
                     }
                 }
                 sum += one(&prior, x);

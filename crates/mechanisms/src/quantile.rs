@@ -37,20 +37,20 @@ impl Percentile {
 
     /// The share `below / of`, strictly between 0 and 1.
     fn ratio(below: u32, of: u32) -> Self {
-        // No share is of nothing.
+        // No share has a denominator of zero.
         let (below, of) = lowest_terms(below, of.max(1));
         Self { below, of }
     }
 
     /// The share in ten thousandths, of which every percentile has a whole number.
     pub(crate) fn parts(self) -> u32 {
-        // Of percentiles as they are asked for, `of` divides 10^4.
+        // For percentiles from [`new`](Self::new), `of` divides 10^4.
         self.below * (10_000 / self.of.max(1))
     }
 
     /// The share among the values between two others, all in ten thousandths.
-    pub(crate) fn between(own: u32, (lower, upper): (u32, u32)) -> Self {
-        Self::ratio(own.saturating_sub(lower), upper.saturating_sub(lower))
+    pub(crate) fn between(share: u32, (lower, upper): (u32, u32)) -> Self {
+        Self::ratio(share.saturating_sub(lower), upper.saturating_sub(lower))
     }
 
     /// The nearest float.
@@ -75,8 +75,8 @@ impl<'de> Deserialize<'de> for Percentile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let share: Option<f64> = String::deserialize(deserializer)?.parse().ok();
         let digits = share.map(|share| (share * 1e4).round());
-        let own = digits.and_then(|digits| Self::new(digits as i128, Self::MAX_SCALE));
-        own.ok_or_else(|| serde::de::Error::custom("not a percentile"))
+        let percentile = digits.and_then(|digits| Self::new(digits as i128, Self::MAX_SCALE));
+        percentile.ok_or_else(|| serde::de::Error::custom("not a percentile"))
     }
 }
 
@@ -108,15 +108,14 @@ struct Copies {
 /// of zero from the numbers A to B. One value v more moves both by 1 - p upwards for x > v, both by
 /// p downwards for x < v, and apart for x = v: so no rank distance changes by more than max(p, 1 -
 /// p), up or down; and where one value takes the place of another, A and B move by at most 1. Hence
-/// the logarithm of what the probability of a point is multiplied by has a range of at most
-/// epsilon = rate * 2 max(p, 1 - p) for each value, or rate * 2 for each exchange, over all points.
-/// As probabilities add up to one, it is both below and above zero somewhere, so that epsilon
-/// bounds it; and a range of epsilon is rho = epsilon^2 / 8, as K(t) = ln E e^(t L) for the
-/// log-ratio L has K'' <= epsilon^2 / 4 (Hoeffding's lemma) and K(0) = K(1) = 0, from which K(a) <=
-/// a (a - 1) epsilon^2 / 8 for a > 1. Groups are drawn independently: their epsilons and rhos add
-/// up, and together they are one event of bounded range ([`Quantile::event`]). Where a unit's group
-/// is left and another entered instead, the two draws together have the sum of their ranges as
-/// theirs.
+/// the logarithm of what the probability of a point is multiplied by has a range of at most epsilon
+/// = rate * 2 max(p, 1 - p) for each value, or rate * 2 for each exchange, over all points. As
+/// probabilities add up to one, it is both below and above zero somewhere, so that epsilon bounds
+/// it; and a range of epsilon is rho = epsilon^2 / 8, as K(t) = ln E e^(t L) for the log-ratio L
+/// has K'' <= epsilon^2 / 4 (Hoeffding's lemma) and K(0) = K(1) = 0, from which K(a) <= a (a - 1)
+/// epsilon^2 / 8 for a > 1. Groups are drawn independently: their epsilons and rhos add up, and
+/// together they are one event of bounded range ([`Quantile::event`]). Where a unit's group is left
+/// and another entered instead, the range of both draws together is the sum of their ranges.
 ///
 /// *Ends of an interval.* With t copies of the low end of the range beside the values, which are
 /// public, the rank p n is t values below the quantile, or at the end of the range where there are
@@ -125,9 +124,9 @@ struct Copies {
 /// is above the first exact quantile only if it is above v and has more than p n + t values below
 /// it, less one; its distance is then more than t, less one. All such points together are at most C
 /// e^(-rate (t - 1)) times as likely as v, where C is the most that the prior has above a point, in
-/// parts of what it has at it. t is made so large that this is half of the probability of a miss.
-/// So is that of the high end, which is the mirror image: t copies of the high end of the range,
-/// and t more ranks to look for.
+/// parts of what it has at it. t is so large that this is half of the probability of a miss. So is
+/// that of the high end, which is the mirror image: t copies of the high end of the range, and t
+/// more ranks to look for.
 ///
 /// *Source.* Smith, "Privacy-preserving statistical estimation with optimal convergence rates"
 /// (STOC 2011), for the mechanism; Dong, Durfee & Rogers, "Optimal differential privacy composition
@@ -166,7 +165,7 @@ impl Quantile {
     /// together. Points beyond the `scale` are the less likely the farther away they are.
     ///
     /// # Errors
-    /// No loss, or one so small that no rate can be told from zero, or an empty range.
+    /// An empty range, no loss, or a loss so small that the rate rounds to zero.
     pub fn new(
         percentile: Percentile,
         (range, scale): ((i64, i64), i64),
@@ -199,8 +198,8 @@ impl Quantile {
         Ok(Self { copies, ..self })
     }
 
-    /// Values between an end of an interval and the quantile that are aimed at; zero where it is no
-    /// end.
+    /// The number of values that an end of an interval aims to be away from the quantile; zero
+    /// where it is no end.
     pub fn away(&self) -> u64 {
         self.copies.low.max(self.copies.high)
     }
@@ -234,7 +233,7 @@ impl Quantile {
         Self::of(percentile, prior, contribution, relation, loss)
     }
 
-    /// The quantile of values of which a unit changes ranks by so much.
+    /// The quantile of values whose ranks a unit changes by at most `contribution`.
     fn of(
         percentile: Percentile,
         prior: Prior,
@@ -357,13 +356,13 @@ impl Quantile {
         prior: Prior,
     ) -> Result<i128, BatchError> {
         let (starts, cells) = self.cells(values, prior);
-        let point = |cell: usize, place: u128| {
-            starts.get(cell).map_or(prior.low(), |&start| prior.nth(start, place))
+        let point = |cell: usize, offset: u128| {
+            starts.get(cell).map_or(prior.low(), |&start| prior.nth(start, offset))
         };
-        let loss = |cell: usize, place: u128| self.distance(values, point(cell, place));
-        let (cell, place) = self.weights.sample(generator, &cells, loss)?;
+        let loss = |cell: usize, offset: u128| self.distance(values, point(cell, offset));
+        let (cell, offset) = self.weights.sample(generator, &cells, loss)?;
         let start = starts.get(cell).ok_or(ParameterError::LengthsDiffer)?;
-        Ok(prior.nth(*start, place))
+        Ok(prior.nth(*start, offset))
     }
 
     /// ln of the ratio of a point's weights under two tables' values, which differs from that of
@@ -380,12 +379,12 @@ impl Quantile {
         let Copies { low, high } = self.copies;
         before += if point > self.prior.low() { u128::from(low) } else { 0 };
         to += u128::from(low) + if point >= self.prior.high() { u128::from(high) } else { 0 };
-        let wanted = self.wanted(values.len());
-        (before * of).saturating_sub(wanted).max(wanted.saturating_sub(to * of))
+        let target = self.target(values.len());
+        (before * of).saturating_sub(target).max(target.saturating_sub(to * of))
     }
 
-    /// The number of `count` values that are wanted up to a point, in units of 1/q, with copies.
-    fn wanted(&self, count: usize) -> u128 {
+    /// The rank that is aimed at among `count` values, in units of 1/q, copies included.
+    fn target(&self, count: usize) -> u128 {
         let Percentile { below, of } = self.percentile;
         u128::from(below) * count as u128 + u128::from(of) * u128::from(self.copies.high)
     }
@@ -401,26 +400,26 @@ impl Quantile {
     ) -> (Vec<i128>, Vec<WeightCell>) {
         let (low, high) = (prior.low(), prior.high());
         let of = u128::from(self.percentile.of);
-        let wanted = self.wanted(values.len());
+        let target = self.target(values.len());
         let copies = (u128::from(self.copies.low), u128::from(self.copies.high));
         // As if copies were there.
-        let value = |place: u128| {
-            let Some(place) = place.checked_sub(copies.0) else { return Some(low) };
-            let own = usize::try_from(place).ok().and_then(|p| values.get(p));
-            let is_copy = place < values.len() as u128 + copies.1;
-            own.map(|&own| own.into()).or_else(|| is_copy.then_some(high))
+        let value = |index: u128| {
+            let Some(index) = index.checked_sub(copies.0) else { return Some(low) };
+            let entry = usize::try_from(index).ok().and_then(|p| values.get(p));
+            let is_copy = index < values.len() as u128 + copies.1;
+            entry.map(|&entry| entry.into()).or_else(|| is_copy.then_some(high))
         };
         // The last point before those to the right at that distance, and the first after those to
         // the left.
         let right = |distance: u128| {
-            let values_to = (wanted + distance).div_ceil(of);
+            let values_to = (target + distance).div_ceil(of);
             values_to.checked_sub(1).and_then(value).unwrap_or(high)
         };
         let left = |distance: u128| {
-            wanted.checked_sub(distance).and_then(|before| value(before / of)).unwrap_or(low)
+            target.checked_sub(distance).and_then(|before| value(before / of)).unwrap_or(low)
         };
         let (mut starts, mut cells) = (Vec::new(), Vec::new());
-        let mut drawn = 0.0;
+        let mut drawn_weight = 0.0;
         let mut cell = |from: i128, to: i128, level: u32| {
             if from > to {
                 return 0.0;
@@ -432,7 +431,7 @@ impl Quantile {
         };
         let (mut from, mut to) =
             (left(self.weights.least_loss(1)), right(self.weights.least_loss(1)));
-        drawn += cell(from, to, 0);
+        drawn_weight += cell(from, to, 0);
         let mut level = 1;
         loop {
             let beyond = prior.weight(low, from - 1) + prior.weight(to + 1, high);
@@ -441,10 +440,10 @@ impl Quantile {
             // are divided into 2^20. One level before it was not, so that what was drawn then was
             // less than 32 * 2^-level of the whole: cells' weights, shifted by the last level, come
             // to 35 times the whole at most, which is far below 2^126.
-            let last = beyond as f64 * (-f64::from(level)).exp2() <= drawn / 16.0;
+            let last = beyond as f64 * (-f64::from(level)).exp2() <= drawn_weight / 16.0;
             let next = self.weights.least_loss(level + 1);
             let (next_from, next_to) = if last { (low, high) } else { (left(next), right(next)) };
-            drawn += cell(next_from, from - 1, level) + cell(to + 1, next_to, level);
+            drawn_weight += cell(next_from, from - 1, level) + cell(to + 1, next_to, level);
             (from, to) = (next_from, next_to);
             if last || (from == low && to == high) {
                 return (starts, cells);
@@ -464,9 +463,9 @@ fn ranks<V: Copy + Into<i128>>(values: &[V], point: i128) -> (u128, u128) {
 
 /// The rank distance of a point from a quantile of the values, in values.
 pub(crate) fn distance(percentile: Percentile, values: &[i64], point: i64) -> f64 {
-    let wanted = percentile.to_f64() * values.len() as f64;
+    let target = percentile.to_f64() * values.len() as f64;
     let (before, to) = ranks(values, point.into());
-    (before as f64 - wanted).max(wanted - to as f64).max(0.0)
+    (before as f64 - target).max(target - to as f64).max(0.0)
 }
 
 #[cfg(test)]

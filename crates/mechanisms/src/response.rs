@@ -7,10 +7,10 @@ use num_bigint::BigUint;
 
 use crate::error::MechanismError;
 
-/// Answers that are drawn together.
+/// Number of answers that are drawn at a time.
 const CHUNK: usize = 256;
 
-/// Answers up to which estimates count exactly.
+/// Most answers for which floating-point counts are exact.
 const MOST_ANSWERS: u64 = 1 << 53;
 
 /// k-ary randomised response (theory section 2; Warner 1965 for k = 2): of `k` categories 0 .. k a
@@ -33,8 +33,8 @@ pub struct RandomisedResponse {
 pub struct Estimate {
     /// The estimate. It is right on average, and may be negative or more than all.
     pub count: f64,
-    /// Its standard error, from the answers too (its square is right on average), with the records'
-    /// own categories as given.
+    /// Its standard error, from the answers too (its square is right on average), given the
+    /// categories of the records.
     pub standard_error: f64,
 }
 
@@ -117,8 +117,8 @@ impl RandomisedResponse {
     /// lies.
     ///
     /// # Errors
-    /// Those of [`respond`](Self::respond), and slices of different lengths; found before anything
-    /// is drawn. If the generator fails the answers must not be used.
+    /// Those of [`respond`](Self::respond), and slices of different lengths; both are detected
+    /// before anything is drawn. If the generator fails the answers must not be used.
     pub fn respond_all(
         &self,
         values: &[u32],
@@ -131,20 +131,20 @@ impl RandomisedResponse {
         if values.iter().any(|value| *value >= self.categories) {
             return Err(ResponseError::Value { categories: self.categories });
         }
-        let (mut kept, mut others) = ([false; CHUNK], [0u128; CHUNK]);
+        let (mut truthful, mut others) = ([false; CHUNK], [0u128; CHUNK]);
         for (values, answers) in values.chunks(CHUNK).zip(answers.chunks_mut(CHUNK)) {
-            let (kept, others) = (&mut kept[..values.len()], &mut others[..values.len()]);
+            let (truthful, others) = (&mut truthful[..values.len()], &mut others[..values.len()]);
             let keep =
                 |_| (self.first, Keep { epsilon: self.epsilon, categories: self.categories });
-            bernoulli_enclosed_all(generator, kept, keep)?;
+            bernoulli_enclosed_all(generator, truthful, keep)?;
             self.others.fill(generator, others)?;
-            for (((answer, value), kept), other) in
-                answers.iter_mut().zip(values).zip(kept.iter()).zip(others.iter())
+            for (((answer, value), truthful), other) in
+                answers.iter_mut().zip(values).zip(truthful.iter()).zip(others.iter())
             {
                 // The others in order, without the value itself: below k - 1, so this fits.
                 let other = *other as u32;
                 let other = other + u32::from(other >= *value);
-                *answer = if *kept { *value } else { other };
+                *answer = if *truthful { *value } else { other };
             }
         }
         Ok(())

@@ -1,23 +1,23 @@
 //! Selection by single votes: each unit counts in one of its groups, and pi_opt decides.
 //!
-//! The units vote one after the other, in a fixed order. Each adds one vote to the group of its own
+//! The units vote one after the other, in a fixed order. Each adds one vote to that of its groups
 //! that needs it most, by the votes before. What is certain to appear takes no votes any more, so
 //! that they go on to rarer groups. Then pi_opt decides about each group by its votes, with all of
 //! epsilon and delta: a unit in a hundred groups pays no more than a unit in one.
 //!
 //! *One unit more adds one vote to one group, and changes no other.* How much a group needs votes
-//! never rises with its own votes ([`SingleVote::need`]), does not depend on other groups, and ties
-//! are broken by the unit's own order. Take two tables of which the second has one unit more. Up
-//! to that unit, votes are equal; it adds a vote to a group b, or to none, and from then on they
-//! would stay equal. Say that the second has one vote more in b, and equal ones elsewhere. The
-//! next unit's choice in the first table is some group a, or none. If a is not b, b needs votes no
-//! more in the second table than in the first, where a was preferred to it, and all others need
-//! what they did: the unit chooses a in both, and the difference remains. If a is b, the first
-//! table now has the votes that the second had, and in that one the unit adds a vote to some group
-//! c or to none: the difference is one vote in c, or nothing. So the tables of votes differ by one
-//! in at most one group, whatever the order of units and groups, as long as it follows from each
-//! unit by itself. pi_opt is (epsilon, delta)-private for one unit more in one group (PS Theorem
-//! 1), and decides about each group apart. Under `replace` votes differ in at most two groups.
+//! never rises with its votes ([`SingleVote::need`]), does not depend on other groups, and ties are
+//! broken by the unit's own order. Take two tables of which the second has one unit more. Up to
+//! that unit, votes are equal; it adds a vote to a group b, or to none, and from then on they would
+//! stay equal. Say that the second has one vote more in b, and equal ones elsewhere. The next
+//! unit's choice in the first table is some group a, or none. If a is not b, b needs votes no more
+//! in the second table than in the first, where a was preferred to it, and all others need what
+//! they did: the unit chooses a in both, and the difference remains. If a is b, the first table now
+//! has the votes that the second had, and in that one the unit adds a vote to some group c or to
+//! none: the difference is one vote in c, or nothing. So the tables of votes differ by one in at
+//! most one group, whatever the order of units and groups, as long as it follows from each unit by
+//! itself. pi_opt is (epsilon, delta)-private for one unit more in one group (PS Theorem 1), and
+//! decides about each group apart. Under `replace` votes differ in at most two groups.
 //!
 //! No rule by which full groups attract votes has this property: one vote more could then draw
 //! units away from groups that they would have chosen.
@@ -30,7 +30,7 @@ use crate::memberships::Memberships;
 use crate::optimal::Optimal;
 use crate::steps;
 
-/// The probability to appear from which on a group has enough votes, so that others go first.
+/// A group that appears with this probability has enough votes: others go first.
 const ENOUGH: f64 = 0.999;
 
 /// Numbers of votes at which the chance to reach them is looked at.
@@ -70,9 +70,9 @@ impl SingleVote {
         }
         let (mut keep, mut before) = (0.0, 0.0);
         let looked_at = self.enough.min(LOOKED_AT);
-        for place in 0..=looked_at {
+        for step in 0..=looked_at {
             steps::count();
-            let votes = (u128::from(self.enough) * u128::from(place)).div_ceil(looked_at.into());
+            let votes = (u128::from(self.enough) * u128::from(step)).div_ceil(looked_at.into());
             let votes = u64::try_from(votes).unwrap_or(u64::MAX).max(1);
             let chance = self.optimal.keep_probability(votes);
             let needed = votes.saturating_add(least.saturating_sub(1));
@@ -126,10 +126,10 @@ impl SingleVote {
             let mut best: Option<(u64, usize)> = None;
             for &group in members.of(unit) {
                 let group = group as usize;
-                let (Some(&own), Some(true)) = (votes.get(group), open.get(group)) else {
+                let (Some(&group_votes), Some(true)) = (votes.get(group), open.get(group)) else {
                     continue;
                 };
-                let Some(need) = self.need(own, least) else { continue };
+                let Some(need) = self.need(group_votes, least) else { continue };
                 if best.is_none_or(|(most, _)| need < most) {
                     best = Some((need, group));
                 }

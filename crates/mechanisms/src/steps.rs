@@ -2,25 +2,25 @@
 
 #[cfg(test)]
 thread_local! {
-    static COUNTED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    static STEPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
 /// Counts a step of floating point, in tests.
 #[inline]
 pub(crate) fn count() {
     #[cfg(test)]
-    COUNTED.set(COUNTED.get() + 1);
+    STEPS.set(STEPS.get() + 1);
 }
 
 /// Counts an enclosure by whole numbers of hundreds of bits, in tests.
 #[inline]
 pub(crate) fn count_enclosure() {
     #[cfg(test)]
-    COUNTED.set(COUNTED.get() + 1000);
+    STEPS.set(STEPS.get() + 1000);
 }
 
-/// The steps of this thread since the last call.
+/// Takes the number of this thread's steps since the last call.
 #[cfg(test)]
-pub(crate) fn counted() -> u64 {
-    COUNTED.take()
+pub(crate) fn take() -> u64 {
+    STEPS.take()
 }

@@ -73,8 +73,8 @@ impl Strategy {
         matches!(self, Self::TruncatedGeometric | Self::LaplaceThreshold | Self::GaussianThreshold)
     }
 
-    /// Whether it has noise of its own, or none: all but the one that looks at a count that is
-    /// measured.
+    /// Whether the strategy decides by itself: all but the one that looks at a count that the query
+    /// measures.
     pub fn is_by_itself(self) -> bool {
         self != Self::MeasuredCount
     }
@@ -88,7 +88,8 @@ impl Strategy {
         )
     }
 
-    /// Whether units are looked at one after the other, so that a group's chances rest on all.
+    /// Whether units are looked at one after the other, so that a group's chances depend on all
+    /// units.
     pub fn in_turn(self) -> bool {
         matches!(self, Self::SingleVote | Self::PolicyGaussian)
     }

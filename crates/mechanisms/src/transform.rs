@@ -120,7 +120,7 @@ impl Transformed {
     pub(crate) fn middle(&self, estimate: f64) -> f64 {
         let (a, s) = (self.offset as f64, self.deviation);
         match self.transform {
-            // Below the least double there is nothing to tell.
+            // Below the least double nothing can be inferred.
             Transform::Log => (estimate / a).max(-1.0 + f64::EPSILON).ln_1p() + 0.5 * s * s,
             Transform::Sqrt => (estimate / a + 1.0 + s * s).max(0.0).sqrt(),
         }
@@ -129,8 +129,8 @@ impl Transformed {
     /// The sums at which the released number would be no more than `deviations` away, from the
     /// estimate.
     ///
-    /// The root's square does not tell its sign. It is taken as positive, which brings it only
-    /// nearer to the transformed sum, as that is.
+    /// The square does not reveal the sign of the root. It is taken as positive, which brings it
+    /// only nearer to the transformed sum, as that is.
     pub(crate) fn interval(&self, estimate: f64, deviations: f64) -> (f64, f64) {
         let (a, s) = (self.offset as f64, self.deviation);
         let (low, high) = match self.transform {
@@ -186,16 +186,16 @@ mod tests {
             ((1 << 127) + 1, 127 << 52),
             (12_345_678_901_234_567_890_123_456_789, LOG2_LONG),
         ] {
-            let own = log2(n);
-            assert!(own == floor || own == floor - 1, "{n}: {own} {floor}");
+            let logarithm = log2(n);
+            assert!(logarithm == floor || logarithm == floor - 1, "{n}: {logarithm} {floor}");
         }
         let mut before = 0;
         for n in 1..100_000u128 {
-            let own = log2(n);
-            assert!(own >= before);
+            let logarithm = log2(n);
+            assert!(logarithm >= before);
             let exact = (n as f64).log2() * 2f64.powi(52);
-            assert!((own as f64 - exact).abs() < 33.0, "{n}");
-            before = own;
+            assert!((logarithm as f64 - exact).abs() < 33.0, "{n}");
+            before = logarithm;
         }
     }
 

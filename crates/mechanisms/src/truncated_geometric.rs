@@ -100,7 +100,7 @@ mod tests {
         for (epsilon, delta) in [("1", "1e-5"), ("0.1", "0.001"), ("3", "0.02"), ("0.5", "1e-9")] {
             let law = mechanism(epsilon, delta).law();
             let (e, d): (f64, f64) = (epsilon.parse().unwrap(), delta.parse().unwrap());
-            let told = |law: &TruncatedDiscreteLaplace| {
+            let delta_of = |law: &TruncatedDiscreteLaplace| {
                 let k = law.k() as i128;
                 let (mut up, mut down) = (0.0, 0.0);
                 for y in -k - 1..=k + 2 {
@@ -110,10 +110,10 @@ mod tests {
                 }
                 f64::max(up, down)
             };
-            assert!(told(&law) <= d * (1.0 + 1e-9), "{epsilon} {delta}: {}", told(&law));
+            assert!(delta_of(&law) <= d * (1.0 + 1e-9), "{epsilon} {delta}: {}", delta_of(&law));
             assert!(law.k() > 1, "{epsilon} {delta}");
             let smaller = TruncatedDiscreteLaplace::new(law.scale(), law.k() - 1);
-            assert!(told(&smaller) > d, "{epsilon} {delta}: {}", told(&smaller));
+            assert!(delta_of(&smaller) > d, "{epsilon} {delta}: {}", delta_of(&smaller));
         }
     }
 

@@ -20,7 +20,7 @@ use crate::joint::{
 };
 use crate::memberships::Memberships;
 
-/// Numbers of rounds of DP-SIPS that are tried.
+/// The numbers of rounds of DP-SIPS that are tried.
 const ROUNDS: std::ops::RangeInclusive<i32> = 2..=4;
 
 /// How much larger the squared budget of a round (mu^2, rho) may be than that of the one before.
@@ -185,8 +185,8 @@ impl WeightedGaussian {
         let mut appears = vec![false; units.len()];
         let before = before_least(least);
         let mut draws = vec![0i128; BATCH.min(units.len())];
-        for (place, round) in self.rounds.iter().enumerate() {
-            if place > 0 {
+        for (index, round) in self.rounds.iter().enumerate() {
+            if index > 0 {
                 for (open, &appeared) in open.iter_mut().zip(&appears) {
                     *open &= !appeared;
                 }
@@ -196,13 +196,13 @@ impl WeightedGaussian {
                 // Above 2^32 units the sum no longer grows, which moves nothing further apart.
                 None => units.iter().map(|&n| (n.min(1 << 32) << 30) as i64).collect(),
             };
-            let asked: Vec<usize> = (0..units.len())
+            let candidates: Vec<usize> = (0..units.len())
                 .filter(|&g| {
                     let enough = units.get(g).is_some_and(|&n| n >= least);
                     enough && open.get(g) == Some(&true) && sums.get(g).is_some_and(|&s| s > 0)
                 })
                 .collect();
-            for groups in asked.chunks(BATCH) {
+            for groups in candidates.chunks(BATCH) {
                 let draws = &mut draws[..groups.len()];
                 round.noise.fill(generator, draws)?;
                 for (&group, &noise) in groups.iter().zip(draws.iter()) {
@@ -221,7 +221,7 @@ impl WeightedGaussian {
 
 /// Greatest weight of the first `least` - 1 units of a group, in lattice points. A group with fewer
 /// units than `least` never appears, and only the weight beyond this sum decides about the others:
-/// the unit that completes a group finds no more weight than its own.
+/// the unit that completes a group adds no more than its weight.
 pub(crate) fn before_least(least: u64) -> i128 {
     i128::from(least.saturating_sub(1)) * FINE
 }
@@ -238,7 +238,7 @@ fn in_mu(rho: Rho) -> Result<f64, MechanismError> {
     Ok((2.0 * rho.to_f64()).sqrt() * (1.0 - 1e-15))
 }
 
-/// Rounds before their thresholds are rounded to the lattice: noise, and threshold in units of
+/// Rounds whose thresholds are not yet rounded to the lattice: noise, and threshold in units of
 /// weight.
 type Plan = Vec<(RoundedGaussian, f64)>;
 
@@ -351,7 +351,7 @@ fn sums_of_weights(members: &Memberships, open: &[bool], most_groups: u64) -> Ve
                 Ok(Ok(sums)) => add(sums),
                 // A thread stops only where memory does, and then the whole must stop, too.
                 Ok(Err(cause)) => std::panic::resume_unwind(cause),
-                // There are no more threads to be had.
+                // No further thread can be started.
                 Err(_) => add(some(i * part)),
             }
         }

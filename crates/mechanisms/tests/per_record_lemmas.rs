@@ -96,11 +96,17 @@ fn pieces_lose_by_the_square_of_their_number() {
         let (without, with) = (noisy_sum(0, rho("0.5")), noisy_sum(value, rho("0.5")));
         let by_pieces = policy.split(&[value as f64]);
         for order in ORDERS {
-            let found = loss(&without, &with, order);
-            assert!(found <= by_pieces * (1.0 + 1e-9), "{value} {order}: {found} {by_pieces}");
+            let divergence = loss(&without, &with, order);
+            assert!(
+                divergence <= by_pieces * (1.0 + 1e-9),
+                "{value} {order}: {divergence} {by_pieces}"
+            );
             // Up to the tails that are left out, rounding to the lattice takes little.
             let full = value % 20 == 0 && order <= 2.0;
-            assert!(!full || found >= 0.99 * by_pieces, "{value} {order}: {found} {by_pieces}");
+            assert!(
+                !full || divergence >= 0.99 * by_pieces,
+                "{value} {order}: {divergence} {by_pieces}"
+            );
         }
     }
     for (text, scale) in [("0.5", 2), ("1", 1)] {
@@ -111,8 +117,11 @@ fn pieces_lose_by_the_square_of_their_number() {
             let (without, with) = (noisy(&law, 0, 300), noisy(&law, pieces, 300));
             let most = one_piece * (pieces * pieces) as f64;
             for order in ORDERS {
-                let found = loss(&without, &with, order);
-                assert!(found <= most * (1.0 + 1e-9), "{text} {pieces} {order}: {found} {most}");
+                let divergence = loss(&without, &with, order);
+                assert!(
+                    divergence <= most * (1.0 + 1e-9),
+                    "{text} {pieces} {order}: {divergence} {most}"
+                );
             }
         }
     }
@@ -158,18 +167,19 @@ fn splitting_changes_no_answer() {
             })
             .chain([[0, 0]])
             .collect();
-        let mut told: Vec<(usize, Vec<i64>)> = Vec::new();
+        let mut all_pieces: Vec<(usize, Vec<i64>)> = Vec::new();
         for (id, row) in rows.iter().enumerate() {
             let pieces = split(row, &thresholds);
             assert_eq!(pieces.len() as f64, policy.pieces(&row.map(|value| value as f64)));
             let within = |piece: &Vec<i64>| piece.iter().zip(thresholds).all(|(v, t)| v.abs() <= t);
             assert!(pieces.iter().all(within), "{row:?}");
-            told.extend(pieces.into_iter().map(|piece| (id, piece)));
+            all_pieces.extend(pieces.into_iter().map(|piece| (id, piece)));
         }
-        let different: std::collections::BTreeSet<usize> = told.iter().map(|(id, _)| *id).collect();
+        let different: std::collections::BTreeSet<usize> =
+            all_pieces.iter().map(|(id, _)| *id).collect();
         assert_eq!(different.len(), rows.len(), "COUNT");
         for column in 0..2 {
-            let by_pieces: i64 = told.iter().map(|(_, piece)| piece[column]).sum();
+            let by_pieces: i64 = all_pieces.iter().map(|(_, piece)| piece[column]).sum();
             assert_eq!(by_pieces, rows.iter().map(|row| row[column]).sum::<i64>(), "SUM");
         }
     }
@@ -191,8 +201,8 @@ fn averages_lose_by_their_sum_and_by_their_count() {
     let (sum_alone, together) = (policy(Rho::ZERO, each), policy(each, each));
     // As wide as the sum's, so that rounding to the lattice takes little from it: a step of the
     // threshold for each record.
-    let counted = |count: i128| noisy_sum(count * THRESHOLD as i128, each);
-    let count = |order| loss(&counted(9), &counted(10), order);
+    let noisy_count = |count: i128| noisy_sum(count * THRESHOLD as i128, each);
+    let count = |order| loss(&noisy_count(9), &noisy_count(10), order);
     for (value, pieces) in [(0, 1.0), (20, 1.0), (35, 2.0), (60, 3.0)] {
         let values = [value as f64];
         for order in [1.01, 1.5, 2.0] {
@@ -237,8 +247,8 @@ fn plain_rho_is_a_constant_policy() {
 fn a_published_loss_gives_the_value_back() {
     let policy = policy(rho("0.1"), rho("0.5"));
     for value in [1.0f64, 19.0, 20.0, 21.0, 1e6] {
-        let told = policy.exact(&[value]);
-        let back = THRESHOLD * ((told - 0.1) / 0.5).sqrt();
+        let published = policy.exact(&[value]);
+        let back = THRESHOLD * ((published - 0.1) / 0.5).sqrt();
         assert!((back / value - 1.0).abs() < 1e-9, "{value}: {back}");
         let pieces = ((policy.split(&[value]) - 0.1) / 0.5).sqrt();
         assert_eq!(pieces.round(), (value / THRESHOLD).ceil());

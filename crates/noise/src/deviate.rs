@@ -72,9 +72,9 @@ impl Deviate {
     ) -> Result<bool, EntropyError> {
         let mut index = 1;
         loop {
-            let (mine, theirs) = (self.nth(index, words)?, other.nth(index, words)?);
-            if mine != theirs {
-                return Ok(mine < theirs);
+            let (word, other_word) = (self.nth(index, words)?, other.nth(index, words)?);
+            if word != other_word {
+                return Ok(word < other_word);
             }
             index += 1;
         }

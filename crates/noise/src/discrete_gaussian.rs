@@ -18,12 +18,12 @@ const CELLS: u128 = 64;
 /// sigma from 2^-10 to 2^50.
 ///
 /// *Source.* Canonne, Kamath & Steinke, "The Discrete Gaussian for Differential Privacy" (2020,
-/// arXiv 2004.00010), Definition 1. Drawn in another way than theirs: |x| = cell * width + place,
-/// by a table of stairs above the curve in which a cell is `width` integers wide, and, where the
-/// table leaves it open, the trials of Karney, "Sampling exactly from the normal distribution"
-/// (2016). A draw of -0 is drawn anew. All arithmetic is on integers.
+/// arXiv 2004.00010), Definition 1. Drawn in another way than in the paper: |x| = cell * width +
+/// position, by a table of stairs above the curve in which a cell is `width` integers wide, and,
+/// where the table leaves it open, the trials of Karney, "Sampling exactly from the normal
+/// distribution" (2016). A draw of -0 is drawn anew. All arithmetic is on integers.
 ///
-/// The table is made with the law, in some tens of microseconds and up to 16 KiB.
+/// The table is computed with the law, in some tens of microseconds and up to 16 KiB.
 #[derive(Clone)]
 pub struct DiscreteGaussian {
     sigma_squared: Dyadic,
@@ -42,8 +42,8 @@ impl Eq for DiscreteGaussian {}
 
 impl fmt::Debug for DiscreteGaussian {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("DiscreteGaussian");
-        shown.field("sigma_squared", &self.sigma_squared).finish_non_exhaustive()
+        let mut debug = f.debug_struct("DiscreteGaussian");
+        debug.field("sigma_squared", &self.sigma_squared).finish_non_exhaustive()
     }
 }
 
@@ -67,8 +67,8 @@ impl DiscreteGaussian {
 
     fn draw<W: Words>(&self, words: &mut W) -> Result<i128, EntropyError> {
         loop {
-            let (negative, cell, place) = self.stairs.lattice_point(words, self.width)?;
-            let magnitude = u128::from(cell).saturating_mul(self.width).saturating_add(place);
+            let (negative, cell, position) = self.stairs.lattice_point(words, self.width)?;
+            let magnitude = u128::from(cell).saturating_mul(self.width).saturating_add(position);
             if !(negative && magnitude == 0) {
                 let magnitude = i128::try_from(magnitude).unwrap_or(i128::MAX);
                 return Ok(if negative { -magnitude } else { magnitude });

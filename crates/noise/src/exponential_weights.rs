@@ -33,13 +33,13 @@ pub struct WeightCell {
 }
 
 /// 2^level e^-(numerator / denominator).
-struct Kept<'a> {
+struct Keep<'a> {
     numerator: &'a BigUint,
     denominator: &'a BigUint,
     level: u32,
 }
 
-impl Enclosure for Kept<'_> {
+impl Enclosure for Keep<'_> {
     fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
         let bounds = Bracket::exp_minus(self.numerator, self.denominator, bits + self.level);
         (bounds.low, bounds.high)
@@ -96,7 +96,7 @@ impl ExponentialWeights {
             match cell.places {
                 0 => Some(0),
                 // Nothing is shifted out.
-                places => (shift <= places.leading_zeros()).then(|| places << shift),
+                count => (shift <= count.leading_zeros()).then(|| count << shift),
             }
         };
         let total = cells.iter().try_fold(0u128, |sum, cell| sum.checked_add(weight(cell)?));
@@ -104,22 +104,22 @@ impl ExponentialWeights {
         let total = total.ok_or(ParameterError::BoundOutOfRange)?;
         loop {
             let mut rest = uniform::below(words, total)?;
-            let mut found = None;
+            let mut selected = None;
             for (index, cell) in cells.iter().enumerate() {
-                let own = weight(cell).unwrap_or(0);
-                if rest < own {
-                    found = Some((index, rest >> (highest - cell.level), cell.level));
+                let cell_weight = weight(cell).unwrap_or(0);
+                if rest < cell_weight {
+                    selected = Some((index, rest >> (highest - cell.level), cell.level));
                     break;
                 }
-                rest -= own;
+                rest -= cell_weight;
             }
-            let (index, place, level) = found.ok_or(ParameterError::BoundOutOfRange)?;
-            let loss = loss(index, place);
+            let (index, position, level) = selected.ok_or(ParameterError::BoundOutOfRange)?;
+            let loss = loss(index, position);
             if loss < self.least_loss(level) {
                 return Err(ParameterError::NotAProbability.into());
             }
             if self.keeps(words, loss, level)? {
-                return Ok((index, place));
+                return Ok((index, position));
             }
         }
     }
@@ -133,7 +133,7 @@ impl ExponentialWeights {
         let first = self.first_bounds(loss, level, W::BITS);
         let numerator = BigUint::from(loss) * self.rate.numerator();
         let denominator = BigUint::from(self.rate.denominator());
-        enclosed(words, first, &Kept { numerator: &numerator, denominator: &denominator, level })
+        enclosed(words, first, &Keep { numerator: &numerator, denominator: &denominator, level })
     }
 
     /// Bounds of 2^level e^(-rate * loss) in units of a first word of that many bits, as
@@ -183,27 +183,27 @@ mod tests {
                 for finest in [false, true] {
                     let cells: Vec<WeightCell> = put
                         .iter()
-                        .map(|places| {
-                            let least = places.iter().map(|&p| losses[p]).min().unwrap();
+                        .map(|members| {
+                            let least = members.iter().map(|&p| losses[p]).min().unwrap();
                             let fits = |level: &u32| law.least_loss(*level) <= least;
                             let level = (0..40).filter(fits).max().unwrap();
                             let level = if finest { level } else { level.saturating_sub(1) };
-                            WeightCell { places: places.len() as u128, level }
+                            WeightCell { places: members.len() as u128, level }
                         })
                         .collect();
-                    let loss = |cell: usize, place: u128| losses[put[cell][place as usize]];
+                    let loss = |cell: usize, position: u128| losses[put[cell][position as usize]];
                     let sum: f64 = losses.iter().map(|&l| (-rate * l as f64).exp()).sum();
                     let outcomes = enumerate::<4, _>(5, |words| {
                         law.draw(words, &cells, loss)
-                            .map(|(cell, place)| put[cell][place as usize])
+                            .map(|(cell, position)| put[cell][position as usize])
                             .map_err(|error| match error {
                                 BatchError::Entropy(error) => error,
                                 BatchError::Parameter(error) => panic!("{error}"),
                             })
                     });
                     let undecided = if finest { 0.3 } else { 0.6 };
-                    outcomes.assert_below(undecided, |&place| {
-                        (-rate * losses[place] as f64).exp() / sum
+                    outcomes.assert_below(undecided, |&index| {
+                        (-rate * losses[index] as f64).exp() / sum
                     });
                 }
             }
@@ -239,8 +239,8 @@ mod tests {
                     let loss = law.least_loss(level) + more;
                     let exponent = loss as f64 * numerator as f64 / denominator as f64;
                     let p = (f64::from(level) * std::f64::consts::LN_2 - exponent).exp();
-                    let kept = enumerate::<4, _>(4, |words| law.keeps(words, loss, level));
-                    kept.assert_below(3.0 / 65536.0, |&yes| if yes { p } else { 1.0 - p });
+                    let outcomes = enumerate::<4, _>(4, |words| law.keeps(words, loss, level));
+                    outcomes.assert_below(3.0 / 65536.0, |&yes| if yes { p } else { 1.0 - p });
                 }
             }
         }
@@ -273,8 +273,8 @@ mod tests {
                     }
                     let numerator = BigUint::from(loss) * law.rate().numerator();
                     let denominator = BigUint::from(law.rate().denominator());
-                    let kept = Kept { numerator: &numerator, denominator: &denominator, level };
-                    let (low, high) = kept.enclose(400);
+                    let keep = Keep { numerator: &numerator, denominator: &denominator, level };
+                    let (low, high) = keep.enclose(400);
                     assert!(low <= BigUint::from(1u8) << 400u32, "{level} {loss}");
                     for bits in [4, 64] {
                         let first = law.first_bounds(loss, level, bits);
@@ -303,9 +303,9 @@ mod tests {
         let mut halves = 0;
         for _ in 0..200_000 {
             let loss = |cell: usize, _| if cell == 0 { 0 } else { far };
-            let (cell, place) = law.sample(&mut generator, &cells, loss).unwrap();
+            let (cell, position) = law.sample(&mut generator, &cells, loss).unwrap();
             drawn[cell] += 1;
-            halves += u32::from(cell == 1 && place < 500_000);
+            halves += u32::from(cell == 1 && position < 500_000);
         }
         let weight = 1e6 * (-(far as f64) / 3.0).exp();
         let p = weight / (1.0 + weight);

@@ -27,8 +27,8 @@ type Stream = ChaChaCore<R20, Legacy>;
 
 /// Words of 32 bits that the cipher makes in one call.
 const CHUNK: usize = 64;
-/// Words of 64 bits kept ready: 1 KiB, so that the check of the process id (a system call) on each
-/// refill costs less than a nanosecond a word.
+/// Words of 64 bits in the buffer: 1 KiB, so that the check of the process id (a system call) on
+/// each refill costs less than a nanosecond a word.
 const BUFFER: usize = 128;
 
 /// Where an operating-system seed came from, and for which process.
@@ -123,7 +123,7 @@ impl Generator {
         Ok(())
     }
 
-    /// Takes a new seed if this is not the process that the present one was made for.
+    /// Takes a new seed if the process is not the one of the present seed.
     ///
     /// Every public call that draws does this first: a fork can happen while the buffer is half
     /// used. No fork can happen *during* a call, as the child process holds only the thread that

@@ -112,9 +112,8 @@ mod tests {
         }
     }
 
-    /// With one cell per unit, where the places that are to be tested are a third of all: each
-    /// value's frequency within six standard deviations. A false alarm has probability 2e-9 for
-    /// each of 60.
+    /// With one cell per unit, where a third of all positions must be tested: each value's
+    /// frequency within six standard deviations. A false alarm has probability 2e-9 for each of 60.
     #[test]
     fn frequencies_with_few_cells() {
         let (laplace, few) = (law(7, 2), Variates::exponential(0));
@@ -156,8 +155,9 @@ mod tests {
         let sure = 1.0 - (-1f64).exp() + 0.01;
         let words = [word(1, sure), 3 << 62];
         assert_eq!(run(&words), (Some(-4), 2));
-        // The upper share of cell 0, which ends at 1 - 1/e; place 0.75; its crossing 0.5, kept as
-        // U1 is above it: the place is not under the curve. Then the same with the crossing at 7/8.
+        // The upper share of cell 0, which ends at 1 - 1/e; position 0.75; its crossing 0.5, kept
+        // as U1 is above it: the position is not under the curve. Then the same with the crossing
+        // at 7/8.
         let upper = 1.0 - (-1f64).exp() - 0.01;
         let tried = [word(0, upper), 3 << 62, 1 << 63, 0, u64::MAX];
         let mut words = tried.to_vec();

@@ -45,7 +45,7 @@ pub trait Law {
         Ok(draw)
     }
 
-    /// Fills `draws` from a known seed: to show how draws look, never for a release.
+    /// Fills `draws` from a known seed: as an illustration, never for a release.
     ///
     /// # Errors
     /// None in fact.
@@ -54,7 +54,7 @@ pub trait Law {
     }
 }
 
-/// A generator that was found in its own process, or a rehearsal: the source of words for
+/// A generator that was checked to be in its own process, or a rehearsal: the source of words for
 /// [`Law::fill_from`]. Only this crate makes one.
 #[derive(Debug)]
 pub struct WordSource<'a>(pub(crate) &'a mut Generator);

@@ -24,8 +24,8 @@
 //!
 //! *Stairs.* A table of stairs above the density is looked up with the first word of U. Its entries
 //! have a proven error; a word that is too near to an entry to be sure is followed by further words
-//! and entries of more bits. The next word is the place under the tread, and only next to the curve
-//! (once in about 64 draws) is there more to decide.
+//! and entries of more bits. The next word is the position under the tread, and only next to the
+//! curve (once in about 64 draws) is there more to decide.
 //!
 //! The laws of noise share the trait [`Law`].
 //!

@@ -30,7 +30,7 @@ use crate::{Dyadic, EntropyError, Law, ParameterError, WordSource, uniform};
 /// their worst (d = 1/4, a = 64, s = 2^80) what is there has probability below 2^-300: for y =
 /// 2^45.9 it is at most s y e^(-d ln^2 y) / (2d ln y - 1) / Z, and Z is above s e^(-d ln^2 a).
 ///
-/// The table is made with the first draw, in some milliseconds and up to 400 KiB.
+/// The table is computed at the first draw, in some milliseconds and up to 400 KiB.
 #[derive(Clone)]
 pub struct ExponentialPolylogarithmic {
     shape: Dyadic,
@@ -52,9 +52,9 @@ impl Eq for ExponentialPolylogarithmic {}
 
 impl fmt::Debug for ExponentialPolylogarithmic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("ExponentialPolylogarithmic");
-        shown.field("shape", &self.shape).field("offset", &self.offset);
-        shown.field("scale", &self.scale).finish_non_exhaustive()
+        let mut debug = f.debug_struct("ExponentialPolylogarithmic");
+        debug.field("shape", &self.shape).field("offset", &self.offset);
+        debug.field("scale", &self.scale).finish_non_exhaustive()
     }
 }
 
@@ -111,8 +111,8 @@ impl ExponentialPolylogarithmic {
             let magnitude = match cells.span(cell) {
                 None => i128::MAX,
                 Some((start, count)) => {
-                    let place = if count <= 1 { 0 } else { uniform::below(words, count)? };
-                    let k = start + place;
+                    let offset = if count <= 1 { 0 } else { uniform::below(words, count)? };
+                    let k = start + offset;
                     if share % 2 == 1 && !cells.under(words, cell, k)? {
                         continue;
                     }

@@ -48,7 +48,7 @@ pub(crate) struct Curve {
     growth: u32,
 }
 
-/// A cell as it is listed.
+/// An entry of the list of cells.
 struct Cell {
     /// Its least integer, that of the next cell if it has none.
     start: BigUint,
@@ -190,10 +190,10 @@ impl<'a> Walk<'a> {
 
     /// ceil(s a (r^j - 1)), the least integer of the cell, and floor(s a (r^j - 1) 2^FINE).
     fn begin(&self) -> (BigUint, BigUint) {
-        let place = &self.unit * (&self.power - (BigUint::one() << self.shift));
-        let floor = &place >> self.point();
-        let exact = (&floor << self.point()) == place;
-        (if exact { floor } else { floor + 1u32 }, (place << FINE) >> self.point())
+        let start = &self.unit * (&self.power - (BigUint::one() << self.shift));
+        let floor = &start >> self.point();
+        let exact = (&floor << self.point()) == start;
+        (if exact { floor } else { floor + 1u32 }, (start << FINE) >> self.point())
     }
 
     /// No fewer than the cell's integers: s a r^j (r - 1) + 1, rounded up.
@@ -249,8 +249,8 @@ impl Cells {
             let [cell, next] = pair else { return None };
             // (h_(j+1) - h_(j+2)) / (r (h_j - h_(j+1))), over h_j.
             let fall = cell.ratio.times(&one.minus(&next.ratio)).low << (32 + curve.growth);
-            let own = one.minus(&cell.ratio).high * ((BigUint::one() << curve.growth) + 1u32);
-            let slope = if own.is_zero() { BigUint::zero() } else { fall / own };
+            let cell_fall = one.minus(&cell.ratio).high * ((BigUint::one() << curve.growth) + 1u32);
+            let slope = if cell_fall.is_zero() { BigUint::zero() } else { fall / cell_fall };
             Some(Squeeze {
                 end: saturated(&next.position),
                 width: (saturated(&next.position) - saturated(&cell.position)).saturating_sub(1),
@@ -330,8 +330,8 @@ impl Enclosure for Under<'_> {
         let (ln_a, delta, d) = self.curve.constants(inner);
         let foot = ln_a.plus(&delta.scaled(&BigUint::from(self.cell)));
         // y = k/s + a, over s_n 2^(a_s).
-        let place = (BigUint::from(self.k) << (scale.s + offset.s)) + &offset.n * &scale.n;
-        let y = Bracket::ln(&place, &(&scale.n << offset.s), inner);
+        let numerator = (BigUint::from(self.k) << (scale.s + offset.s)) + &offset.n * &scale.n;
+        let y = Bracket::ln(&numerator, &(&scale.n << offset.s), inner);
         // f(k) / h_j and h_(j+1) / h_j.
         let height = y.minus(&foot).times(&y.plus(&foot)).times(&d).exp_of_minus();
         let next = foot.plus(&foot).plus(&delta).times(&delta).times(&d).exp_of_minus();

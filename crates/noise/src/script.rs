@@ -16,7 +16,7 @@ impl<const BITS: u32> Script<BITS> {
         Self { words: words.to_vec(), used: 0 }
     }
 
-    /// How many words have been asked for and given.
+    /// The number of words given so far.
     pub(crate) fn used(&self) -> usize {
         self.used
     }

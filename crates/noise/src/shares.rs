@@ -67,13 +67,13 @@ impl Shares {
             known = known << W::BITS | BigUint::from(words.word()?);
             bits = bits.saturating_add(W::BITS);
             // Words that are shorter than 64 bits, which only tests have, can still be looked up.
-            let found = match (64u32.checked_sub(bits), u64::try_from(&known)) {
+            let located = match (64u32.checked_sub(bits), u64::try_from(&known)) {
                 (Some(missing), Ok(short)) if !self.edges.is_empty() => {
                     self.find(short << missing, u64::MAX.checked_shr(bits).unwrap_or(0))
                 }
                 _ => locate(&known, bits),
             };
-            if let Some(share) = found {
+            if let Some(share) = located {
                 return Ok(share);
             }
         }

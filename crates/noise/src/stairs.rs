@@ -4,7 +4,7 @@
 //! tread is as high as f(i), the highest of f there. A uniform deviate U chooses a cell with
 //! probability proportional to f(i), and where U lies inside its cell's share is a height. Below
 //! f(i + 1) a point is under the curve wherever in the cell it is: nothing more is to be tested.
-//! Only in the share between f(i + 1) and f(i) does it depend on the place, and is left to
+//! Only in the share between f(i + 1) and f(i) does it depend on the position, and is left to
 //! [`Curve::crossing`].
 //!
 //! So one table of the edges of all these shares is looked up ([`Shares`]).
@@ -19,7 +19,7 @@ use crate::{EntropyError, uniform};
 #[derive(Debug, Clone)]
 pub(crate) struct Stairs {
     pub(crate) curve: Curve,
-    /// Whether the places are whole numbers, one in each cell: then a point at the height of the
+    /// Whether the positions are whole numbers, one in each cell: then a point at the height of the
     /// tread is under the curve, and there is nothing between.
     pub(crate) solid: bool,
     /// The share below f(1) of cell 0, the share between f(1) and f(0) of cell 0, the share below
@@ -28,7 +28,7 @@ pub(crate) struct Stairs {
 }
 
 impl Stairs {
-    /// A point with density proportional to f: its sign, its cell, and its place in the cell.
+    /// A point with density proportional to f: its sign, its cell, and its position in the cell.
     #[inline]
     pub(crate) fn point<W: Words>(
         &self,
@@ -37,15 +37,15 @@ impl Stairs {
         loop {
             let (negative, share) = self.share(words)?;
             let cell = share / 2;
-            let mut place = Deviate::draw(words)?;
-            if share % 2 == 0 || place.below(&mut self.curve.crossing(words, cell)?, words)? {
-                return Ok((negative, cell, place));
+            let mut position = Deviate::draw(words)?;
+            if share % 2 == 0 || position.below(&mut self.curve.crossing(words, cell)?, words)? {
+                return Ok((negative, cell, position));
             }
         }
     }
 
-    /// A point whose place in the cell is a whole number j of `width` steps, 1 <= `width` < 2^127,
-    /// with probability proportional to f(cell + j / width).
+    /// A point whose position in the cell is a whole number j of `width` steps, 1 <= `width` <
+    /// 2^127, with probability proportional to f(cell + j / width).
     #[inline]
     pub(crate) fn lattice_point<W: Words>(
         &self,
@@ -55,12 +55,12 @@ impl Stairs {
         loop {
             let (negative, share) = self.share(words)?;
             let cell = share / 2;
-            let place = if width == 1 { 0 } else { uniform::below(words, width)? };
-            // Under the curve if place / width < t, which is place <= floor(width t).
+            let position = if width == 1 { 0 } else { uniform::below(words, width)? };
+            // Under the curve if position / width < t, which is position <= floor(width t).
             if share % 2 == 0
-                || self.curve.crossing(words, cell)?.settle(words, width, 0, |t| place <= t)?
+                || self.curve.crossing(words, cell)?.settle(words, width, 0, |t| position <= t)?
             {
-                return Ok((negative, cell, place));
+                return Ok((negative, cell, position));
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::curve::{Curve, Shape};
 use crate::shares::Shares;
 use crate::stairs::Stairs;
 
-/// Bits after the point of the numbers that a table is made with.
+/// Bits after the point of the numbers that a table is computed with.
 const POINT: u32 = 63;
 const ONE: u64 = 1 << POINT;
 
@@ -37,7 +37,7 @@ impl Bounds {
 }
 
 impl Stairs {
-    /// The stairs above `curve`; `solid` if the places are whole numbers.
+    /// The stairs above `curve`; `solid` if the positions are whole numbers.
     pub(crate) fn new(curve: Curve, solid: bool) -> Self {
         let first = curve.first_ratio(POINT);
         let saturated = |bound: &BigUint| bound.to_u64().unwrap_or(ONE);

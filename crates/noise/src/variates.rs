@@ -1,4 +1,4 @@
-//! Continuous variates of scale 1, drawn bit by bit as far as asked for.
+//! Continuous variates of scale 1, drawn bit by bit as far as needed.
 
 use std::sync::LazyLock;
 
@@ -8,8 +8,8 @@ use crate::deviate::Deviate;
 use crate::generator::Words;
 use crate::stairs::Stairs;
 
-/// Cells per unit, as powers of two. More cells make larger tables, and rarer tests of the place:
-/// one in 2^bits draws of the exponential law, one in 2^bits / 0.8 of the normal one.
+/// Cells per unit, as powers of two. More cells make larger tables, and rarer tests of the
+/// position: one in 2^bits draws of the exponential law, one in 2^bits / 0.8 of the normal one.
 const EXPONENTIAL_BITS: u32 = 5;
 const NORMAL_BITS: u32 = 6;
 
@@ -45,9 +45,9 @@ impl Variates {
     }
 }
 
-/// The exponential law that samplers use, made when it is first drawn from.
+/// The exponential law that samplers use, built at the first draw.
 pub(crate) static EXPONENTIAL: LazyLock<Variates> =
     LazyLock::new(|| Variates::exponential(EXPONENTIAL_BITS));
 
-/// The normal law that samplers use, made when it is first drawn from.
+/// The normal law that samplers use, built at the first draw.
 pub(crate) static NORMAL: LazyLock<Variates> = LazyLock::new(|| Variates::normal(NORMAL_BITS));

@@ -119,9 +119,9 @@ const POLYLOGARITHMIC: [(f64, f64, f64, i128, f64, f64, f64); 8] = [
 const ABOVE_E: f64 = 2.718_281_828_459_045_5;
 
 /// Allows the error that the documentation states.
-fn close(name: &str, ours: f64, theirs: f64, allowed: f64) {
-    let error = (ours / theirs - 1.0).abs();
-    assert!(error <= allowed, "{name}: {ours:e}, should be {theirs:e}, off by {error:e}");
+fn close(name: &str, computed: f64, expected: f64, allowed: f64) {
+    let error = (computed / expected - 1.0).abs();
+    assert!(error <= allowed, "{name}: {computed:e}, should be {expected:e}, off by {error:e}");
 }
 
 #[test]

@@ -4,11 +4,11 @@ use hushtable_noise::{DiscreteGaussian, DiscreteLaplace, Dyadic, Law, Ratio, Rou
 use hushtable_testkit::Vectors;
 use serde_json::Value;
 
-fn close(name: &str, ours: f64, theirs: &Value) {
-    let theirs: f64 = theirs.as_str().unwrap_or_default().parse().unwrap_or(f64::NAN);
-    let error = (ours / theirs - 1.0).abs();
+fn close(name: &str, computed: f64, expected: &Value) {
+    let expected: f64 = expected.as_str().unwrap_or_default().parse().unwrap_or(f64::NAN);
+    let error = (computed / expected - 1.0).abs();
     // Written so that NaN fails.
-    assert!(error < 1e-12, "{name}: {ours}, should be {theirs}, off by {error:e}");
+    assert!(error < 1e-12, "{name}: {computed}, should be {expected}, off by {error:e}");
 }
 
 fn vectors(law: &str) -> Vec<Value> {

@@ -1,12 +1,12 @@
 //! Interval arithmetic in fixed point, for probabilities to any precision.
 //!
-//! Every operation rounds outwards: if the operands hold two numbers, the result holds what the
-//! operation makes of them.
+//! Every operation rounds outwards: if the operands enclose two numbers, the result encloses the
+//! result of the operation on them.
 
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-/// A real number p in [0, 1] that can be enclosed as tightly as wanted.
+/// A real number p in [0, 1] with enclosures of any precision.
 pub trait Enclosure {
     /// `(lo, hi)` with `lo <= p * 2^bits <= hi`.
     ///
@@ -205,9 +205,9 @@ mod tests {
             let tight = exp_minus(n, d, 256);
             assert!((&tight.high - &tight.low) <= BigUint::from(4u32), "{n}/{d}");
             let exact = (-(n as f64) / d as f64).exp();
-            let shown = (&tight.low >> 64u32).to_string().parse::<f64>().unwrap() / 2f64.powi(192);
+            let float = (&tight.low >> 64u32).to_string().parse::<f64>().unwrap() / 2f64.powi(192);
             if exact > 1e-40 {
-                assert!((shown / exact - 1.0).abs() < 1e-13, "{n}/{d}: {shown} {exact}");
+                assert!((float / exact - 1.0).abs() < 1e-13, "{n}/{d}: {float} {exact}");
             }
         }
         let zero = exp_minus(0, 1, 64);

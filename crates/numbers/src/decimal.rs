@@ -93,24 +93,24 @@ impl<'a> WrittenDecimal<'a> {
     /// [`MOST_DIGITS`] digits then.
     #[inline]
     pub fn rounded(&self, scale: u8) -> Option<i128> {
-        // The digits of the result are the first `kept` of the number's, and zeros from there on.
+        // The result has the first `retained` digits of the number, and zeros from there on.
         let length = i64::try_from(self.whole.len()).ok()?;
-        let kept = length + i64::from(self.exponent) + i64::from(scale);
+        let retained = length + i64::from(self.exponent) + i64::from(scale);
         let mut value = 0_i128;
         let mut position = 0_i64;
         for digit in self.digits().map(i128::from) {
-            if position < kept {
+            if position < retained {
                 value = value.checked_mul(10)?.checked_add(digit)?;
             } else {
-                if position == kept && digit >= 5 {
+                if position == retained && digit >= 5 {
                     value = value.checked_add(1)?;
                 }
                 break;
             }
             position += 1;
         }
-        if value != 0 && kept > position {
-            value = value.checked_mul(power_of_ten(kept - position)?)?;
+        if value != 0 && retained > position {
+            value = value.checked_mul(power_of_ten(retained - position)?)?;
         }
         within_digits(if self.negative { -value } else { value })
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::decimal::{FixedDecimal, WrittenDecimal};
 
-/// Largest exponent that is read, either way.
+/// Largest exponent that is read, positive or negative.
 const MOST_EXPONENT: u32 = 100;
 
 /// An exact decimal: `digits * 10^-scale`, at most 36 digits and scale 18, in lowest terms.
@@ -21,7 +21,7 @@ impl Number {
     /// Largest scale.
     pub const MAX_SCALE: u8 = 18;
 
-    /// The decimal that `text` writes, if it is one that is kept exactly.
+    /// Reads a decimal; `None` if `text` is none, or cannot be held exactly.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().replace('_', "");
         let written = WrittenDecimal::read(&text)?;
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn decimals_are_exact() {
-        for (text, shown) in [
+        for (text, rendered) in [
             ("0.10", "0.1"),
             ("-2.50e1", "-25"),
             ("1_000_000", "1000000"),
@@ -121,7 +121,7 @@ mod tests {
             ("0", "0"),
             ("-0.0", "0"),
         ] {
-            assert_eq!(n(text).to_string(), shown);
+            assert_eq!(n(text).to_string(), rendered);
         }
         for bad in
             ["", "x", "1e-19", "1e40", "nan", "inf", "--1", "1e999", "0e101", "1e-2147483648"]

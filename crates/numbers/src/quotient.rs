@@ -179,9 +179,9 @@ mod tests {
             (20 * one, "48516519540979027796910683054154055868463898894484", 41),
             (1, "1000000000001000000000000500000000000166666666666708", 51),
         ] {
-            let found = Quotient::exp_down(units, one);
+            let quotient = Quotient::exp_down(units, one);
             let digits: BigUint = digits.parse().unwrap();
-            let scaled = (&found.above * BigUint::from(10u8).pow(scale)) / &found.below;
+            let scaled = (&quotient.above * BigUint::from(10u8).pow(scale)) / &quotient.below;
             assert!(scaled <= digits, "{units}: {scaled}");
             assert!(&digits - &scaled <= &digits / BigUint::from(10u8).pow(45) + 1u8, "{scaled}");
         }

@@ -53,15 +53,15 @@ fn halvings(mut halvings: u32) -> impl FnMut(f64, f64) -> Option<f64> {
     }
 }
 
-/// The largest float that was found for which `holds`, given that it holds at `low` (which is not
-/// checked) and not at `high`; near the border where it changes over once, and in any case one for
-/// which it holds. The border is within `high - low`, halved `times` times.
+/// The largest float tried for which `holds`, given that it holds at `low` (which is not checked)
+/// and not at `high`; near the border where it changes over once, and in any case one for which it
+/// holds. The border is within `high - low`, halved `times` times.
 pub fn last(low: f64, high: f64, times: u32, mut holds: impl FnMut(f64) -> bool) -> f64 {
     narrow((low, high), halvings(times), |x| !holds(x)).0
 }
 
-/// The least float that was found for which `holds`, given that it holds at `high` (which is not
-/// checked) and not at `low`; otherwise as [`last`].
+/// The least float tried for which `holds`, given that it holds at `high` (which is not checked)
+/// and not at `low`; otherwise as [`last`].
 pub fn first(low: f64, high: f64, times: u32, holds: impl FnMut(f64) -> bool) -> f64 {
     narrow((low, high), halvings(times), holds).1
 }
@@ -122,11 +122,11 @@ pub fn least_whole<T: PrimInt>(
 }
 
 /// A point between `low` and `high` at which the falling function `at` is at most `target`, near
-/// the least such point: within one part in 10^11 of `target`, if so near a one is found. `high`
-/// must be one (which is not checked), and is what is given back where `at` has no number.
+/// the least such point: within one part in 10^11 of `target`, if a point as near is reached.
+/// `high` must be one (which is not checked), and is what is given back where `at` has no number.
 ///
-/// The secant of ln `at`, which is nearly a line in what it is used for, made safe by halving the
-/// value at an end that stays (the Illinois method).
+/// The secant method on ln `at`, which is nearly linear where this is used, made safe by halving
+/// the value at an end that stays (the Illinois method).
 pub fn falls_to(target: f64, mut low: f64, mut high: f64, at: impl Fn(f64) -> f64) -> f64 {
     let above = |x: f64| (at(x) / target).ln().clamp(-700.0, 700.0);
     let mut at_low = above(low);

@@ -2,19 +2,19 @@
 
 use crate::Scale;
 
-/// Numbers beyond it have no place: their differences might not be finite.
+/// Larger numbers have no position: their differences might not be finite.
 const MOST: f64 = 1e300;
 
 /// Approximate number of ticks.
 const TICKS: f64 = 8.0;
 
 impl Scale {
-    /// Where a number is on an endless axis; `None` if it has no place.
+    /// Where a number is on an endless axis; `None` if it has no position.
     pub(crate) fn position(self, value: f64) -> Option<f64> {
-        let shown = value.is_finite() && value.abs() <= MOST;
+        let in_range = value.is_finite() && value.abs() <= MOST;
         match self {
-            Self::Linear => shown.then_some(value),
-            Self::Logarithmic => (shown && value > 0.0).then(|| value.log10()),
+            Self::Linear => in_range.then_some(value),
+            Self::Logarithmic => (in_range && value > 0.0).then(|| value.log10()),
         }
     }
 }
@@ -24,7 +24,7 @@ impl Scale {
 pub(crate) struct Range {
     low: f64,
     high: f64,
-    /// Positions, rising, and what stands there.
+    /// Positions in rising order, with their labels.
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
@@ -36,7 +36,7 @@ impl Range {
         if low > high {
             return None;
         }
-        // All in one place (or as good as): room beside it.
+        // All at (nearly) one position: leave room around it.
         let size = low.abs().max(high.abs());
         let flat = high - low <= 1e-9 * size || high == low;
         let room = match scale {
@@ -54,7 +54,7 @@ impl Range {
         Some(Self { low, high, ticks })
     }
 
-    /// Around all marks and positions, with the marks as ticks; `None` if one is out of place.
+    /// Around all marks and positions, with the marks as ticks; `None` if one has no position.
     pub(crate) fn marked(
         scale: Scale,
         marks: &[(f64, String)],

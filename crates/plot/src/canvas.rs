@@ -79,7 +79,7 @@ impl<B: DrawingBackend> Canvas<B> {
             .try_for_each(|at| self.draw(&Circle::new(*at, stroke.stroke_width / 2, brush)))
     }
 
-    /// Text at a place in points, of a size that is smaller where it would be wider than `most`.
+    /// Draws text at a position in points, made smaller if it would be wider than `most`.
     pub(crate) fn text(
         &self,
         text: &str,

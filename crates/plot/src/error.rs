@@ -6,9 +6,9 @@ use std::path::PathBuf;
 /// Why a chart was not drawn. Each text has a line that says what would work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlotError {
-    /// A file name that does not tell the format.
+    /// A file name that does not say the format.
     Extension(PathBuf),
-    /// No point has a place on both axes.
+    /// No point has a position on both axes.
     Nothing {
         /// All points of all series.
         points: usize,

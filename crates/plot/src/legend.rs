@@ -9,8 +9,8 @@ use crate::error::PlotError;
 use crate::text::{Anchor, clean, width};
 use crate::{Chart, Series, Style};
 
-/// The colours of Okabe & Ito 2008, *Color universal design*, which can be told apart without
-/// seeing red or green; without their yellow, which is faint on white.
+/// The colours of Okabe & Ito 2008, *Color universal design*, which differ even to those who do not
+/// see red or green; without their yellow, which is faint on white.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -21,7 +21,7 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// Of series without a name.
+/// The colour of series without a name.
 const GREY: RGBColor = RGBColor(130, 130, 130);
 
 const SIZE: f64 = 12.0;
@@ -44,8 +44,8 @@ fn names(chart: &Chart) -> Vec<&str> {
 /// The colour of a series of a chart.
 pub(crate) fn colour(chart: &Chart, series: &Series) -> RGBColor {
     let named = !series.style.is_reference();
-    let place = names(chart).iter().position(|name| named && *name == series.name);
-    place.map_or(GREY, |place| COLOURS[place % COLOURS.len()])
+    let index = names(chart).iter().position(|name| named && *name == series.name);
+    index.map_or(GREY, |index| COLOURS[index % COLOURS.len()])
 }
 
 /// Samples and names, in rows.
@@ -69,8 +69,8 @@ impl Legend {
         let mut entries: Vec<Entry> = Vec::new();
         let (mut end, mut row) = (0.0, 0);
         for name in names(chart) {
-            let is_own = |s: &&Series| s.name == name && !s.style.is_reference();
-            let of_name = || chart.series.iter().filter(is_own);
+            let has_name = |s: &&Series| s.name == name && !s.style.is_reference();
+            let of_name = || chart.series.iter().filter(has_name);
             let Some(first) = of_name().next() else { continue };
             let mut styles: Vec<Style> = of_name().map(|s| s.style).collect();
             styles.dedup();

@@ -1,8 +1,8 @@
 //! Charts as SVG and PNG, from plain numbers.
 //!
 //! A [`Chart`] is a title, two [`Axis`] and some [`Series`] of points; [`Chart::draw`] gives the
-//! bytes of a file. The same drawing is made into both formats, with a font of its own, so that it
-//! is the same on every machine. Nothing here knows what the numbers are about.
+//! bytes of a file. Both formats have the same drawing, with a font that comes with the crate, so
+//! that it is the same on every machine. Nothing here knows what the numbers are about.
 
 mod axis;
 mod canvas;
@@ -51,7 +51,7 @@ pub struct Axis {
 pub enum Scale {
     /// Equal differences, equal distances.
     Linear,
-    /// Equal ratios, equal distances. Only numbers above 0 have a place.
+    /// Equal ratios, equal distances. Only numbers above 0 have a position.
     Logarithmic,
 }
 

@@ -11,15 +11,15 @@ const LONG: usize = 30;
 pub(crate) fn hidden_by(lines: &[&[Dot]]) -> Vec<u32> {
     let heights: Vec<Vec<(i32, f64)>> = lines.iter().map(|line| by_column(line)).collect();
     let under = |below: &[(i32, f64)], above: &[(i32, f64)]| {
-        let at = |column: i32| above.binary_search_by_key(&column, |own| own.0).ok();
+        let at = |column: i32| above.binary_search_by_key(&column, |point| point.0).ok();
         let near = |(column, height): &&(i32, f64)| {
-            at(*column).is_some_and(|place| (above[place].1 - height).abs() < NEAR)
+            at(*column).is_some_and(|index| (above[index].1 - height).abs() < NEAR)
         };
         below.iter().filter(near).count() >= LONG
     };
-    let above = |(place, own): (usize, &Vec<(i32, f64)>)| {
-        let later = heights.iter().skip(place + 1);
-        u32::try_from(later.filter(|other| under(own, other)).count()).unwrap_or(0).min(4)
+    let above = |(index, line): (usize, &Vec<(i32, f64)>)| {
+        let later = heights.iter().skip(index + 1);
+        u32::try_from(later.filter(|other| under(line, other)).count()).unwrap_or(0).min(4)
     };
     heights.iter().enumerate().map(above).collect()
 }

@@ -33,7 +33,7 @@ const GRID: RGBColor = RGBColor(222, 222, 222);
 const REFERENCE: RGBColor = RGBColor(110, 110, 110);
 const FRAME: RGBColor = RGBColor(110, 110, 110);
 
-/// A chart whose every part has its place. Lengths are in points, from the upper left.
+/// A chart with the positions of all its parts. Lengths are in points, from the upper left.
 pub(crate) struct Layout<'a> {
     chart: &'a Chart,
     x: Range,
@@ -57,11 +57,11 @@ impl<'a> Layout<'a> {
             marks => Range::marked(axis.scale, marks, positions).ok_or_else(nothing),
         };
         let drawn = || chart.series.iter().filter(|series| !series.style.is_reference());
-        let places = || drawn().flat_map(|series| positions(chart, series));
+        let points = || drawn().flat_map(|series| positions(chart, series));
         let upright = marked(chart, Style::Upright).map(|(x, _)| x);
         let level = marked(chart, Style::Level).map(|(y, _)| y);
-        let x = range(&chart.x, &mut places().map(|p| p.0).chain(upright))?;
-        let y = range(&chart.y, &mut places().map(|p| p.1).chain(level))?;
+        let x = range(&chart.x, &mut points().map(|p| p.0).chain(upright))?;
+        let y = range(&chart.y, &mut points().map(|p| p.1).chain(level))?;
         let ticks = y.ticks.iter().map(|(_, label)| width(label, TICK)).fold(0.0, f64::max);
         let ticks = ticks.min(WIDEST);
         let marks = u32::try_from(chart.y.marks.len()).unwrap_or(u32::MAX).min(1_000);
@@ -135,12 +135,12 @@ impl<'a> Layout<'a> {
     /// Lines at numbers of an axis, with their names.
     fn references<B: DrawingBackend>(&self, canvas: &Canvas<B>) -> Result<(), PlotError> {
         let (left, right, top, bottom) = (self.left, self.right, self.top, self.bottom);
-        for (place, (at, name)) in marked(self.chart, Style::Upright).enumerate() {
+        for (index, (at, name)) in marked(self.chart, Style::Upright).enumerate() {
             let x = left + self.x.share(at) * (right - left);
             let line = [dot(x, top), dot(x, bottom)];
             canvas.series(Style::Dashed, &line, REFERENCE, 0)?;
             // One below the other, as lines may be near each other.
-            let y = top + 8.0 + 14.0 * (place % 8) as f64;
+            let y = top + 8.0 + 14.0 * (index % 8) as f64;
             let fits = x + 5.0 + width(&clean(name), TICK) < right;
             let (x, anchor) = if fits { (x + 5.0, Anchor::Right) } else { (x - 5.0, Anchor::Left) };
             canvas.text(name, (x, y), TICK, anchor, right - left)?;
@@ -156,7 +156,7 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    /// The places of a series' points, or of the corners of its line.
+    /// The dots of a series' points, or of the corners of its line.
     fn dots(&self, series: &Series) -> Vec<Dot> {
         if series.style.is_reference() {
             return Vec::new();

@@ -37,8 +37,8 @@ fn averaged(dots: &[u8], width: usize) -> Vec<u8> {
     for rows in dots.chunks_exact(3 * width * side) {
         for column in (0..width).step_by(side) {
             for colour in 0..3 {
-                let places = (0..side * side).map(|i| (i / side) * width + column + i % side);
-                let sum: usize = places.map(|at| usize::from(rows[3 * at + colour])).sum();
+                let offsets = (0..side * side).map(|i| (i / side) * width + column + i % side);
+                let sum: usize = offsets.map(|at| usize::from(rows[3 * at + colour])).sum();
                 pixels.push((sum / (side * side)) as u8);
             }
         }

@@ -102,8 +102,8 @@ fn the_format_is_told_by_the_extension() {
     assert_eq!(ImageFormat::of(Path::new("a/b.svg")), Ok(ImageFormat::Svg));
     assert_eq!(ImageFormat::of(Path::new("b.x.PNG")), Ok(ImageFormat::Png));
     for name in ["a.pdf", "svg", "a", "a.svg/"] {
-        let found = ImageFormat::of(Path::new(name));
-        assert_eq!(found.is_err(), name != "a.svg/", "{name}");
+        let format = ImageFormat::of(Path::new(name));
+        assert_eq!(format.is_err(), name != "a.svg/", "{name}");
     }
     insta::assert_snapshot!(ImageFormat::of(Path::new("a.pdf")).unwrap_err(), @r"
     the name `a.pdf` does not say which format to draw

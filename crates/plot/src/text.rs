@@ -23,7 +23,7 @@ pub(crate) fn font_is_known() -> Result<(), PlotError> {
     known.then_some(()).ok_or_else(|| PlotError::Drawing("its font is damaged".to_owned()))
 }
 
-/// Where the text stands from its place.
+/// Where the text stands relative to its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Anchor {
     /// On both sides of it, above and below.

@@ -12,16 +12,16 @@ pub(crate) fn thinned(style: Style, points: &[Dot]) -> Vec<Dot> {
         let mut seen = HashSet::new();
         return points.iter().copied().filter(|p| seen.insert(*p)).collect();
     }
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for run in points.chunk_by(|a, b| a.0 == b.0) {
         let lowest = (0..run.len()).min_by_key(|i| run[*i].1).unwrap_or(0);
         let highest = (0..run.len()).max_by_key(|i| run[*i].1).unwrap_or(0);
-        let mut places = [0, lowest, highest, run.len() - 1];
-        places.sort_unstable();
-        kept.extend(places.map(|i| run[i]));
+        let mut indices = [0, lowest, highest, run.len() - 1];
+        indices.sort_unstable();
+        retained.extend(indices.map(|i| run[i]));
     }
-    kept.dedup();
-    kept
+    retained.dedup();
+    retained
 }
 
 /// The corners of a line that is level from each point to the next.

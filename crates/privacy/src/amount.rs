@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub trait Quantity: sealed::Sealed + Copy + 'static {
     /// The parameter's name, as users write it.
     const NAME: &'static str;
-    /// Decimal places kept: the smallest amount is `10^-PLACES`.
+    /// Number of decimal places: the smallest amount is `10^-PLACES`.
     const PLACES: u32;
     /// The largest amount, in smallest units.
     const MAX: u64;
@@ -215,8 +215,8 @@ impl<U: Quantity> Amount<U> {
     }
 }
 
-/// The number that `text` is, in units of `10^-places`. `None` if it is no decimal, is negative or
-/// needs more places.
+/// Reads a decimal in units of `10^-places`. `None` if `text` is no decimal, is negative or needs
+/// more places.
 pub(crate) fn read_units(text: &str, places: u32) -> Option<u128> {
     let written = WrittenDecimal::read(text.trim())?;
     if written.is_negative() { None } else { written.exactly(places) }
@@ -257,17 +257,17 @@ impl<U: Quantity> Serialize for Amount<U> {
 impl<'de, U: Quantity> Deserialize<'de> for Amount<U> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = f64::deserialize(deserializer)?;
-        // A reader of JSON may be off in a float's last place, which no constructor would take.
+        // A JSON reader may be off in the last digit of a float, which no constructor accepts.
         let nearest = format!("{value:.*}", U::PLACES as usize).parse::<Self>().ok();
-        let off = |own: &Self| (own.to_f64() - value).abs();
-        match nearest.filter(|own| off(own) <= 4.0 * f64::EPSILON * value) {
+        let off = |amount: &Self| (amount.to_f64() - value).abs();
+        match nearest.filter(|amount| off(amount) <= 4.0 * f64::EPSILON * value) {
             Some(nearest) => Ok(nearest),
             None => Self::from_f64(value).map_err(serde::de::Error::custom),
         }
     }
 }
 
-/// Amounts as JSON text, for `#[serde(with)]`: every digit is kept, where a JSON number has 17.
+/// Amounts as JSON text, for `#[serde(with)]`: with all digits, where a JSON number has 17.
 pub(crate) mod as_text {
     use super::{Amount, Deserialize, Deserializer, Quantity, Serializer};
 

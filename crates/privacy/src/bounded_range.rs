@@ -28,7 +28,7 @@ pub(crate) fn ranges_rho(epsilon: Epsilon, draws: u32) -> Rho {
     let (units, draws) = (u128::from(epsilon.units()), u128::from(draws.max(1)));
     let square = (units * units).div_ceil(8 * draws * u128::from(Epsilon::units_per_one()));
     let whole = pure_rho(epsilon);
-    // The amount is not above one that is kept.
+    // The minimum fits, as the other amount does.
     let square = u64::try_from(square).map_or(whole, |square| Rho::raw(square.min(whole.units())));
     let each = u64::try_from(units.div_ceil(draws)).ok().and_then(|u| Epsilon::from_units(u).ok());
     let each = each.and_then(|each| pure_rho(each).checked_mul(draws as u64));

@@ -73,7 +73,7 @@ pub enum CompositionError {
         most = Composition::MOST
     )]
     Times(u64),
-    /// The squares of mu add up to more than is kept.
+    /// The squares of mu add up to more than [`MuSquared`] holds.
     #[error("mu squared of all Gaussian events adds up to more than 100000000")]
     Gaussian,
 }
@@ -179,7 +179,7 @@ impl Composition {
         let lost = self.lost();
         let left = delta.to_f64() * (1.0 - f64::EPSILON) - lost;
         let left = (left / (1.0 - lost) * (1.0 - 1e-15)).max(0.0);
-        // Deltas of exactly this sum are within it, whatever the rounding of theirs.
+        // Deltas that add up to exactly `delta` are within it, whatever their rounding.
         if left <= 0.0 && self.deltas_sum() > u128::from(delta.units()) {
             return None;
         }
@@ -192,8 +192,8 @@ impl Composition {
             return sum;
         }
         match (Epsilon::from_f64_up(self.epsilon_of(&parts, left)).ok(), sum) {
-            (Some(found), Some(sum)) => Some(found.min(sum)),
-            (found, sum) => found.or(sum),
+            (Some(epsilon), Some(sum)) => Some(epsilon.min(sum)),
+            (epsilon, sum) => epsilon.or(sum),
         }
     }
 
@@ -309,12 +309,12 @@ impl Composition {
 
     /// 1 - product of (1 - delta), rounded up: all is lost with at most this probability.
     fn lost(&self) -> f64 {
-        let kept = self.deltas.iter().map(|(delta, times)| {
+        let ln_intact = self.deltas.iter().map(|(delta, times)| {
             let delta = (delta.to_f64() * (1.0 + f64::EPSILON)).min(1.0 - ROUNDING);
             *times as f64 * (-delta).ln_1p()
         });
         let terms = self.deltas.len() as f64;
-        let lost = -kept.sum::<f64>().exp_m1() * (1.0 + (8.0 + 2.0 * terms) * ROUNDING);
+        let lost = -ln_intact.sum::<f64>().exp_m1() * (1.0 + (8.0 + 2.0 * terms) * ROUNDING);
         lost.min(1.0)
     }
 

@@ -10,11 +10,12 @@ use crate::{Delta, DiscreteGaussianError, DiscreteGaussianLoss, Epsilon, Loss, M
 
 /// One run of a mechanism, as far as its privacy loss is concerned.
 ///
-/// Each kind stands for a pair of laws that is at least as easy to tell apart as what the mechanism
-/// releases about any two neighbouring tables (a *dominating pair*: Zhu, Dong & Wang 2022), in both
-/// directions, as all these pairs are symmetric; only [`Event::Concentrated`] has no such pair, and
-/// is bounded by its Rényi divergences, and [`Event::BoundedRange`] has several, of which now one
-/// and now another is the worst. Serialised as JSON with exact decimals as text, tagged by `kind`.
+/// Each kind stands for a pair of laws that is at least as easy to distinguish as what the
+/// mechanism releases about any two neighbouring tables (a *dominating pair*: Zhu, Dong & Wang
+/// 2022), in both directions, as all these pairs are symmetric; only [`Event::Concentrated`] has no
+/// such pair, and is bounded by its Rényi divergences, and [`Event::BoundedRange`] has several, of
+/// which now one and now another is the worst. Serialised as JSON with exact decimals as text,
+/// tagged by `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
@@ -35,7 +36,7 @@ pub enum Event {
     /// Discrete Gaussian noise on one integer. One on each of several integers is several events.
     DiscreteGaussian(DiscreteGaussianEvent),
     /// Any (epsilon, delta)-differentially private mechanism, such as a group selection: at worst
-    /// it tells all with probability delta, and otherwise is a randomised response with
+    /// it reveals everything with probability delta, and otherwise is a randomised response with
     /// losses +-epsilon (Kairouz, Oh & Viswanath 2015). Pure where delta is zero.
     Approximate {
         /// The epsilon.

@@ -76,8 +76,8 @@ pub fn homogeneous_shares(
         return equal;
     };
     // 1 - (1-delta0)^copies (1-rest) = delta.
-    let kept = copies as f64 * (-delta0.to_f64()).ln_1p();
-    let rest = -((-whole).ln_1p() - kept).exp_m1() * (1.0 - MARGIN);
+    let ln_intact = copies as f64 * (-delta0.to_f64()).ln_1p();
+    let rest = -((-whole).ln_1p() - ln_intact).exp_m1() * (1.0 - MARGIN);
     let target = epsilon.to_f64();
     let fits = |epsilon0: f64| homogeneous_delta(epsilon0, copies, target) <= rest;
     match Epsilon::from_f64_down(last(equal.0.to_f64(), target, 60, fits)) {
@@ -176,8 +176,8 @@ mod tests {
                     let (e0, d0) = homogeneous_shares(e, d, copies, part);
                     assert!(e0 >= e.share(copies));
                     let composed = homogeneous_delta(e0.to_f64(), copies, e.to_f64());
-                    let ln_kept = copies as f64 * (-d0.to_f64()).ln_1p() + (-composed).ln_1p();
-                    let total = -ln_kept.exp_m1();
+                    let ln_intact = copies as f64 * (-d0.to_f64()).ln_1p() + (-composed).ln_1p();
+                    let total = -ln_intact.exp_m1();
                     assert!(
                         total <= d.to_f64() * (1.0 + 1e-7),
                         "{epsilon} {copies} {part}: {total}"

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Delta, Epsilon, Rho, pure_rho};
 
-/// A privacy loss in one of the two currencies in which budgets are kept.
+/// A privacy loss in one of the two currencies in which budgets are counted.
 ///
 /// Losses of the same currency compose by addition: epsilons and deltas add up (basic
 /// composition), and so do the rhos and deltas of delta-approximate zCDP (Bun & Steinke 2016,

@@ -15,11 +15,11 @@ use crate::{Delta, Epsilon, Event, Loss, LossError, Rho, normal_tail};
 ///
 /// # The guarantee
 /// Take any two neighbouring tables, and let P and Q be the laws of all that is seen. The outputs
-/// are computed from a *view* that tells at least as much: that of the pairs of laws which dominate
-/// the events, with a sign of whether an event's delta came true. Except with probability delta
-/// under P, the privacy loss of the view is at no time above [`Odometer::epsilon`] at that time.
-/// For events without deltas this is true of the outputs' own loss. It is not for the others: an
-/// (epsilon, delta)-DP mechanism may lose slightly more than epsilon with probability 1/2, if it
+/// are computed from a *view* that reveals at least as much: that of the pairs of laws which
+/// dominate the events, with a sign of whether an event's delta came true. Except with probability
+/// delta under P, the privacy loss of the view is at no time above [`Odometer::epsilon`] at that
+/// time. For events without deltas this is true of the outputs' own loss. It is not for the others:
+/// an (epsilon, delta)-DP mechanism may lose slightly more than epsilon with probability 1/2, if it
 /// does so by little. What follows for the outputs, at whichever moment one chooses to look in view
 /// of all that was seen (a *stopping time*), with U the reading then:
 /// - P\[S\] <= E\[e^U; S\] + delta for every set S of outputs, the expectation being under Q.
@@ -49,7 +49,7 @@ pub struct Odometer {
     scale: f64,
     /// All events in rho, with their deltas.
     spent: Loss,
-    /// The sum of the epsilons, while every event has one and it can be kept.
+    /// The sum of the epsilons, while every event has one and the sum fits.
     epsilons: Option<Epsilon>,
 }
 
@@ -59,7 +59,7 @@ pub enum OdometerError {
     /// The events' deltas would add up to more than half of the odometer's.
     #[error("the events' deltas would add up to more than half of the odometer's")]
     Delta,
-    /// The rhos add up to more than is kept.
+    /// The rhos add up to more than a [`Rho`] holds.
     #[error("the losses add up to more than the largest amount")]
     TooLarge,
     /// The delta is zero.

@@ -117,11 +117,11 @@ impl RecordPolicy {
     pub fn exact_in_pieces(&self, values: &[f64], pieces: f64) -> f64 {
         let sums: f64 = self.terms.iter().zip(values).map(|(term, &value)| term.loss(value)).sum();
         // Where nothing counts pieces, infinitely many cost nothing.
-        let counted = match self.by_pieces.is_zero() {
+        let for_pieces = match self.by_pieces.is_zero() {
             true => 0.0,
             false => self.by_pieces.to_f64() * pieces * pieces,
         };
-        (self.constant.to_f64() + counted + sums) * (1.0 + MARGIN)
+        (self.constant.to_f64() + for_pieces + sums) * (1.0 + MARGIN)
     }
 
     /// How many pieces a record with these values is split into: those of the value that has most,
@@ -224,8 +224,8 @@ mod tests {
         }
         // Sums are 2 and 1 times their thresholds, the choice of groups counts two pieces.
         assert!(near(mining.exact(&[100.0, 10e6]), 0.3 * (4.0 + 1.0) + 0.1 * 4.0));
-        // In a sum over all industries the noise is that of mining, and others are split at their
-        // own.
+        // In a sum over all industries the noise is that of mining, and other records are split at
+        // their own thresholds.
         let term = PolicyTerm::new(rho("0.5"), 10e6).unwrap().split_at(5e6).unwrap();
         let all = RecordPolicy::new(Rho::ZERO, vec![term]);
         assert!(near(all.exact(&[15e6]), 0.5 * 2.25));
@@ -252,12 +252,12 @@ mod tests {
         let (small, large) = (class("1", 10.0), class("0.5", 100.0));
         let both = |is_large: bool, value: f64| {
             // It adds nothing to the other class's sum.
-            let (own, other) = if is_large { (&large, &small) } else { (&small, &large) };
-            (own.exact(&[value]), own.exact(&[value]) + other.exact(&[0.0]))
+            let (policy, other_policy) = if is_large { (&large, &small) } else { (&small, &large) };
+            (policy.exact(&[value]), policy.exact(&[value]) + other_policy.exact(&[0.0]))
         };
         for (is_large, value) in [(true, 250.0), (false, 25.0), (false, 3.0)] {
-            let (own, together) = both(is_large, value);
-            assert!(near(together, own));
+            let (alone, together) = both(is_large, value);
+            assert!(near(together, alone));
         }
     }
 
@@ -306,8 +306,8 @@ mod tests {
                 prop_assert!(policy.exact(&[value, value]) <= policy.split(&[value, value]));
                 // By classes: the record is split at its own threshold, the noise is the sum's.
                 let term = plain.growing(growth).split_at(threshold / 3.0).unwrap();
-                let own = RecordPolicy::new(rho("0.5"), vec![term]);
-                prop_assert!(own.exact(&[value]) <= own.split(&[value]));
+                let by_class = RecordPolicy::new(rho("0.5"), vec![term]);
+                prop_assert!(by_class.exact(&[value]) <= by_class.split(&[value]));
             }
         }
 
@@ -322,14 +322,14 @@ mod tests {
             prop_assert!(together <= count * sum * (1.0 + 1e-12) + 1e-12);
             prop_assert!(together >= sum * (1.0 - 1e-12));
             // Lemma 4.5 at any k, as it is printed and with the last hop as its own example has it.
-            let mut sorted = losses.clone();
-            sorted.sort_by(|a, b| b.total_cmp(a));
+            let mut descending = losses.clone();
+            descending.sort_by(|a, b| b.total_cmp(a));
             for k in [1.01, 1.1, 1.5, 2.0, 3.0, 10.0, 100.0] {
                 let hop = |(j, loss): (usize, &f64)| f64::powi(k, j as i32 + 1) / (k - 1.0) * loss;
-                let printed: f64 = sorted.iter().enumerate().map(hop).sum();
-                let last = sorted[sorted.len() - 1];
+                let printed: f64 = descending.iter().enumerate().map(hop).sum();
+                let last = descending[descending.len() - 1];
                 let most = f64::powi(k, losses.len() as i32 - 1);
-                let rest: f64 = sorted[..losses.len() - 1].iter().enumerate().map(hop).sum();
+                let rest: f64 = descending[..losses.len() - 1].iter().enumerate().map(hop).sum();
                 prop_assert!(together <= (rest + most * last) * (1.0 + 1e-12), "{k}");
                 prop_assert!(rest + most * last <= printed * (1.0 + 1e-12));
             }

@@ -11,7 +11,7 @@ const MARGIN: f64 = 1e-13;
 /// 40, above which the term is nothing.
 const SHORT: f64 = 1e-14;
 
-/// Binary places that are kept of a smallest unit.
+/// Binary places below the smallest unit.
 const FRACTION: u32 = 20;
 
 /// The loss in rho of an `epsilon`-differentially private mechanism, rounded up: epsilon

@@ -7,7 +7,7 @@ use crate::error::KnowledgeError;
 /// Stands for no upper bound; sums stay far from overflow.
 pub(super) const NONE: u64 = 1 << 52;
 
-/// Times that bounds are passed on through all sums.
+/// Most passes over all sums.
 const PASSES: usize = 100;
 
 /// A sum of parts with bounds.
@@ -50,15 +50,15 @@ impl Bounds {
         (low, high)
     }
 
-    /// Passes bounds on until nothing moves, or long enough.
+    /// Passes bounds on until nothing moves, or [`PASSES`] times.
     ///
     /// # Errors
     /// If no table agrees with what is published.
     pub(super) fn pass_on(&mut self) -> Result<(), KnowledgeError> {
         for _ in 0..PASSES {
             let mut moved = false;
-            for place in 0..self.sums.len() {
-                moved |= self.pass(place)?;
+            for index in 0..self.sums.len() {
+                moved |= self.pass(index)?;
             }
             if !moved {
                 break;
@@ -67,16 +67,16 @@ impl Bounds {
         Ok(())
     }
 
-    fn pass(&mut self, place: usize) -> Result<bool, KnowledgeError> {
+    fn pass(&mut self, index: usize) -> Result<bool, KnowledgeError> {
         let none = || KnowledgeError::Contradiction { cells: Vec::new() };
-        let Sum { parts, count } = self.sums[place].clone();
+        let Sum { parts, count } = self.sums[index].clone();
         let (low, high) = self.total(&parts);
-        let own = Counted { low: count.low.max(low), high: count.high.min(high) };
-        if own.low > own.high {
+        let narrowed = Counted { low: count.low.max(low), high: count.high.min(high) };
+        if narrowed.low > narrowed.high {
             return Err(none());
         }
-        let mut moved = own != count;
-        self.sums[place].count = own;
+        let mut moved = narrowed != count;
+        self.sums[index].count = narrowed;
         let bounded = parts.iter().map(|part| self.part(*part).high).filter(|high| *high < NONE);
         let (bounded, finite) = bounded.fold((0, 0), |(n, sum), high| (n + 1, sum + high));
         let unbounded = parts.len() - bounded;
@@ -84,14 +84,14 @@ impl Bounds {
             let now = self.part(*part);
             // The others take their least, or their most; sums are those before this pass, which
             // hold.
-            let most = own.high - (low - now.low);
+            let most = narrowed.high - (low - now.low);
             let others = match (unbounded, now.high >= NONE) {
                 (0, _) => finite - now.high,
                 (1, true) => finite,
                 _ => NONE,
             };
             let next = Counted {
-                low: now.low.max(own.low.saturating_sub(others)),
+                low: now.low.max(narrowed.low.saturating_sub(others)),
                 high: now.high.min(most),
             };
             if next.low > next.high {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Combination, Published};
 use crate::error::KnowledgeError;
 
-/// Parts and terms that are looked at, at most.
+/// Most parts and terms that are looked at.
 const WORK: usize = 30_000_000;
 
 /// A set of parts whose count is known.
@@ -19,11 +19,11 @@ pub(super) struct Known {
 /// Disjoint known sets.
 struct Level {
     sets: Vec<usize>,
-    /// The place in `sets`, by part.
+    /// The index in `sets`, by part.
     of_part: HashMap<u32, usize>,
 }
 
-/// All sets that were found.
+/// All known sets.
 pub(super) struct Search {
     sets: Vec<Known>,
     by_parts: HashMap<Vec<u32>, usize>,
@@ -40,12 +40,12 @@ impl Search {
         let mut search =
             Self { sets: Vec::new(), by_parts: HashMap::new(), levels: Vec::new(), work: 0 };
         let mut by_level = vec![Vec::new(); published.levels];
-        for (place, cell) in published.cells.iter().enumerate() {
+        for (index, cell) in published.cells.iter().enumerate() {
             if cell.count.is_exact() {
                 let known = Known {
                     parts: cell.parts.clone(),
                     count: cell.count.high,
-                    terms: vec![(place, 1)],
+                    terms: vec![(index, 1)],
                 };
                 let set = search.add(known)?.0;
                 by_level[cell.level].push(set);
@@ -57,7 +57,7 @@ impl Search {
         Ok(search)
     }
 
-    /// Combines levels until nothing is new. Whether it came to that.
+    /// Combines levels until nothing is new, and says whether that was reached.
     ///
     /// # Errors
     /// If no table agrees with the cells.
@@ -70,9 +70,9 @@ impl Search {
                     if a == b || (a < old && b < old) {
                         continue;
                     }
-                    let mut found = self.beyond(a, b)?;
-                    found.extend(self.covers(a, b)?);
-                    self.push_disjoint(found);
+                    let mut sets = self.beyond(a, b)?;
+                    sets.extend(self.covers(a, b)?);
+                    self.push_disjoint(sets);
                     if self.work > WORK {
                         return Ok(false);
                     }
@@ -93,18 +93,18 @@ impl Search {
         self.by_parts.contains_key(parts)
     }
 
-    /// Sets of fewer than `k` records, without those that are another one and some where nobody is.
+    /// Sets of fewer than `k` records, without those that only add empty parts to another set.
     pub(super) fn below(&self, k: u64) -> Vec<Combination> {
         let mut small: Vec<&Known> = self.sets.iter().filter(|set| set.count < k).collect();
         small.sort_by_key(|set| (set.count == 0, set.count, set.parts.len(), set.terms.len()));
-        let mut kept: Vec<&Known> = Vec::new();
-        // By one of the parts, the sets that have it.
+        let mut sets: Vec<&Known> = Vec::new();
+        // The sets by their first parts.
         let mut with: HashMap<u32, Vec<usize>> = HashMap::new();
         for set in small {
             // Of the set that is within this one, some part comes first, and this one has it.
             let within =
                 set.parts.iter().filter_map(|part| with.get(part)).flatten().any(|&other| {
-                    kept.get(other).is_some_and(|other: &&Known| {
+                    sets.get(other).is_some_and(|other: &&Known| {
                         other.count == set.count && is_within(&other.parts, &set.parts)
                     })
                 });
@@ -112,11 +112,11 @@ impl Search {
                 continue;
             }
             if let Some(first) = set.parts.first() {
-                with.entry(*first).or_default().push(kept.len());
+                with.entry(*first).or_default().push(sets.len());
             }
-            kept.push(set);
+            sets.push(set);
         }
-        kept.into_iter()
+        sets.into_iter()
             .map(|set| Combination {
                 terms: set.terms.clone(),
                 parts: set.parts.clone(),
@@ -125,24 +125,24 @@ impl Search {
             .collect()
     }
 
-    /// The rest of each set of level `a` beyond the sets of level `b` that it contains. To subtract
-    /// fewer of these leaves those as well, whose counts are known anyway.
+    /// The rest of each set of level `a` beyond the sets of level `b` that it contains. Subtracting
+    /// fewer of them would leave sets with known counts in the rest.
     fn beyond(&mut self, a: usize, b: usize) -> Result<Vec<usize>, KnowledgeError> {
-        let mut found = Vec::new();
-        for place in 0..self.levels[a].sets.len() {
-            let whole = self.levels[a].sets[place];
+        let mut rests = Vec::new();
+        for index in 0..self.levels[a].sets.len() {
+            let whole = self.levels[a].sets[index];
             let rest = self.less_contained(b, &[whole]);
-            found.extend(self.keep(rest)?);
+            rests.extend(self.keep(rest)?);
         }
-        Ok(found)
+        Ok(rests)
     }
 
     /// The rest of the sets of level `a` that meet a set of level `b`, beyond the sets of `b` that
     /// they cover, where one alone does not cover it.
     fn covers(&mut self, a: usize, b: usize) -> Result<Vec<usize>, KnowledgeError> {
-        let mut found = Vec::new();
-        for place in 0..self.levels[b].sets.len() {
-            let covered = self.levels[b].sets[place];
+        let mut rests = Vec::new();
+        for index in 0..self.levels[b].sets.len() {
+            let covered = self.levels[b].sets[index];
             let parts = &self.sets[covered].parts;
             self.work += parts.len();
             let level = &self.levels[a];
@@ -152,12 +152,12 @@ impl Search {
             over.sort_unstable();
             over.dedup();
             if over.len() > 1 {
-                let over: Vec<usize> = over.iter().map(|&place| level.sets[place]).collect();
+                let over: Vec<usize> = over.iter().map(|&index| level.sets[index]).collect();
                 let rest = self.less_contained(b, &over);
-                found.extend(self.keep(rest)?);
+                rests.extend(self.keep(rest)?);
             }
         }
-        Ok(found)
+        Ok(rests)
     }
 
     /// Disjoint sets together, without the sets of a level that they contain: parts, the sum's
@@ -168,14 +168,14 @@ impl Search {
         for &whole in wholes {
             let parts = &self.sets[whole].parts;
             self.work += parts.len();
-            for place in parts.iter().filter_map(|part| of_part.get(part)) {
-                *hits.entry(*place).or_default() += 1;
+            for index in parts.iter().filter_map(|part| of_part.get(part)) {
+                *hits.entry(*index).or_default() += 1;
             }
         }
         let sets = &self.levels[level].sets;
-        let contained = |place: &usize| {
-            let set = &self.sets[sets[*place]];
-            hits.get(place) == Some(&set.parts.len()) && !wholes.contains(&sets[*place])
+        let contained = |index: &usize| {
+            let set = &self.sets[sets[*index]];
+            hits.get(index) == Some(&set.parts.len()) && !wholes.contains(&sets[*index])
         };
         let mut inner: Vec<usize> = hits.keys().copied().filter(contained).collect();
         if inner.is_empty() {
@@ -189,13 +189,13 @@ impl Search {
             let set = &self.sets[whole];
             count += i128::from(set.count);
             let left = set.parts.iter().filter(|part| {
-                of_part.get(part).is_none_or(|place| inner.binary_search(place).is_err())
+                of_part.get(part).is_none_or(|index| inner.binary_search(index).is_err())
             });
             parts.extend(left.copied());
             set.terms.iter().for_each(|(cell, factor)| *terms.entry(*cell).or_default() += factor);
         }
-        for place in inner {
-            let set = &self.sets[sets[place]];
+        for index in inner {
+            let set = &self.sets[sets[index]];
             self.work += set.terms.len();
             count -= i128::from(set.count);
             set.terms.iter().for_each(|(cell, factor)| *terms.entry(*cell).or_default() -= factor);
@@ -242,15 +242,15 @@ impl Search {
     /// New sets as levels of disjoint ones.
     fn push_disjoint(&mut self, mut sets: Vec<usize>) {
         while !sets.is_empty() {
-            let mut taken = std::collections::HashSet::new();
+            let mut covered = std::collections::HashSet::new();
             let (mut level, mut rest) = (Vec::new(), Vec::new());
             for set in sets {
                 let parts = &self.sets[set].parts;
                 self.work += parts.len();
-                if parts.iter().any(|part| taken.contains(part)) {
+                if parts.iter().any(|part| covered.contains(part)) {
                     rest.push(set);
                 } else {
-                    taken.extend(parts.iter().copied());
+                    covered.extend(parts.iter().copied());
                     level.push(set);
                 }
             }
@@ -266,7 +266,7 @@ impl Search {
         let of_part = sets
             .iter()
             .enumerate()
-            .flat_map(|(place, &set)| self.sets[set].parts.iter().map(move |part| (*part, place)));
+            .flat_map(|(index, &set)| self.sets[set].parts.iter().map(move |part| (*part, index)));
         let of_part = of_part.collect();
         self.levels.push(Level { sets, of_part });
     }
@@ -276,7 +276,7 @@ fn cells_of(terms: &[(usize, i64)]) -> Vec<usize> {
     terms.iter().map(|(cell, _)| *cell).collect()
 }
 
-/// Of sorted parts.
+/// Whether all parts of `inner` are in `outer`; both are sorted.
 fn is_within(inner: &[u32], outer: &[u32]) -> bool {
     inner.iter().all(|part| outer.binary_search(part).is_ok())
 }

@@ -10,14 +10,14 @@ use super::Published;
 use super::bounds::{Bounds, NONE};
 use crate::error::KnowledgeError;
 
-/// Parts that hang together, at most.
+/// Most parts in one linear programme.
 const MOST_PARTS: usize = 2_000;
 
 /// Up to this number of parts, counts are taken to be whole numbers; with more, any numbers, which
 /// gives bounds that hold and may be wider.
 const WHOLE_PARTS: usize = 60;
 
-/// Parts of all programmes together.
+/// Most parts of all programmes together.
 const WORK: usize = 2_000_000;
 
 /// Larger counts are no integer variables.
@@ -29,7 +29,7 @@ const NODES: u64 = 2_000;
 /// The largest distance of a solution from a whole number.
 const TOLERANCE: f64 = 1e-5;
 
-/// Parts that are not told apart from each other by what is fixed: no cell ties them to others.
+/// Parts that cells tie to each other, and to no others, once settled counts are taken out.
 struct Component {
     parts: Vec<u32>,
     /// Sums of its parts, with what they come to beside the fixed ones.
@@ -37,14 +37,15 @@ struct Component {
     targets: Vec<Target>,
 }
 
-/// The object of a bound: a suppressed cell, by its place among the sums, or a part.
+/// The object of a bound: a suppressed cell, by its index among the sums, or a part.
 struct Target {
     cell: Option<usize>,
     parts: Vec<u32>,
     fixed: i64,
 }
 
-/// Takes the bounds of suppressed cells and of parts to what they can be. Whether all could be.
+/// Tightens the bounds of suppressed cells and of parts as far as possible, and says whether that
+/// was possible for all.
 ///
 /// # Errors
 /// If no table agrees with what is published.
@@ -56,12 +57,12 @@ pub(super) fn tighten(published: &Published, bounds: &mut Bounds) -> Result<bool
             complete = false;
             continue;
         }
-        // Counts that an agreeing table was seen to have need no programme.
-        let mut seen = vec![(i64::MAX, i64::MIN); component.targets.len()];
-        for place in 0..component.targets.len() {
+        // A count that some agreeing table has, as a solution showed, needs no programme.
+        let mut attained = vec![(i64::MAX, i64::MIN); component.targets.len()];
+        for index in 0..component.targets.len() {
             for direction in [OptimizationDirection::Minimize, OptimizationDirection::Maximize] {
-                let (low, high) = now(&component.targets[place], bounds);
-                let (least, most) = seen[place];
+                let (low, high) = now(&component.targets[index], bounds);
+                let (least, most) = attained[index];
                 let minimise = direction == OptimizationDirection::Minimize;
                 if low == high || (minimise && least <= low) || (!minimise && most >= high) {
                     continue;
@@ -71,13 +72,13 @@ pub(super) fn tighten(published: &Published, bounds: &mut Bounds) -> Result<bool
                     continue;
                 }
                 left -= component.parts.len();
-                match optimum(&component, place, bounds, direction)? {
+                match optimum(&component, index, bounds, direction)? {
                     Some(Optimum { count, table }) => {
-                        narrow(&component.targets[place], bounds, minimise, count);
+                        narrow(&component.targets[index], bounds, minimise, count);
                         if let Some(table) = table.filter(|table| component.agrees(table)) {
-                            for (target, seen) in component.targets.iter().zip(&mut seen) {
+                            for (target, attained) in component.targets.iter().zip(&mut attained) {
                                 let count = target.count(&table);
-                                *seen = (seen.0.min(count), seen.1.max(count));
+                                *attained = (attained.0.min(count), attained.1.max(count));
                             }
                         }
                     }
@@ -123,17 +124,17 @@ fn now(target: &Target, bounds: &Bounds) -> (i64, i64) {
     (signed(count.low), signed(count.high))
 }
 
-fn narrow(target: &Target, bounds: &mut Bounds, minimise: bool, found: i64) {
-    let found = u64::try_from(found).unwrap_or(0);
+fn narrow(target: &Target, bounds: &mut Bounds, minimise: bool, bound: i64) {
+    let bound = u64::try_from(bound).unwrap_or(0);
     let count = match (target.cell, target.parts.as_slice()) {
         (Some(cell), _) => &mut bounds.sums[cell].count,
         (None, [part]) => &mut bounds.parts[*part as usize],
         (None, _) => return,
     };
     if minimise {
-        count.low = count.low.max(found);
+        count.low = count.low.max(bound);
     } else {
-        count.high = count.high.min(found);
+        count.high = count.high.min(bound);
     }
 }
 
@@ -165,34 +166,34 @@ fn components(published: &Published, bounds: &Bounds) -> Vec<Component> {
     let alone: HashSet<u32> = alone.map(|cell| cell.parts[0]).collect();
     let mut components: BTreeMap<u32, Component> = BTreeMap::new();
     for part in (0..root.len() as u32).filter(|part| open(part)) {
-        let own = components.entry(find(&mut root, part)).or_insert_with(|| Component {
+        let component = components.entry(find(&mut root, part)).or_insert_with(|| Component {
             parts: Vec::new(),
             sums: Vec::new(),
             targets: Vec::new(),
         });
-        own.parts.push(part);
+        component.parts.push(part);
         if bounds.part(part).high < NONE && !alone.contains(&part) {
-            own.targets.push(Target { cell: None, parts: vec![part], fixed: 0 });
+            component.targets.push(Target { cell: None, parts: vec![part], fixed: 0 });
         }
     }
     let mut suppressed = 0;
     for cell in &published.cells {
         let (settled, parts): (Vec<u32>, Vec<u32>) = cell.parts.iter().partition(|p| !open(p));
         let fixed = signed(settled.iter().map(|part| bounds.part(*part).low).sum());
-        let place = (!cell.count.is_exact()).then_some(suppressed);
-        suppressed += usize::from(place.is_some());
+        let sum_index = (!cell.count.is_exact()).then_some(suppressed);
+        suppressed += usize::from(sum_index.is_some());
         let Some(first) = parts.first() else { continue };
-        let Some(own) = components.get_mut(&find(&mut root, *first)) else { continue };
+        let Some(component) = components.get_mut(&find(&mut root, *first)) else { continue };
         let (low, high) = (signed(cell.count.low) - fixed, signed(cell.count.high) - fixed);
-        own.sums.push((parts.clone(), low, high));
-        if place.is_some() {
-            own.targets.push(Target { cell: place, parts, fixed });
+        component.sums.push((parts.clone(), low, high));
+        if sum_index.is_some() {
+            component.targets.push(Target { cell: sum_index, parts, fixed });
         }
     }
     components.into_values().collect()
 }
 
-/// The least or largest count; `None` if that is not found out.
+/// The least or largest count; `None` if the solver gives none.
 fn optimum(
     component: &Component,
     target: usize,
@@ -241,7 +242,7 @@ fn optimum(
     };
     let value = solution.objective();
     // Outwards: a bound must hold.
-    let found = if minimise { (value - TOLERANCE).ceil() } else { (value + TOLERANCE).floor() };
+    let bound = if minimise { (value - TOLERANCE).ceil() } else { (value + TOLERANCE).floor() };
     let table: Option<BTreeMap<u32, i64>> = variables
         .iter()
         .map(|(part, variable)| {
@@ -250,5 +251,5 @@ fn optimum(
             near.then_some((*part, value.round() as i64))
         })
         .collect();
-    Ok(Some(Optimum { count: found as i64 + target.fixed, table }))
+    Ok(Some(Optimum { count: bound as i64 + target.fixed, table }))
 }

@@ -6,13 +6,13 @@ use super::{EquivalenceClass, Microdata};
 use crate::error::KnowledgeError;
 use crate::generalised::Generalised;
 
-/// Pairs of classes that are compared, at most.
+/// Most pairs of classes that are compared.
 const MOST_PAIRS: usize = 100_000_000;
 
-/// Classes of one table that overlap, in pairs, at most.
+/// Most pairs of overlapping classes of one table.
 const MOST_OVERLAPS: usize = 4_000_000;
 
-/// Findings that are listed, at most.
+/// Most findings that are listed.
 const MOST_LISTED: usize = 1_000_000;
 
 /// The findings of two tables together about a sensitive column of those who are in both.
@@ -36,11 +36,11 @@ pub struct Linkage {
 /// Two classes that leave one value together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SingledOut {
-    /// The class of the first table and that of the second, by their places.
+    /// The class of the first table and that of the second, by their indices.
     pub classes: [usize; 2],
     /// The value.
     pub value: String,
-    /// The most people that this can be said of: the rows with the value, in the table with fewer.
+    /// The most people that this can hold for: the rows with the value, in the table with fewer.
     pub people: u64,
 }
 
@@ -55,26 +55,26 @@ pub fn linkages(
     columns: &[usize],
 ) -> Result<Vec<Linkage>, KnowledgeError> {
     let between = Overlaps::new(one, other)?;
-    let own = Overlaps::new(one, one)?.companions()?;
+    let companions = Overlaps::new(one, one)?.companions()?;
     let others = Overlaps::new(other, other)?.companions()?;
     let coded: Vec<Coded<'_>> =
         columns.iter().map(|column| Coded::new(one, other, *column)).collect();
-    let mut found = vec![Linkage::default(); columns.len()];
-    for (i, near) in own.iter().enumerate() {
+    let mut linkages = vec![Linkage::default(); columns.len()];
+    for (i, near) in companions.iter().enumerate() {
         for (j, others_near) in others.iter().enumerate().filter(|(j, _)| between.meet(i, *j)) {
             // All classes that a person in both may be in.
             let first = near.iter().copied().filter(|d| between.meet(*d, j)).chain([i]);
             let second = others_near.iter().copied().filter(|d| between.meet(i, *d)).chain([j]);
             let (first, second): (Vec<usize>, Vec<usize>) = (first.collect(), second.collect());
-            for (found, coded) in found.iter_mut().zip(&coded) {
-                coded.compare(found, [i, j], &first, &second);
+            for (linkage, coded) in linkages.iter_mut().zip(&coded) {
+                coded.compare(linkage, [i, j], &first, &second);
             }
         }
     }
-    for found in &mut found {
-        found.singled_out.sort_by_key(|pair| (pair.people, pair.classes));
+    for linkage in &mut linkages {
+        linkage.singled_out.sort_by_key(|pair| (pair.people, pair.classes));
     }
-    Ok(found)
+    Ok(linkages)
 }
 
 /// Which classes of two tables can hold the same person, by their values.
@@ -95,8 +95,8 @@ impl Grid {
     fn new(rows: &[Generalised], columns: &[Generalised]) -> Self {
         let words = columns.len().div_ceil(64);
         let word = |(row, word): (&Generalised, usize)| {
-            let own = columns.iter().skip(word * 64).take(64).enumerate();
-            own.fold(0, |bits, (bit, value)| bits | u64::from(row.meets(value)) << bit)
+            let chunk = columns.iter().skip(word * 64).take(64).enumerate();
+            chunk.fold(0, |bits, (bit, value)| bits | u64::from(row.meets(value)) << bit)
         };
         let bits = rows.iter().flat_map(|row| (0..words).map(move |w| (row, w))).map(word);
         Self { words, bits: bits.collect() }
@@ -123,18 +123,18 @@ impl<'a> Overlaps<'a> {
         keys.zip(&self.grids).all(|((a, b), grid)| grid.has(*a, *b))
     }
 
-    /// Of each class of a table the others that can hold the same person.
+    /// For each class of a table, the other classes that can hold the same person.
     fn companions(&self) -> Result<Vec<Vec<usize>>, KnowledgeError> {
         let mut all = 0;
         (0..self.one.len())
             .map(|i| {
-                let met = (0..self.other.len()).filter(|j| *j != i && self.meet(i, *j));
-                let met: Vec<usize> = met.take(MOST_OVERLAPS).collect();
-                all += met.len();
+                let overlapping = (0..self.other.len()).filter(|j| *j != i && self.meet(i, *j));
+                let overlapping: Vec<usize> = overlapping.take(MOST_OVERLAPS).collect();
+                all += overlapping.len();
                 if all >= MOST_OVERLAPS {
                     return Err(KnowledgeError::Overlaps { most: MOST_OVERLAPS });
                 }
-                Ok(met)
+                Ok(overlapping)
             })
             .collect()
     }
@@ -156,9 +156,9 @@ impl<'a> Coded<'a> {
         let tables = [one, other].map(|table| {
             let mut coded = Vec::with_capacity(table.classes.len());
             for class in &table.classes {
-                let own = class.sensitive.get(column).filter(|own| own.missing == 0);
-                coded.push(own.map(|own| {
-                    let mut rows: Vec<(usize, u64)> = own
+                let counts = class.sensitive.get(column).filter(|counts| counts.missing == 0);
+                coded.push(counts.map(|counts| {
+                    let mut rows: Vec<(usize, u64)> = counts
                         .stated
                         .iter()
                         .map(|(value, rows)| {
@@ -185,41 +185,41 @@ impl<'a> Coded<'a> {
             all.extend(self.tables[table][*class].as_ref()?);
         }
         all.sort_unstable();
-        all.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
+        all.dedup_by(|next, previous| {
+            let same = next.0 == previous.0;
             if same {
-                kept.1 += next.1;
+                previous.1 += next.1;
             }
             same
         });
         Some(all)
     }
 
-    fn compare(&self, found: &mut Linkage, pair: [usize; 2], first: &[usize], second: &[usize]) {
-        found.pairs += 1;
+    fn compare(&self, linkage: &mut Linkage, pair: [usize; 2], first: &[usize], second: &[usize]) {
+        linkage.pairs += 1;
         let (Some(first), Some(second)) = (self.of(0, first), self.of(1, second)) else {
             // Any value meets those of the other: it leaves as many as are there.
             let one =
                 [self.of(0, first), self.of(1, second)].into_iter().flatten().any(|v| v.len() == 1);
-            found.one_already += u64::from(one);
+            linkage.one_already += u64::from(one);
             return;
         };
         let rows: HashMap<usize, u64> = second.iter().copied().collect();
         let both: Vec<(usize, u64)> = first
             .iter()
-            .filter_map(|(value, own)| Some((*value, *rows.get(value)?.min(own))))
+            .filter_map(|(value, count)| Some((*value, *rows.get(value)?.min(count))))
             .collect();
         match both.as_slice() {
-            [] => found.nobody += 1,
-            _ if first.len() == 1 || second.len() == 1 => found.one_already += 1,
+            [] => linkage.nobody += 1,
+            _ if first.len() == 1 || second.len() == 1 => linkage.one_already += 1,
             [(value, people)] => {
-                found.singling_out += 1;
-                if found.singled_out.len() < MOST_LISTED {
+                linkage.singling_out += 1;
+                if linkage.singled_out.len() < MOST_LISTED {
                     let value = self.values.get(*value).copied().unwrap_or_default().to_owned();
-                    found.singled_out.push(SingledOut { classes: pair, value, people: *people });
+                    linkage.singled_out.push(SingledOut { classes: pair, value, people: *people });
                 }
             }
-            several if several.len() < first.len().min(second.len()) => found.narrowed += 1,
+            several if several.len() < first.len().min(second.len()) => linkage.narrowed += 1,
             _ => {}
         }
     }

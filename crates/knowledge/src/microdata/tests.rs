@@ -10,7 +10,7 @@ fn owned<const N: usize>(texts: [&str; N]) -> Vec<String> {
 
 /// Rows of zip code, age, nationality and condition.
 fn table(rows: &[([&str; 3], &str)]) -> Microdata {
-    Microdata::new(3, rows.iter().map(|(quasi, own)| (owned(*quasi), owned([*own]), 1)))
+    Microdata::new(3, rows.iter().map(|(quasi, condition)| (owned(*quasi), owned([*condition]), 1)))
 }
 
 /// The lecture's Figure 2.1.
@@ -86,11 +86,11 @@ fn figures_2_1_and_2_2_pin_down_one_condition() {
     assert_eq!((two.classes, two.records, two.values.as_ref().unwrap().len()), (1, 6, 4));
     assert_eq!(one.in_both(&two), Some(BTreeSet::from(["AIDS".to_owned()])));
 
-    let found = &linkages(&first, &second, &[0]).unwrap()[0];
+    let linkage = &linkages(&first, &second, &[0]).unwrap()[0];
     // <30 with <35; 3* with both; ≥40 with ≥35. Those of 3* have cancer anyway.
-    assert_eq!((found.pairs, found.one_already, found.nobody), (4, 2, 0));
-    assert_eq!((found.singling_out, found.narrowed), (1, 1));
-    let pair = &found.singled_out[0];
+    assert_eq!((linkage.pairs, linkage.one_already, linkage.nobody), (4, 2, 0));
+    assert_eq!((linkage.singling_out, linkage.narrowed), (1, 1));
+    let pair = &linkage.singled_out[0];
     assert_eq!((pair.value.as_str(), pair.people), ("AIDS", 1));
     let [i, j] = pair.classes;
     assert_eq!(texts(&first, &first.classes()[i])[1], "<30");
@@ -99,15 +99,18 @@ fn figures_2_1_and_2_2_pin_down_one_condition() {
     let bob = ["13012", "40", "*"].map(Generalised::new);
     let both = first.possible(&bob, 0).in_both(&second.possible(&bob, 0)).unwrap();
     assert_eq!(both.into_iter().collect::<Vec<_>>(), ["Cancer", "Viral Infection"]);
-    // Nobody of another place is in either.
+    // Nobody from elsewhere is in either.
     let carol = ["14012", "28", "*"].map(Generalised::new);
     assert_eq!((first.possible(&carol, 0).classes, second.possible(&carol, 0).classes), (0, 0));
 }
 
 #[test]
 fn missing_values_may_be_any() {
-    let rows = |own: &[&str]| {
-        let rows = own.iter().map(|own| (owned(["1*"]), owned([*own]), 2)).collect::<Vec<_>>();
+    let rows = |conditions: &[&str]| {
+        let rows = conditions
+            .iter()
+            .map(|condition| (owned(["1*"]), owned([*condition]), 2))
+            .collect::<Vec<_>>();
         Microdata::new(1, rows)
     };
     let (hidden, plain) = (rows(&["flu", "*", ""]), rows(&["flu", "cold"]));
@@ -119,8 +122,11 @@ fn missing_values_may_be_any() {
     let both = Some(BTreeSet::from(["cold".to_owned(), "flu".to_owned()]));
     assert_eq!((one.in_both(&two), two.in_both(&one)), (both.clone(), both));
     assert_eq!(one.in_both(&one), None);
-    let found = &linkages(&hidden, &plain, &[0]).unwrap()[0];
-    assert_eq!((found.pairs, found.one_already, found.singling_out, found.nobody), (1, 0, 0, 0));
+    let linkage = &linkages(&hidden, &plain, &[0]).unwrap()[0];
+    assert_eq!(
+        (linkage.pairs, linkage.one_already, linkage.singling_out, linkage.nobody),
+        (1, 0, 0, 0)
+    );
     assert_eq!(linkages(&hidden, &rows(&["flu"]), &[0]).unwrap()[0].one_already, 1);
     assert_eq!(linkages(&plain, &rows(&["leg"]), &[0]).unwrap()[0].nobody, 1);
     // A table without rows has no k.
@@ -157,7 +163,7 @@ fn generalised(people: &[Person], overlapping: bool, dice: &mut Dice) -> Vec<Vec
 }
 
 /// Findings of two tables hold for everybody who is in both, against the people behind them. Where
-/// classes do not overlap, all that can be said is.
+/// classes do not overlap, the findings are complete.
 #[test]
 fn what_is_said_is_so_of_everybody() {
     let mut dice = Dice::new(5);
@@ -173,43 +179,53 @@ fn what_is_said_is_so_of_everybody() {
         let keys = [0, 1].map(|_| generalised(&people, overlapping, &mut dice));
         let tables = keys.each_ref().map(|keys| {
             let rows = keys.iter().zip(&people);
-            Microdata::new(2, rows.map(|(keys, (_, own))| (keys.clone(), owned([*own]), 1)))
+            Microdata::new(
+                2,
+                rows.map(|(keys, (_, condition))| (keys.clone(), owned([*condition]), 1)),
+            )
         });
         // k, by counting.
         for (table, keys) in tables.iter().zip(&keys) {
-            let alike = |own: &Vec<String>| keys.iter().filter(|key| *key == own).count() as u64;
+            let alike = |person_keys: &Vec<String>| {
+                keys.iter().filter(|key| *key == person_keys).count() as u64
+            };
             assert_eq!(table.k(), keys.iter().map(alike).min());
         }
-        let found = &linkages(&tables[0], &tables[1], &[0]).unwrap()[0];
-        for (place, (quasi, own)) in people.iter().enumerate() {
+        let linkage = &linkages(&tables[0], &tables[1], &[0]).unwrap()[0];
+        for (index, (quasi, condition)) in people.iter().enumerate() {
             let person = quasi.map(|value| Generalised::new(&value.to_string()));
             let possible = tables.each_ref().map(|table| table.possible(&person, 0));
             let both = possible[0].in_both(&possible[1]).unwrap();
-            assert!(both.contains(*own), "{people:?} {place}");
+            assert!(both.contains(*condition), "{people:?} {index}");
             // By hand: the values of all rows whose keys allow the person.
             for (possible, keys) in possible.iter().zip(&keys) {
                 let allows = |keys: &[String]| {
-                    keys.iter().zip(&person).all(|(key, own)| Generalised::new(key).meets(own))
+                    keys.iter().zip(&person).all(|(key, value)| Generalised::new(key).meets(value))
                 };
                 let rows = keys.iter().zip(&people).filter(|(keys, _)| allows(keys));
-                let values: BTreeSet<&str> = rows.clone().map(|(_, (_, own))| *own).collect();
+                let values: BTreeSet<&str> =
+                    rows.clone().map(|(_, (_, condition))| *condition).collect();
                 assert_eq!(possible.values.as_ref(), Some(&values));
                 assert_eq!(possible.records, rows.count() as u64);
             }
             let class = |table: usize| {
-                let own = &keys[table][place];
-                let is = |class: &EquivalenceClass| texts(&tables[table], class) == *own;
+                let person_keys = &keys[table][index];
+                let is = |class: &EquivalenceClass| texts(&tables[table], class) == *person_keys;
                 tables[table].classes().iter().position(is).unwrap()
             };
             let pair = [class(0), class(1)];
-            let said = found.singled_out.iter().find(|said| said.classes == pair);
-            assert!(said.is_none_or(|said| said.value == *own && said.people >= 1), "{people:?}");
-            some += usize::from(said.is_some());
-            // Everybody of a pair is told where the person is, if classes do not overlap.
-            let alone = possible.iter().any(|own| own.values.as_ref().unwrap().len() == 1);
-            let told = both.len() == 1 && !alone;
-            assert!(overlapping || told == said.is_some(), "{people:?} {place}");
-            single += usize::from(told);
+            let finding = linkage.singled_out.iter().find(|finding| finding.classes == pair);
+            assert!(
+                finding.is_none_or(|finding| finding.value == *condition && finding.people >= 1),
+                "{people:?}"
+            );
+            some += usize::from(finding.is_some());
+            // If classes do not overlap, a finding names the pair wherever the person's value is
+            // determined.
+            let alone = possible.iter().any(|table| table.values.as_ref().unwrap().len() == 1);
+            let determined = both.len() == 1 && !alone;
+            assert!(overlapping || determined == finding.is_some(), "{people:?} {index}");
+            single += usize::from(determined);
         }
     }
     assert!(single > 100 && some > 100, "{single} {some}");

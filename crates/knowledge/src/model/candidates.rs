@@ -25,9 +25,8 @@ pub(super) struct Simulator {
     pub(super) total: BigUint,
 }
 
-/// Simulators that need no programme: those that put a value of their own in the target's place (as
-/// in PK section 2.2, after Definition 5), and the one that publishes what is likely, given the
-/// others.
+/// Simulators that need no programme: those that substitute a fixed value for the target (as in PK
+/// section 2.2, after Definition 5), and the one that publishes by the law given the other records.
 pub(super) fn candidates(
     model: &Model,
     mechanism: &Mechanism,
@@ -41,8 +40,8 @@ pub(super) fn candidates(
             *real.entry(*database).or_default() += weight;
         }
     }
-    let seen = |database: usize| &class_of[&model.without(database, target.record)];
-    let mut found = Vec::new();
+    let sight = |database: usize| &class_of[&model.without(database, target.record)];
+    let mut simulators = Vec::new();
     for value in &target.values {
         let mut laws = vec![Outputs::new(); classes];
         // Each sight once, as often as it has the odds of its class.
@@ -51,23 +50,23 @@ pub(super) fn candidates(
             let changed = model.changed(*database, target.record, *value);
             let changed = changed.ok_or(ModelError::Inconsistent)?;
             if done.insert(changed) {
-                let (class, times) = seen(*database);
+                let (class, times) = sight(*database);
                 for (output, weight) in mechanism.of(changed)? {
                     *laws[*class].entry(*output).or_default() += weight * times;
                 }
             }
         }
-        found.extend(evened(laws));
+        simulators.extend(evened(laws));
     }
     let mut laws = vec![Outputs::new(); classes];
     for (database, weight) in &real {
-        let (class, _) = seen(*database);
+        let (class, _) = sight(*database);
         for (output, part) in mechanism.of(*database)? {
             *laws[*class].entry(*output).or_default() += weight * part;
         }
     }
-    found.extend(evened(laws));
-    Ok(found)
+    simulators.extend(evened(laws));
+    Ok(simulators)
 }
 
 /// Laws by weights of any sum, as ones with the same sum; `None` if that is too large.
@@ -88,18 +87,18 @@ fn evened(laws: Vec<Outputs>) -> Option<Simulator> {
 /// A proposal as whole numbers that add up to 2^50 in each class.
 pub(super) fn rounded(proposal: &Proposal, outputs: &[u32]) -> Simulator {
     const TOTAL: u64 = 1 << 50;
-    let law = |own: &Vec<(usize, f64)>| {
-        let sum: f64 = own.iter().map(|(_, p)| p.max(0.0)).sum();
+    let law = |chances: &Vec<(usize, f64)>| {
+        let sum: f64 = chances.iter().map(|(_, p)| p.max(0.0)).sum();
         let weight = |p: f64| (p.max(0.0) / sum * TOTAL as f64).floor() as u64;
         let mut weights: Vec<(u32, u64)> =
-            own.iter().map(|(output, p)| (outputs[*output], weight(*p))).collect();
-        // The largest takes what rounding has left, or gives what it took too much.
+            chances.iter().map(|(output, p)| (outputs[*output], weight(*p))).collect();
+        // The largest weight absorbs the difference that rounding makes.
         let all: u64 = weights.iter().map(|(_, weight)| weight).sum();
         if let Some((_, largest)) = weights.iter_mut().max_by_key(|(_, weight)| *weight) {
             *largest = (*largest + TOTAL).saturating_sub(all);
         }
-        let kept = weights.into_iter().filter(|(_, weight)| *weight > 0);
-        kept.map(|(output, weight)| (output, BigUint::from(weight))).collect()
+        let positive = weights.into_iter().filter(|(_, weight)| *weight > 0);
+        positive.map(|(output, weight)| (output, BigUint::from(weight))).collect()
     };
     Simulator { laws: proposal.iter().map(law).collect(), total: BigUint::from(TOTAL) }
 }

@@ -102,7 +102,7 @@ pub(super) fn passive(model: &Model, mechanism: &Mechanism) -> Result<Curves, Mo
                 let whole: BigUint = target
                     .cases
                     .iter()
-                    .filter(|((_, own), _)| own == value)
+                    .filter(|((_, other), _)| other == value)
                     .map(|(_, case)| &case.weight)
                     .sum();
                 let witness = Witness {
@@ -120,7 +120,7 @@ pub(super) fn passive(model: &Model, mechanism: &Mechanism) -> Result<Curves, Mo
 }
 
 /// PK Definition 5: what is published if the target has value a, against what is if it had a and is
-/// then made b, with all that depends on it left as it was.
+/// then changed to b, with all that depends on it left as it was.
 pub(super) fn causal(model: &Model, mechanism: &Mechanism) -> Result<Curves, ModelError> {
     let mut curves = Curves::default();
     for target in &model.targets {
@@ -147,7 +147,7 @@ pub(super) fn causal(model: &Model, mechanism: &Mechanism) -> Result<Curves, Mod
 }
 
 /// PK Definition 6: what is known of the target once t is published, against what is if the target
-/// was made b before. For every t that is possible both ways, as it is printed.
+/// was changed to b before. For every t that is possible both ways, as it is printed.
 pub(super) fn inference(model: &Model, mechanism: &Mechanism) -> Result<Curves, ModelError> {
     let mut curves = Curves::default();
     for target in &model.targets {
@@ -195,9 +195,9 @@ fn by_output<'a>(
     Ok(all)
 }
 
-/// PK Definitions 17 and 18: how much more the last part of what is published tells to whoever has
-/// seen the parts before it. `parts` has for each output the numbers of the parts before and of the
-/// last.
+/// PK Definitions 17 and 18: how much more the last part of what is published reveals to someone
+/// who has seen the parts before it. `parts` has for each output the numbers of the parts before
+/// and of the last.
 ///
 /// Outputs of which the parts before alone, or the last alone, rule b out are left out: there is
 /// nothing left to tell. In PK Theorem 6 they are in the delta of these parts. (By the letter of
@@ -230,7 +230,7 @@ pub(super) fn dependence(
                         continue;
                     }
                     // For each output its p, and the q = p e^-Dep as a quotient.
-                    let mut found = Vec::new();
+                    let mut ratios = Vec::new();
                     for (output, weight) in law {
                         let [first, second] =
                             *parts.get(*output as usize).ok_or(ModelError::Inconsistent)?;
@@ -244,12 +244,12 @@ pub(super) fn dependence(
                             None => (BigUint::zero(), BigUint::one()),
                         };
                         let (above, below) = lowest_terms(above, below);
-                        found.push((weight, above, below));
+                        ratios.push((weight, above, below));
                     }
-                    let common = found
+                    let common = ratios
                         .iter()
                         .fold(BigUint::one(), |all, (_, _, below)| lcm(all, below.clone()));
-                    let terms: Vec<_> = found
+                    let terms: Vec<_> = ratios
                         .iter()
                         .map(|(p, above, below)| (*p * &common, above * (&common / below)))
                         .collect();

@@ -28,11 +28,12 @@ pub enum Definition {
     /// be seen.
     Distributional,
     /// Causal differential privacy (PK Definition 5): what is published given that the target has
-    /// a, and what would be if it were then made b while everything else stayed.
+    /// a, and what would be if it were then changed to b while everything else stayed.
     Causal,
     /// Inference-based causal differential privacy (PK Definition 6): what is inferred of the
-    /// target from an output, and from the same output of the database with the target made b; b
-    /// need not be compatible with what the attacker knows, as the definition does not ask for it.
+    /// target from an output, and from the same output of the database with the target changed to
+    /// b; b need not be compatible with what the attacker knows, as the definition does not ask for
+    /// it.
     InferenceBased,
     /// Active partial knowledge (PK Definition 12): the worst of all that may be known. It is
     /// noiseless privacy.
@@ -42,7 +43,7 @@ pub enum Definition {
 }
 
 impl Definition {
-    /// All of them.
+    /// All definitions.
     pub const ALL: [Self; 6] = [
         Self::Noiseless,
         Self::Distributional,
@@ -58,7 +59,7 @@ impl Definition {
 pub struct Found<A> {
     /// The epsilon (`None` if none is enough) or the delta.
     pub amount: A,
-    /// Where; `None` where nothing can be told apart.
+    /// Where it is reached; `None` if no two laws differ.
     pub witness: Option<Witness>,
 }
 
@@ -118,7 +119,7 @@ impl Definitions {
     ///
     /// It is exact but for its rounding up to a float, and for e^epsilon, which is rounded down by
     /// one part in 2^150. For [`Definition::Distributional`] it is the delta, as exact, of the best
-    /// simulator that was found: never below the least, and about 1e-6 above at most where the
+    /// simulator in the search: never below the least, and about 1e-6 above at most where the
     /// linear programme was solved.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub enum ModelError {
     /// No values at all.
     #[error("there are no values")]
     Empty,
-    /// Too much to go through.
+    /// Too much to enumerate.
     #[error("{what}: {size}; at most {most} are allowed")]
     Large {
         /// Of what.

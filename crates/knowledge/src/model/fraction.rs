@@ -12,8 +12,8 @@ use super::error::ModelError;
 
 /// Longest text of a fraction.
 const MOST_TEXT: usize = 400;
-/// Most characters that an error repeats.
-const MOST_SHOWN: usize = 60;
+/// Most characters of a text that an error quotes.
+const MOST_QUOTED: usize = 60;
 /// Most decimal places.
 const MOST_PLACES: i64 = 300;
 
@@ -53,9 +53,9 @@ impl FromStr for Fraction {
     /// `0.25`, `1e-7` or `1/3`.
     fn from_str(text: &str) -> Result<Self, ModelError> {
         Self::parse(text).ok_or_else(|| {
-            let shown: String = text.chars().take(MOST_SHOWN).collect();
-            let more = if shown.len() < text.len() { "…" } else { "" };
-            ModelError::Fraction(shown + more)
+            let quoted: String = text.chars().take(MOST_QUOTED).collect();
+            let more = if quoted.len() < text.len() { "…" } else { "" };
+            ModelError::Fraction(quoted + more)
         })
     }
 }
@@ -113,7 +113,7 @@ impl FiniteLaw {
             let (numerator, denominator) = lowest_terms(sum, total);
             let sum = Fraction { numerator, denominator };
             let text = sum.to_string();
-            let long = text.len() > MOST_SHOWN;
+            let long = text.len() > MOST_QUOTED;
             return Err(ModelError::Sum(if long { format!("about {near}") } else { text }));
         }
         Ok(Self { weights, total })
@@ -130,7 +130,7 @@ impl FiniteLaw {
         Ok(Self { weights: vec![BigUint::one(); values], total: BigUint::from(values) })
     }
 
-    /// How many values there are, those with probability zero among them.
+    /// The number of values, including those with probability zero.
     pub fn values(&self) -> usize {
         self.weights.len()
     }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn fractions_are_read_exactly() {
-        for (text, shown) in [
+        for (text, rendered) in [
             ("0.1", "1/10"),
             ("1e-7", "1/10000000"),
             ("2.50e-1", "1/4"),
@@ -155,7 +155,7 @@ mod tests {
             ("0.000_1", "1/10000"),
             ("1_000e-4", "1/10"),
         ] {
-            assert_eq!(text.parse::<Fraction>().unwrap().to_string(), shown, "{text}");
+            assert_eq!(text.parse::<Fraction>().unwrap().to_string(), rendered, "{text}");
         }
         for wrong in [
             "", "-0.1", "1.1", "4/3", "1/0", "0/0", "nan", "inf", "1e-301", "1e301", "1/-3", "a/b",

@@ -86,7 +86,7 @@ impl Mechanism {
         self.published_after(case, Ok)
     }
 
-    /// The outputs in a case, after each database was made another.
+    /// The outputs in a case, after `change` was applied to each database.
     pub(super) fn published_after(
         &self,
         case: &Case,

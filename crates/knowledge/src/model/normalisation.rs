@@ -1,4 +1,4 @@
-//! Whether what is known and what is to be protected come apart (PK Definitions 7 and 8).
+//! Whether what is known and what is to be protected can be separated (PK Definitions 7 and 8).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::worlds::{Case, Model, Target};
 /// The properties of a model for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Normalisation {
-    /// The target, by its place among the records.
+    /// The target, by its index among the records.
     pub target: usize,
     /// Whether the law of database and knowledge has an acceptable normalisation at all (PK
     /// Definition 8), by whatever parameters.
@@ -134,8 +134,8 @@ fn parameters(model: &Model, target: &Target) -> Parameters {
     if !shared.is_empty() {
         return Parameters::Shared(shared);
     }
-    let told: usize = known.iter().map(|p| worlds.possible(*p)).product();
-    if target.knowledge.len() < told {
+    let known_values: usize = known.iter().map(|p| worlds.possible(*p)).product();
+    if target.knowledge.len() < known_values {
         return Parameters::Vague(known);
     }
     let pairs: BTreeSet<(usize, u32)> =

@@ -1,26 +1,26 @@
 //! The linear programmes whose solutions are simulators.
 //!
-//! They are solved in floating point by `microlp`. What they give is only a proposal: it is rounded
-//! to fractions and then compared exactly (see [`super::simulator`]), so that no error here can
-//! make an epsilon or delta too low.
+//! They are solved in floating point by `microlp`. A solution is only a proposal: it is rounded to
+//! fractions and then compared exactly (see [`super::simulator`]), so that no error here can make
+//! an epsilon or delta too low.
 
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Solution, Variable};
 
 /// The laws that a simulator must be close to, in floating point.
 #[derive(Clone, Debug)]
 pub(super) struct Programme {
-    /// How many classes the simulator can tell apart.
+    /// The number of classes that the simulator distinguishes.
     pub(super) classes: usize,
-    /// How many outputs there are.
+    /// The number of outputs.
     pub(super) outputs: usize,
-    pub(super) cases: Vec<Seen>,
+    pub(super) cases: Vec<ProgrammeCase>,
     /// For each class the outputs that are possible in each case that the class is in.
     pub(super) allowed: Vec<Vec<usize>>,
 }
 
 /// One knowledge and value of the target.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct ProgrammeCase {
     /// The classes' probabilities in it.
     pub(super) classes: Vec<(usize, f64)>,
     /// The outputs' probabilities, none of them zero.
@@ -50,9 +50,9 @@ impl Programme {
                 let simulated = || {
                     let mut sum = LinearExpr::empty();
                     for (class, weight) in &case.classes {
-                        if let Some((_, own)) = variables[*class].iter().find(|(o, _)| o == output)
+                        if let Some((_, var)) = variables[*class].iter().find(|(o, _)| o == output)
                         {
-                            sum.add(*own, weight / p);
+                            sum.add(*var, weight / p);
                         }
                     }
                     sum
@@ -85,9 +85,9 @@ impl Programme {
                 first.add(more, 1.0);
                 second.add(less, 1.0);
                 for (class, weight) in &case.classes {
-                    let own = variables[*class][output].1;
-                    first.add(own, x * weight);
-                    second.add(own, -weight);
+                    let variable = variables[*class][output].1;
+                    first.add(variable, x * weight);
+                    second.add(variable, -weight);
                 }
                 problem.add_constraint(first, ComparisonOp::Ge, p);
                 problem.add_constraint(second, ComparisonOp::Ge, -x * p);
@@ -110,12 +110,12 @@ impl Programme {
     ) -> Vec<Vec<(usize, Variable)>> {
         let mut variables = Vec::with_capacity(self.classes);
         for outputs in outputs {
-            let own: Vec<(usize, Variable)> =
+            let row: Vec<(usize, Variable)> =
                 outputs.iter().map(|output| (*output, problem.add_var(0.0, (0.0, 1.0)))).collect();
             let mut sum = LinearExpr::empty();
-            own.iter().for_each(|(_, variable)| sum.add(*variable, 1.0));
+            row.iter().for_each(|(_, variable)| sum.add(*variable, 1.0));
             problem.add_constraint(sum, ComparisonOp::Eq, 1.0);
-            variables.push(own);
+            variables.push(row);
         }
         variables
     }
@@ -126,8 +126,8 @@ fn solve(problem: &Problem) -> Option<Solution> {
 }
 
 fn proposal(variables: &[Vec<(usize, Variable)>], solution: &Solution) -> Proposal {
-    let law = |own: &Vec<(usize, Variable)>| {
-        own.iter().map(|(output, variable)| (*output, solution.var_value(*variable))).collect()
+    let law = |row: &Vec<(usize, Variable)>| {
+        row.iter().map(|(output, variable)| (*output, solution.var_value(*variable))).collect()
     };
     variables.iter().map(law).collect()
 }

@@ -7,13 +7,13 @@ use num_traits::Zero;
 use super::error::ModelError;
 use super::fraction::Fraction;
 
-/// Most probabilities that are kept for comparison.
+/// Most probabilities that are stored for comparisons.
 pub(super) const MOST_TERMS: usize = 2_000_000;
 
 /// Where two laws are compared: for which record, of which values, to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// The target, by its place among the records.
+    /// The target, by its index among the records.
     pub target: usize,
     /// The target's value, where there is one.
     pub value: Option<u32>,
@@ -121,11 +121,11 @@ impl Curve {
     fn delta(&self, x: &Quotient) -> Quotient {
         let mut sum = BigUint::zero();
         for (p, q) in &self.terms {
-            let (whole, taken) = (p * &x.below, q * &x.above);
-            if whole <= taken {
+            let (whole, subtrahend) = (p * &x.below, q * &x.above);
+            if whole <= subtrahend {
                 break;
             }
-            sum += whole - taken;
+            sum += whole - subtrahend;
         }
         Quotient { above: sum, below: &x.below * &self.scale }
     }
@@ -137,9 +137,9 @@ impl Curve {
         let (mut ps, mut qs) = (BigUint::zero(), BigUint::zero());
         for (p, q) in &self.terms {
             // At x = p/q: (ps - x qs) / scale > delta?
-            let there = &ps * q;
-            let taken = p * &qs;
-            if there > taken && (there - taken) * &delta.denominator > &allowed * q {
+            let minuend = &ps * q;
+            let subtrahend = p * &qs;
+            if minuend > subtrahend && (minuend - subtrahend) * &delta.denominator > &allowed * q {
                 break;
             }
             ps += p;

@@ -11,7 +11,7 @@ use super::compare::side_by_side;
 use super::error::ModelError;
 use super::fraction::Fraction;
 use super::mechanism::{Mechanism, Outputs};
-use super::programme::{Programme, Proposal, Seen};
+use super::programme::{Programme, ProgrammeCase, Proposal};
 use super::separation::{Curves, Witness, Worst};
 use super::worlds::{Model, Target};
 
@@ -28,20 +28,21 @@ const NEAR: f64 = 1e-9;
 #[derive(Debug)]
 pub(super) struct Simulators(Vec<Simulated>);
 
-/// The laws that a simulator for one target must be close to, and the simulators that were found.
+/// The laws that a simulator for one target must be close to, and the comparisons of the simulators
+/// of the search.
 #[derive(Debug)]
 struct Simulated {
-    cases: Vec<Simulating>,
+    cases: Vec<TargetCase>,
     total: BigUint,
     outputs: Vec<u32>,
     programme: Programme,
-    /// Each by its comparisons.
-    found: Vec<Curves>,
+    /// One entry for each simulator.
+    curves: Vec<Curves>,
 }
 
 /// One knowledge and value of the target.
 #[derive(Debug)]
-struct Simulating {
+struct TargetCase {
     witness: Witness,
     weight: BigUint,
     classes: Vec<(usize, BigUint)>,
@@ -60,16 +61,16 @@ impl Simulators {
             amount: Quotient { above: BigUint::zero(), below: BigUint::one() },
             witness: None,
         };
-        self.0.iter().map(|target| target.delta(x)).fold(none, |worst, found| {
-            if found.amount.is_above(&worst.amount) { found } else { worst }
+        self.0.iter().map(|target| target.delta(x)).fold(none, |worst, current| {
+            if current.amount.is_above(&worst.amount) { current } else { worst }
         })
     }
 
     /// The least ratio at which [`Self::delta`] is at most `delta`.
     pub(super) fn least(&self, delta: &Fraction) -> Worst<Option<Quotient>> {
         let none = Worst { amount: Some(Quotient::one()), witness: None };
-        self.0.iter().map(|target| target.least(delta)).fold(none, |worst, found| {
-            if lower(&worst.amount, &found.amount) { found } else { worst }
+        self.0.iter().map(|target| target.least(delta)).fold(none, |worst, current| {
+            if lower(&worst.amount, &current.amount) { current } else { worst }
         })
     }
 }
@@ -90,8 +91,8 @@ fn lower(one: &Option<Quotient>, other: &Option<Quotient>) -> bool {
 
 impl Simulated {
     fn new(model: &Model, mechanism: &Mechanism, target: &Target) -> Result<Self, ModelError> {
-        // A simulator sees all records but the target. Where two such sights have the same odds in
-        // every case, it may as well do the same on both: they are one class.
+        // A simulator sees all records but the target. Two such sights that have the same odds in
+        // every case are one class, as nothing is gained by treating them differently.
         let mut sights: BTreeMap<Vec<u32>, BTreeMap<usize, BigUint>> = BTreeMap::new();
         for (number, case) in target.cases.values().enumerate() {
             for (database, weight) in &case.databases {
@@ -112,12 +113,12 @@ impl Simulated {
         }
         let mut cases = Vec::new();
         for ((knowledge, value), case) in &target.cases {
-            let mut own: BTreeMap<usize, BigUint> = BTreeMap::new();
+            let mut class_weights: BTreeMap<usize, BigUint> = BTreeMap::new();
             for (database, weight) in &case.databases {
                 let (class, _) = &class_of[&model.without(*database, target.record)];
-                *own.entry(*class).or_default() += weight;
+                *class_weights.entry(*class).or_default() += weight;
             }
-            cases.push(Simulating {
+            cases.push(TargetCase {
                 witness: Witness {
                     target: target.record,
                     value: Some(*value),
@@ -126,7 +127,7 @@ impl Simulated {
                     output: None,
                 },
                 weight: case.weight.clone(),
-                classes: own.into_iter().collect(),
+                classes: class_weights.into_iter().collect(),
                 law: mechanism.published(case)?,
             });
         }
@@ -142,7 +143,7 @@ impl Simulated {
             });
         }
         let total = mechanism.total.clone();
-        let mut simulated = Self { cases, total, outputs, programme, found: Vec::new() };
+        let mut simulated = Self { cases, total, outputs, programme, curves: Vec::new() };
         for candidate in candidates(model, mechanism, target, &class_of, classes.len())? {
             simulated.keep(&candidate)?;
         }
@@ -150,7 +151,7 @@ impl Simulated {
         Ok(simulated)
     }
 
-    /// How far what a simulator makes is from what is published, exactly.
+    /// The exact distance of a simulator's output from what is published.
     fn compare(&self, simulator: &Simulator) -> Result<Curves, ModelError> {
         let mut curves = Curves::default();
         for case in &self.cases {
@@ -170,7 +171,7 @@ impl Simulated {
     fn keep(&mut self, simulator: &Simulator) -> Result<Worst<Option<Quotient>>, ModelError> {
         let curves = self.compare(simulator)?;
         let least = curves.least(&Fraction::zero());
-        self.found.push(curves);
+        self.curves.push(curves);
         Ok(least)
     }
 
@@ -209,9 +210,9 @@ impl Simulated {
         Ok(())
     }
 
-    /// The least epsilon at a delta of zero of what was found; infinity if there is none.
+    /// The least epsilon at a delta of zero of the simulators so far; infinity if there is none.
     fn pure(&self) -> f64 {
-        let least = self.found.iter().map(|curves| curves.least(&Fraction::zero()).amount);
+        let least = self.curves.iter().map(|curves| curves.least(&Fraction::zero()).amount);
         least.flatten().map(|x| x.ln_up()).fold(f64::INFINITY, f64::min)
     }
 
@@ -229,12 +230,12 @@ impl Simulated {
 
     fn delta(&self, x: &Quotient) -> Worst<Quotient> {
         let mut best: Option<Worst<Quotient>> = None;
-        let mut offer = |found: Worst<Quotient>| {
-            if best.as_ref().is_none_or(|best| best.amount.is_above(&found.amount)) {
-                best = Some(found);
+        let mut offer = |candidate: Worst<Quotient>| {
+            if best.as_ref().is_none_or(|best| best.amount.is_above(&candidate.amount)) {
+                best = Some(candidate);
             }
         };
-        self.found.iter().for_each(|curves| offer(curves.delta(x)));
+        self.curves.iter().for_each(|curves| offer(curves.delta(x)));
         if let Some(curves) = self.approximate(x.up().min(MOST_EPSILON.exp())) {
             offer(curves.delta(x));
         }
@@ -243,33 +244,33 @@ impl Simulated {
 
     fn least(&self, delta: &Fraction) -> Worst<Option<Quotient>> {
         let mut best: Option<Worst<Option<Quotient>>> = None;
-        let mut offer = |found: Worst<Option<Quotient>>| {
-            if best.as_ref().is_none_or(|best| lower(&found.amount, &best.amount)) {
-                best = Some(found);
+        let mut offer = |candidate: Worst<Option<Quotient>>| {
+            if best.as_ref().is_none_or(|best| lower(&candidate.amount, &best.amount)) {
+                best = Some(candidate);
             }
         };
-        self.found.iter().for_each(|curves| offer(curves.least(delta)));
+        self.curves.iter().for_each(|curves| offer(curves.least(delta)));
         let mut high = MOST_EPSILON;
         if let Some(best) = &best {
             high = high.min(ln_up(&best.amount));
         }
         let mut low = 0.0;
         for step in 0..STEPS {
-            // At a delta of zero the search was made before.
+            // At a delta of zero, the search is already done.
             if delta == &Fraction::zero() || high - low <= NEAR * high.max(1e-3) {
                 break;
             }
             let middle = if step == 0 { 0.0 } else { 0.5 * (low + high) };
-            let found = self.approximate(middle.exp()).map(|curves| curves.least(delta));
-            let reached = found.as_ref().map_or(f64::INFINITY, |found| ln_up(&found.amount));
+            let next = self.approximate(middle.exp()).map(|curves| curves.least(delta));
+            let reached = next.as_ref().map_or(f64::INFINITY, |next| ln_up(&next.amount));
             if reached > middle * (1.0 + NEAR) + NEAR {
                 low = middle;
             }
             high = high.min(reached.max(low));
-            if let Some(found) = found
-                && best.as_ref().is_none_or(|best| lower(&found.amount, &best.amount))
+            if let Some(next) = next
+                && best.as_ref().is_none_or(|best| lower(&next.amount, &best.amount))
             {
-                best = Some(found);
+                best = Some(next);
             }
         }
         best.unwrap_or(Worst { amount: None, witness: None })
@@ -281,13 +282,13 @@ impl Simulated {
     }
 }
 
-fn programme(cases: &[Simulating], outputs: &[u32], classes: usize, total: &BigUint) -> Programme {
+fn programme(cases: &[TargetCase], outputs: &[u32], classes: usize, total: &BigUint) -> Programme {
     let quotient =
         |above: &BigUint, below: BigUint| Quotient { above: above.clone(), below }.up().min(1.0);
-    let place = |output: &u32| outputs.binary_search(output).unwrap_or_default();
-    let seen: Vec<Seen> = cases
+    let index = |output: &u32| outputs.binary_search(output).unwrap_or_default();
+    let programme_cases: Vec<ProgrammeCase> = cases
         .iter()
-        .map(|case| Seen {
+        .map(|case| ProgrammeCase {
             classes: case
                 .classes
                 .iter()
@@ -296,15 +297,15 @@ fn programme(cases: &[Simulating], outputs: &[u32], classes: usize, total: &BigU
             law: case
                 .law
                 .iter()
-                .map(|(output, weight)| (place(output), quotient(weight, &case.weight * total)))
+                .map(|(output, weight)| (index(output), quotient(weight, &case.weight * total)))
                 .collect(),
         })
         .collect();
     let mut allowed: Vec<Vec<usize>> = vec![(0..outputs.len()).collect(); classes];
-    for case in &seen {
+    for case in &programme_cases {
         for (class, _) in &case.classes {
-            allowed[*class].retain(|output| case.law.iter().any(|(own, _)| own == output));
+            allowed[*class].retain(|output| case.law.iter().any(|(other, _)| other == output));
         }
     }
-    Programme { classes, outputs: outputs.len(), cases: seen, allowed }
+    Programme { classes, outputs: outputs.len(), cases: programme_cases, allowed }
 }

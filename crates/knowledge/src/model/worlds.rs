@@ -8,13 +8,13 @@ use num_traits::{One, Zero};
 use super::error::ModelError;
 use super::fraction::FiniteLaw;
 
-/// Most combinations of values that are gone through.
+/// Most combinations of values that are enumerated.
 pub const MOST_WORLDS: usize = 100_000;
 
 /// Most databases that a mechanism answers for.
 pub const MOST_DATABASES: usize = 500_000;
 
-/// Most databases, by values and outputs, that are gone through.
+/// Most databases times values and outputs that are enumerated.
 pub const MOST_STEPS: usize = 5_000_000;
 
 /// Refuses more than [`MOST_STEPS`].
@@ -50,12 +50,12 @@ impl Worlds {
         }
     }
 
-    /// How many combinations there are.
+    /// The number of combinations.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// How many parameters there are.
+    /// The number of parameters.
     pub fn parameters(&self) -> usize {
         self.laws.len()
     }
@@ -102,7 +102,7 @@ impl Worlds {
 /// Records and what an attacker knows of them, as functions of independent parameters (PK
 /// Definition 7).
 ///
-/// Values are numbers: who builds a model keeps what they stand for.
+/// Values are numbers: the caller knows what they stand for.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(super) worlds: Worlds,
@@ -111,13 +111,13 @@ pub struct Model {
     pub(super) knowledge_of: Vec<u32>,
     pub(super) targets: Vec<Target>,
     databases: Vec<Vec<u32>>,
-    places: HashMap<Vec<u32>, usize>,
+    indices: HashMap<Vec<u32>, usize>,
 }
 
 /// A record whose value is to be protected.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    /// Its place among the records.
+    /// Its index among the records.
     pub(super) record: usize,
     /// The values that it has with a probability above zero.
     pub(super) values: BTreeSet<u32>,
@@ -159,14 +159,14 @@ impl Model {
             knowledge_of: knowledge,
             targets: Vec::new(),
             databases: Vec::new(),
-            places: HashMap::new(),
+            indices: HashMap::new(),
             worlds,
         };
         let mut weights = Vec::with_capacity(model.worlds.count);
         for world in 0..model.worlds.count {
             let weight = model.worlds.weight(world);
             let database = (!weight.is_zero())
-                .then(|| model.place(records.iter().map(|values| values[world]).collect()));
+                .then(|| model.intern(records.iter().map(|values| values[world]).collect()));
             model.database_of.push(database);
             weights.push(weight);
         }
@@ -176,15 +176,15 @@ impl Model {
         Ok(model)
     }
 
-    /// The number of a database, which is kept.
-    fn place(&mut self, database: Vec<u32>) -> usize {
-        if let Some(place) = self.places.get(&database) {
-            return *place;
+    /// The index of a database, which is stored if it is new.
+    fn intern(&mut self, database: Vec<u32>) -> usize {
+        if let Some(index) = self.indices.get(&database) {
+            return *index;
         }
-        let place = self.databases.len();
-        self.places.insert(database.clone(), place);
+        let index = self.databases.len();
+        self.indices.insert(database.clone(), index);
         self.databases.push(database);
-        place
+        index
     }
 
     fn protect(&mut self, record: usize, weights: &[BigUint]) -> Result<(), ModelError> {
@@ -197,7 +197,7 @@ impl Model {
             *case.databases.entry(database).or_default() += weight;
         }
         let values: BTreeSet<u32> = cases.keys().map(|(_, value)| *value).collect();
-        // Databases that only a change makes.
+        // Databases that exist only after a change.
         let real: BTreeSet<usize> =
             cases.values().flat_map(|case| case.databases.keys().copied()).collect();
         let steps = real.len().saturating_mul(values.len());
@@ -206,7 +206,7 @@ impl Model {
             for value in &values {
                 let mut changed = self.databases[database].clone();
                 changed[record] = *value;
-                self.place(changed);
+                self.intern(changed);
             }
             if self.databases.len() > MOST_DATABASES {
                 return Err(ModelError::Large {
@@ -231,7 +231,7 @@ impl Model {
     pub(super) fn changed(&self, database: usize, record: usize, value: u32) -> Option<usize> {
         let mut changed = self.databases.get(database)?.clone();
         *changed.get_mut(record)? = value;
-        self.places.get(&changed).copied()
+        self.indices.get(&changed).copied()
     }
 
     /// All records but one.

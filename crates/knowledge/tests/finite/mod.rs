@@ -182,8 +182,8 @@ impl Small {
     pub(crate) fn same_outputs(&self) -> bool {
         self.known().iter().all(|knowledge| {
             let here = |change, value: Option<u32>| {
-                let own = |d: &[u32]| value.is_none_or(|value| d[self.target] == value);
-                let (_, output) = self.published(|d, k| k == *knowledge && own(d), change);
+                let has_value = |d: &[u32]| value.is_none_or(|value| d[self.target] == value);
+                let (_, output) = self.published(|d, k| k == *knowledge && has_value(d), change);
                 output.into_keys().collect::<BTreeSet<u32>>()
             };
             let all = here(None, None);
@@ -341,7 +341,7 @@ pub(crate) fn referendum(
         knowledge: Vec::new(),
         laws: (0..27usize)
             .map(|database| {
-                let ones: usize = [1, 3, 9].iter().map(|place| database / place % 3).sum();
+                let ones: usize = [1, 3, 9].iter().map(|power| database / power % 3).sum();
                 (0..OUTPUTS as usize).map(|o| u32::from(o == published[ones.min(3)])).collect()
             })
             .collect(),
@@ -350,10 +350,10 @@ pub(crate) fn referendum(
     let worlds = small.worlds();
     let column = |record| (0..worlds.count()).map(|w| worlds.choice(w, record) as u32).collect();
     small.records = (0..3).map(column).collect();
-    let told = |world: usize| {
+    let known_values = |world: usize| {
         (3 - known..3).fold(0, |all, record| all * 2 + worlds.choice(world, record) as u32)
     };
-    small.knowledge = (0..worlds.count()).map(told).collect();
+    small.knowledge = (0..worlds.count()).map(known_values).collect();
     small
 }
 
@@ -366,12 +366,12 @@ fn function(values: u32) -> impl Strategy<Value = (Vec<u32>, u8)> {
 }
 
 fn tabulated(worlds: &Worlds, (table, mask): &(Vec<u32>, u8)) -> Vec<u32> {
-    let place = |world: usize| {
+    let row = |world: usize| {
         (0..worlds.parameters())
             .filter(|parameter| mask >> parameter & 1 == 1)
             .fold(0, |all, parameter| all * 3 + worlds.choice(world, parameter))
     };
-    (0..worlds.count()).map(|world| table[place(world)]).collect()
+    (0..worlds.count()).map(|world| table[row(world)]).collect()
 }
 
 /// Models of up to three parameters, of up to three values each, and of two or three records.

@@ -64,10 +64,10 @@ fn sensitivities_of_both_ends_are_the_worst_case_exactly() {
         );
         let ends = Ends { span, noise: noise.unwrap() };
         for (groups, cells) in [(1, 1), (1, 2), (2, 2)] {
-            let seen = |unit: &Vec<(i128, i128)>| -> Vec<i128> {
+            let ends_of_unit = |unit: &Vec<(i128, i128)>| -> Vec<i128> {
                 unit.iter().flat_map(|&(n, s)| <[i128; 2]>::from(ends.of(n, s))).collect()
             };
-            let all: Vec<Vec<i128>> = units(span, groups, cells).iter().map(seen).collect();
+            let all: Vec<Vec<i128>> = units(span, groups, cells).iter().map(ends_of_unit).collect();
             for relation in [Neighbouring::AddRemove, Neighbouring::Replace] {
                 let nothing = vec![vec![0; 2 * cells]];
                 let others = if relation == Neighbouring::AddRemove { &nothing } else { &all };
@@ -79,10 +79,10 @@ fn sensitivities_of_both_ends_are_the_worst_case_exactly() {
                 }
                 let c = contribution(span, u32::try_from(groups).unwrap()).unwrap();
                 // Two units of two groups each are furthest apart where they share none.
-                let met = relation == Neighbouring::Replace && cells < 2 * groups;
+                let must_share = relation == Neighbouring::Replace && cells < 2 * groups;
                 let (l1, l2) = (c.l1(relation), c.l2_squared(relation).unwrap());
                 assert!(worst.0 <= l1 && worst.1 <= l2, "{span:?} {groups} {relation}");
-                assert!(met || worst == (l1, l2), "{span:?} {groups} {cells} {relation}");
+                assert!(must_share || worst == (l1, l2), "{span:?} {groups} {cells} {relation}");
                 // One row can be at either end, so that a shared group is no nearer.
                 assert!(worst.0 == l1, "{span:?} {groups} {cells} {relation}");
             }
@@ -101,10 +101,10 @@ fn no_output_tells_neighbours_apart_by_more_than_epsilon() {
         let mut largest: f64 = 0.0;
         let all = entries(span);
         for (one, other) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
-            let (own, others) = (ends.of(one.0, one.1), ends.of(other.0, other.1));
+            let (first, second) = (ends.of(one.0, one.1), ends.of(other.0, other.1));
             for (y, z) in (-reach..=reach).flat_map(|y| (-reach..=reach).map(move |z| (y, z))) {
                 let chance = |(a, b): (i128, i128)| law.pmf(y - a) * law.pmf(z - b);
-                largest = largest.max((chance(own) / chance(others)).ln());
+                largest = largest.max((chance(first) / chance(second)).ln());
             }
         }
         assert!((largest - 0.7).abs() < 1e-9, "{span:?}: {largest}");
@@ -170,7 +170,7 @@ fn check(tied: &TiedSums, count: i128, sums: &[i128]) {
     tied.release(&mut TestSeed(11).generator(), &mut counts, &mut released).unwrap();
     let parts = std::iter::once((TiedPart::Count, count, &counts));
     let sums = released.iter().zip(sums).enumerate();
-    let sums = sums.map(|(place, (drawn, &sum))| (TiedPart::Sum(place), sum, drawn));
+    let sums = sums.map(|(index, (drawn, &sum))| (TiedPart::Sum(index), sum, drawn));
     for (part, exact, drawn) in parts.chain(sums) {
         let errors: Vec<f64> = drawn.iter().map(|&y| (y - exact) as f64).collect();
         let mean = errors.iter().sum::<f64>() / RUNS as f64;
@@ -222,13 +222,13 @@ fn one_measurement_is_more_precise_than_two() {
         };
         noise.unwrap().variance().sqrt()
     };
-    let own = span(0, 1_000_000, 100);
+    let range = span(0, 1_000_000, 100);
     let rho = |text: &str| Loss::concentrated(text.parse().unwrap());
     for (whole, half, count, sum) in [
         (pure("0.1"), pure("0.05"), 2f64.sqrt(), 2.0),
         (rho("0.01"), rho("0.005"), 1.0, 2f64.sqrt()),
     ] {
-        let tied = TiedSums::new(&[(own, whole)], 4, relation).unwrap();
+        let tied = TiedSums::new(&[(range, whole)], 4, relation).unwrap();
         let gain = separate(100, half) / tied.deviation(TiedPart::Count);
         assert!((gain - count).abs() < 0.001, "{gain}");
         let gain = separate(100_000_000, half) / tied.deviation(TiedPart::Sum(0));

@@ -16,8 +16,8 @@ fn normal(generator: &mut Generator) -> f64 {
 
 #[test]
 fn joint_delta_is_the_divergence_of_the_mechanism() {
-    // The mechanism's output for the two units: whether one of their own groups appeared, else a
-    // Gaussian.
+    // The mechanism's output for the two units: whether one of their unshared groups appeared, else
+    // a Gaussian.
     let mut generator = TestSeed(1).generator();
     for (epsilon, mu, left, entered) in [
         (0.5f64, 0.7f64, 0.05f64, 0.0f64),
@@ -28,7 +28,7 @@ fn joint_delta_is_the_divergence_of_the_mechanism() {
     ] {
         let runs = 400_000;
         // E_P[(1 - e^epsilon Q/P)+] for P = (1 - left) N(mu, 1) and Q = (1 - entered) N(0, 1),
-        // where no own group has appeared.
+        // where no unshared group has appeared.
         let shift = (-left).ln_1p() - (-entered).ln_1p();
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..runs {
@@ -43,10 +43,13 @@ fn joint_delta_is_the_divergence_of_the_mechanism() {
         }
         let n = f64::from(runs);
         let want = joint_delta(epsilon, mu, left, entered);
-        let found = sum / n;
+        let estimate = sum / n;
         // Five standard errors: a false alarm once in 1.7 million, five times.
-        let slack = 5.0 * ((squares / n - found * found) / n).sqrt() + 1e-12;
-        assert!((found - want).abs() <= slack, "{epsilon} {mu} {left} {entered}: {found} {want}");
+        let slack = 5.0 * ((squares / n - estimate * estimate) / n).sqrt() + 1e-12;
+        assert!(
+            (estimate - want).abs() <= slack,
+            "{epsilon} {mu} {left} {entered}: {estimate} {want}"
+        );
     }
 }
 
@@ -85,7 +88,8 @@ fn enumerated(epsilon: f64, (sigma, threshold): (f64, f64), left: Groups, entere
         normal_tail((at - 0.5) / 4.0 / sigma) - normal_tail((at + 0.5) / 4.0 / sigma)
     };
     let hidden = |groups: u32| (1.0 - normal_tail((threshold - 1.0) / sigma)).powi(groups as i32);
-    // Probabilities of one outcome after the other in both tables, where no own group has appeared.
+    // Probabilities of one outcome after the other in both tables, where no unshared group has
+    // appeared.
     let mut laws = vec![(hidden(left.0), hidden(entered.0))];
     for group in 0..left.1 + entered.1 {
         let (first, second) = if group < left.1 { (1, 0) } else { (0, 1) };
@@ -98,8 +102,8 @@ fn enumerated(epsilon: f64, (sigma, threshold): (f64, f64), left: Groups, entere
             .filter(|&(p, q)| p + q > 1e-12)
             .collect();
     }
-    let shown = 1.0 - hidden(left.0);
-    shown + laws.iter().map(|&(p, q)| (p - epsilon.exp() * q).max(0.0)).sum::<f64>()
+    let probability = 1.0 - hidden(left.0);
+    probability + laws.iter().map(|&(p, q)| (p - epsilon.exp() * q).max(0.0)).sum::<f64>()
 }
 
 /// The largest delta of all neighbours, by trial.
@@ -111,48 +115,48 @@ fn worst(neighbours: &Neighbours, epsilon: f64, noise: (f64, f64)) -> f64 {
 fn small_tables_show_what_the_formula_says() {
     for (epsilon, sigma, threshold) in [(0.5, 1.5, 3.0), (1.0, 1.2, 2.0), (0.2, 2.0, 2.0)] {
         for most in [1, 2u32] {
-            let (mut found, mut formula) = ([0f64; 2], [0f64; 2]);
-            for (own, other) in (0..=most).flat_map(|a| (0..=most).map(move |b| (a, b))) {
-                let (left, entered) = ((own, most - own), (other, most - other));
+            let (mut enumeration, mut formula) = ([0f64; 2], [0f64; 2]);
+            for (unshared, other) in (0..=most).flat_map(|a| (0..=most).map(move |b| (a, b))) {
+                let (left, entered) = ((unshared, most - unshared), (other, most - other));
                 let appear = |n: u32| appears(threshold, sigma, 1.0, f64::from(n));
                 let delta = |left: Groups, entered: Groups| {
                     let mu = f64::from(left.1 + entered.1).sqrt() / sigma;
                     let formula = joint_delta(epsilon, mu, appear(left.0), appear(entered.0));
-                    let found = enumerated(epsilon, (sigma, threshold), left, entered);
-                    assert!(found <= formula * (1.0 + 1e-9) + 1e-9, "{found} {formula}");
-                    assert!(found >= 0.96 * formula, "{left:?} {entered:?}: {found} {formula}");
-                    (found, formula)
+                    let exact = enumerated(epsilon, (sigma, threshold), left, entered);
+                    assert!(exact <= formula * (1.0 + 1e-9) + 1e-9, "{exact} {formula}");
+                    assert!(exact >= 0.96 * formula, "{left:?} {entered:?}: {exact} {formula}");
+                    (exact, formula)
                 };
                 let alone = [delta(left, (0, 0)), delta((0, 0), left)];
-                for (place, all) in [&alone[..], &[delta(left, entered)]].iter().enumerate() {
-                    for (one, own) in *all {
-                        found[place] = found[place].max(*one);
-                        formula[place] = formula[place].max(*own);
+                for (index, all) in [&alone[..], &[delta(left, entered)]].iter().enumerate() {
+                    for (exact, bound) in *all {
+                        enumeration[index] = enumeration[index].max(*exact);
+                        formula[index] = formula[index].max(*bound);
                     }
                 }
             }
-            for (place, neighbouring) in [ADD_REMOVE, Neighbouring::Replace].iter().enumerate() {
+            for (index, neighbouring) in [ADD_REMOVE, Neighbouring::Replace].iter().enumerate() {
                 let reach = Reach { groups: u64::from(most), neighbouring: *neighbouring };
                 let all = Neighbours::new(reach, Weights::Ones, 0.0);
                 let worst = worst(&all, epsilon, (sigma, threshold));
-                assert!((worst / formula[place] - 1.0).abs() < 1e-9, "{worst} {formula:?}");
-                assert!(found[place] <= worst && found[place] > 0.96 * worst);
+                assert!((worst / formula[index] - 1.0).abs() < 1e-9, "{worst} {formula:?}");
+                assert!(enumeration[index] <= worst && enumeration[index] > 0.96 * worst);
             }
         }
     }
 }
 
-/// Every unit of at most that many groups, by the part of its squared weights in own groups and the
-/// probability that one of these appears.
+/// Every unit of at most that many groups, by the part of its squared weights in unshared groups
+/// and the probability that one of these appears.
 fn units(most: u64, weights: Weights, (sigma, threshold): (f64, f64)) -> Vec<(f64, f64)> {
     let of = |groups: u64| {
         let (weight, whole) = match weights {
             Weights::Ones => (1.0, most as f64),
             _ => (1.0 / (groups as f64).sqrt(), groups as f64),
         };
-        (0..=groups).map(move |own| {
-            let appear = appears(threshold, sigma, weight, own as f64);
-            (own as f64 / whole, appear)
+        (0..=groups).map(move |unshared| {
+            let appear = appears(threshold, sigma, weight, unshared as f64);
+            (unshared as f64 / whole, appear)
         })
     };
     let least = if weights == Weights::Ones { most } else { 1 };
@@ -224,8 +228,8 @@ fn thresholds_meet_their_promise_and_no_more() {
     }
 }
 
-/// With more groups than are listed one by one: units whose groups are all own, all shared, or
-/// both.
+/// With more groups than are listed one by one: units whose groups are all unshared, all shared, or
+/// of both kinds.
 #[test]
 fn many_groups_meet_their_promise_too() {
     for (epsilon, delta) in [(1.0, 1e-5), (0.1, 1e-9)] {
@@ -237,13 +241,15 @@ fn many_groups_meet_their_promise_too() {
                     let sigma = law.sigma().to_f64() / FINE as f64;
                     let threshold = threshold as f64 / FINE as f64;
                     let mut worst: f64 = 0.0;
-                    for own in [0.0, 1.0 / groups as f64, 0.5, 1.0] {
-                        let appear = match own {
+                    for part in [0.0, 1.0 / groups as f64, 0.5, 1.0] {
+                        let appear = match part {
                             0.0 => 0.0,
-                            own => appears_with_part(threshold, sigma, groups, weights, (own, own)),
+                            part => {
+                                appears_with_part(threshold, sigma, groups, weights, (part, part))
+                            }
                         };
                         let entered = f64::from(u8::from(neighbouring == Neighbouring::Replace));
-                        let mu = weights.distance(groups, [1.0 - own, entered]) / sigma;
+                        let mu = weights.distance(groups, [1.0 - part, entered]) / sigma;
                         worst = worst.max(joint_delta(epsilon, mu, appear, 0.0));
                     }
                     let case = format!("{epsilon} {neighbouring:?} {weights:?} {groups}");
@@ -273,8 +279,11 @@ fn the_derivative_over_the_number_of_groups_changes_its_sign_once() {
             let exact = (1..=most)
                 .map(|t| appears(threshold, sigma, 1.0 / (t as f64).sqrt(), t as f64))
                 .fold(0.0, f64::max);
-            let found = appears_at_most(threshold, sigma, most, Weights::Roots);
-            assert!((found - exact).abs() <= 1e-12 * exact, "{most} {sigma}: {found} {exact}");
+            let computed = appears_at_most(threshold, sigma, most, Weights::Roots);
+            assert!(
+                (computed - exact).abs() <= 1e-12 * exact,
+                "{most} {sigma}: {computed} {exact}"
+            );
         }
     }
 }

@@ -56,13 +56,13 @@ fn law_of_node(node: &Node, values: &[i128], prior: Prior) -> Vec<(i128, f64)> {
 type Law = Vec<(Vec<i128>, f64)>;
 
 /// The probability of every vector of points of some nodes, by the definition.
-fn law_between(own: &JointQuantiles, nodes: Range<usize>, values: &[i128], prior: Prior) -> Law {
+fn law_between(joint: &JointQuantiles, nodes: Range<usize>, values: &[i128], prior: Prior) -> Law {
     let Some(at) = middle(&nodes) else { return vec![(Vec::new(), 1.0)] };
     let mut law = Vec::new();
-    for (x, p) in law_of_node(&own.nodes[at], values, prior) {
+    for (x, p) in law_of_node(&joint.nodes[at], values, prior) {
         let [left, right] = halves(values, x);
-        let left = law_between(own, nodes.start..at, &left, prior.between(prior.low(), x));
-        let right = law_between(own, at + 1..nodes.end, &right, prior.between(x, prior.high()));
+        let left = law_between(joint, nodes.start..at, &left, prior.between(prior.low(), x));
+        let right = law_between(joint, at + 1..nodes.end, &right, prior.between(x, prior.high()));
         for (a, q) in &left {
             for (b, r) in &right {
                 law.push(([a.as_slice(), &[x], b].concat(), p * q * r));
@@ -77,8 +77,8 @@ fn halves(values: &[i128], x: i128) -> [Vec<i128>; 2] {
     [left, right]
 }
 
-fn law(own: &JointQuantiles, values: &[i128]) -> Law {
-    law_between(own, 0..own.nodes.len(), values, own.prior)
+fn law(joint: &JointQuantiles, values: &[i128]) -> Law {
+    law_between(joint, 0..joint.nodes.len(), values, joint.prior)
 }
 
 /// All sorted lists of up to `most` values in the range.
@@ -146,17 +146,18 @@ fn neighbours_are_as_near_as_promised() {
     ] {
         let range = (0, 2);
         let epsilon = 1.3;
-        let own = coarse(of, range, rows, (1, true), relation, pure("1.3"));
-        let gentle = coarse(of, range, rows, (1, true), relation, rho("0.2"));
+        let pure_quantiles = coarse(of, range, rows, (1, true), relation, pure("1.3"));
+        let rho_quantiles = coarse(of, range, rows, (1, true), relation, rho("0.2"));
         let (mut widest, mut farthest) = (0.0f64, 0.0f64);
         for [first, second] in neighbours((0, 2), rows as usize, relation, most) {
-            let (low, high) = log_ratios(&law(&own, &first), &law(&own, &second));
+            let (low, high) =
+                log_ratios(&law(&pure_quantiles, &first), &law(&pure_quantiles, &second));
             assert!(
                 low >= -epsilon - 1e-9 && high <= epsilon + 1e-9,
                 "{of:?} {first:?} {second:?}"
             );
             widest = widest.max(high - low);
-            let laws = [law(&gentle, &first), law(&gentle, &second)];
+            let laws = [law(&rho_quantiles, &first), law(&rho_quantiles, &second)];
             for order in [1.01, 2.0, 10.0] {
                 let forth = divergence(&laws[0], &laws[1], order);
                 let back = divergence(&laws[1], &laws[0], order);
@@ -180,8 +181,8 @@ fn a_level_is_one_draw_of_bounded_range() {
         (&[2500, 5000, 7500], 1, REPLACE, 4),
         (&[1000, 5000, 9900], 2, REPLACE, 3),
     ] {
-        let own = coarse(of, (0, 2), rows, (1, true), relation, pure("1.3"));
-        let [first, second] = own.events()[..] else { panic!("two levels") };
+        let joint = coarse(of, (0, 2), rows, (1, true), relation, pure("1.3"));
+        let [first, second] = joint.events()[..] else { panic!("two levels") };
         let share = |event: Event| match event {
             Event::BoundedRange { epsilon, draws } => {
                 assert_eq!(draws.get(), 1);
@@ -192,11 +193,11 @@ fn a_level_is_one_draw_of_bounded_range() {
         assert!((share(first) - 0.65).abs() < 1e-12 && (share(second) - 0.65).abs() < 1e-12);
         let mut widest = [0.0f64; 2];
         for [a, b] in neighbours((0, 2), rows as usize, relation, most) {
-            widest[0] = widest[0].max(range_of(&own.nodes[1], [&a, &b], own.prior));
+            widest[0] = widest[0].max(range_of(&joint.nodes[1], [&a, &b], joint.prior));
             for x in 0..=2 {
                 let ([a, c], [b, d]) = (halves(&a, x), halves(&b, x));
-                let left = range_of(&own.nodes[0], [&a, &b], own.prior.between(0, x));
-                let right = range_of(&own.nodes[2], [&c, &d], own.prior.between(x, 2));
+                let left = range_of(&joint.nodes[0], [&a, &b], joint.prior.between(0, x));
+                let right = range_of(&joint.nodes[2], [&c, &d], joint.prior.between(x, 2));
                 widest[1] = widest[1].max(left + right);
             }
         }
@@ -221,25 +222,25 @@ fn range_of(node: &Node, values: [&[i128]; 2], prior: Prior) -> f64 {
 /// the share of the level is reached, and not exceeded.
 #[test]
 fn an_exchange_may_change_two_nodes() {
-    let own = coarse(&[1500, 5000, 8500], (0, 20), 1, (1, true), REPLACE, pure("1.3"));
+    let joint = coarse(&[1500, 5000, 8500], (0, 20), 1, (1, true), REPLACE, pure("1.3"));
     // A value far on the left of the first quartile or so leaves the left half; the right one is
     // its mirror image.
     let left = [2, 5, 6, 8, 8, 8, 8, 8, 8, 8];
     let right: Vec<i128> = left.iter().rev().map(|value| 20 - value).collect();
     let (rest, others) = (&left[1..], &right[..right.len() - 1]);
-    let below = range_of(&own.nodes[0], [&left, rest], own.prior.between(0, 10));
-    let above = range_of(&own.nodes[2], [others, &right], own.prior.between(10, 20));
+    let below = range_of(&joint.nodes[0], [&left, rest], joint.prior.between(0, 10));
+    let above = range_of(&joint.nodes[2], [others, &right], joint.prior.between(10, 20));
     assert!((below + above - 0.65).abs() < 1e-9, "{below} {above}");
 }
 
-/// Digits that tell equal values apart are a unit's own: with the digits of all values at random,
-/// as in a release, tables of ties are as near as promised.
+/// The digits that distinguish equal values belong to the unit: with the digits of all values at
+/// random, as in a release, tables of ties are as near as promised.
 #[test]
 fn ties_are_broken_without_a_loss() {
     for (relation, rows) in [(ADD, 1), (ADD, 2), (REPLACE, 1)] {
         let of = percentiles(&[2500, 5000, 7500]);
         let prior = Prior::new(0, 1, 1).unwrap().fine(1);
-        let own = JointQuantiles::of(&of, prior, rows, (1, true), relation, pure("1.3")).unwrap();
+        let joint = JointQuantiles::of(&of, prior, rows, (1, true), relation, pure("1.3")).unwrap();
         let mut known: BTreeMap<Vec<i128>, Law> = BTreeMap::new();
         let mut mixed = |values: &[i128]| -> Law {
             let mut sums: BTreeMap<Vec<i128>, f64> = BTreeMap::new();
@@ -249,9 +250,9 @@ fn ties_are_broken_without_a_loss() {
                 let mut fine: Vec<i128> =
                     values.iter().enumerate().map(|(at, v)| 2 * v + digit(at)).collect();
                 fine.sort_unstable();
-                let law = known.entry(fine).or_insert_with_key(|fine| law(&own, fine));
+                let law = known.entry(fine).or_insert_with_key(|fine| law(&joint, fine));
                 for (points, p) in law {
-                    let points = points.iter().map(|x| own.prior.of_fine(*x).into()).collect();
+                    let points = points.iter().map(|x| joint.prior.of_fine(*x).into()).collect();
                     *sums.entry(points).or_default() += *p / f64::from(all);
                 }
             }
@@ -281,9 +282,10 @@ fn levels_share_the_loss() {
             (rho("0.5"), REPLACE, (3, false)),
             (rho("0.5"), REPLACE, (1, true)),
         ] {
-            let own = JointQuantiles::new(&of, ((0, 999), 999), 2, groups, relation, loss).unwrap();
-            let events = own.events();
-            assert_eq!((events.len(), own.loss()), (levels as usize, loss));
+            let joint =
+                JointQuantiles::new(&of, ((0, 999), 999), 2, groups, relation, loss).unwrap();
+            let events = joint.events();
+            assert_eq!((events.len(), joint.loss()), (levels as usize, loss));
             if let Loss::Approximate { epsilon, .. } = loss {
                 let sum = events.iter().map(|event| event.in_epsilon().unwrap());
                 assert_eq!(sum.reduce(|a, b| a.plus(b).unwrap()), Some(Loss::pure(epsilon)));
@@ -300,30 +302,30 @@ fn levels_share_the_loss() {
         }
     }
     // Deciles as four draws of a quarter each.
-    let own = JointQuantiles::new(&equal_parts(10), ((0, 9), 9), 1, (1, true), ADD, pure("1"));
-    let all: Vec<_> = own.unwrap().events().into_iter().map(|event| (event, 1)).collect();
+    let deciles = JointQuantiles::new(&equal_parts(10), ((0, 9), 9), 1, (1, true), ADD, pure("1"));
+    let all: Vec<_> = deciles.unwrap().events().into_iter().map(|event| (event, 1)).collect();
     let at = Epsilon::from_f64_down(0.999).unwrap();
     let delta = Composition::new(&all).unwrap().delta_at(at);
     assert!(delta < 0.01, "{delta}");
 }
 
-/// Nodes are told their shares of the values between two splits, and each value costs the same in
-/// all nodes of a level.
+/// Each node has its share of the values between two splits as its percentile, and each value costs
+/// the same in all nodes of a level.
 #[test]
 fn nodes_have_relative_percentiles() {
     let of = [500, 1000, 5000, 9000, 9999];
-    let own = coarse(&of, (0, 9), 3, (1, true), ADD, pure("3"));
-    let shares: Vec<f64> = own.nodes.iter().map(|n| n.quantile.percentile().to_f64()).collect();
+    let joint = coarse(&of, (0, 9), 3, (1, true), ADD, pure("3"));
+    let shares: Vec<f64> = joint.nodes.iter().map(|n| n.quantile.percentile().to_f64()).collect();
     // The middle of the left half is the second: its share of what is below the median.
     assert_eq!(shares, [0.5, 0.2, 0.5, 8000.0 / 9998.0, 4999.0 / 5000.0]);
-    let rates: Vec<f64> = own.nodes.iter().map(|n| n.quantile.rate()).collect();
+    let rates: Vec<f64> = joint.nodes.iter().map(|n| n.quantile.rate()).collect();
     for (share, rate) in shares.iter().zip(rates) {
         // A level of three has a third of the loss, over 3 rows.
         let range = rate * 2.0 * share.max(1.0 - share) * 3.0;
         assert!((range - 1.0).abs() < 1e-9, "{share}: {range}");
     }
-    assert_eq!(own.percentile(4).unwrap().to_f64(), 0.9999);
-    assert!(own.ranges().iter().all(|range| (range * 3.0 - 1.0).abs() < 1e-9));
+    assert_eq!(joint.percentile(4).unwrap().to_f64(), 0.9999);
+    assert!(joint.ranges().iter().all(|range| (range * 3.0 - 1.0).abs() < 1e-9));
 }
 
 /// The rank distance of a released point, whose ties count as one.
@@ -349,18 +351,18 @@ fn deciles_of_ties_are_near() {
     let mut missed = [[0u32; 2]; 9];
     let runs = 400;
     for _ in 0..runs {
-        for (own, at) in [(&fine, 0), (&plain, 1)] {
+        for (joint, at) in [(&fine, 0), (&plain, 1)] {
             let points = match at {
-                0 => own.release(&mut generator, &values).unwrap(),
+                0 => joint.release(&mut generator, &values).unwrap(),
                 _ => {
                     let values: Vec<i128> = values.iter().map(|v| i128::from(*v)).collect();
-                    let points = own.drawn(&mut generator, &values).unwrap();
+                    let points = joint.draw(&mut generator, &values).unwrap();
                     points.into_iter().map(|x| x as i64).collect()
                 }
             };
             assert!(points.is_sorted());
             for (part, (p, point)) in of.iter().zip(&points).enumerate() {
-                let stated = own.rank_distance_even(part, 0.95);
+                let stated = joint.rank_distance_even(part, 0.95);
                 assert!(stated < 150.0, "{stated}");
                 missed[part][at] += u32::from(far(&values, *p, *point) > stated);
             }
@@ -409,7 +411,7 @@ fn joint_draws_are_nearer_than_separate_ones() {
         let gain = (squares[1] / squares[0]).sqrt();
         let variances = (0..of.len()).map(|part| joint.deviation_even(part).powi(2));
         let variances = variances.sum::<f64>();
-        let others: f64 = alone.iter().map(|own| own.deviation_even().powi(2)).sum();
+        let others: f64 = alone.iter().map(|quantile| quantile.deviation_even().powi(2)).sum();
         let formula = (others / variances).sqrt();
         println!("{count} quantiles at {loss}: {gain:.2} times less, by formula {formula:.2}");
         assert!(gain > least && (gain / formula - 1.0).abs() < 0.2, "{count}: {gain} {formula}");
@@ -424,23 +426,23 @@ fn rank_distances_are_kept() {
     let of = percentiles(&[500, 1000, 2500, 5000, 7500, 9000, 9900]);
     let values: Vec<i64> = (0..20_000).map(|i| 1_000 + 40 * i).collect();
     let range = ((0, 1_000_000), 1_000_000);
-    let own = JointQuantiles::new(&of, range, 1, (1, true), ADD, pure("0.5")).unwrap();
+    let joint = JointQuantiles::new(&of, range, 1, (1, true), ADD, pure("0.5")).unwrap();
     let mut beyond = [[0u32; 2]; 7];
     let mut squares = [0.0f64; 7];
     for _ in 0..2_000 {
-        let points = own.release(&mut generator, &values).unwrap();
+        let points = joint.release(&mut generator, &values).unwrap();
         for (part, point) in points.iter().enumerate() {
             let far = far(&values, of[part], *point);
-            beyond[part][0] += u32::from(far > own.rank_distance_even(part, 0.9));
-            beyond[part][1] += u32::from(far > own.rank_distance(part, 0.9));
+            beyond[part][0] += u32::from(far > joint.rank_distance_even(part, 0.9));
+            beyond[part][1] += u32::from(far > joint.rank_distance(part, 0.9));
             squares[part] += far * far / 2_000.0;
         }
     }
     for (part, [even, worst]) in beyond.into_iter().enumerate() {
         assert!((140..=250).contains(&even), "{part}: {beyond:?}");
         assert!(worst <= 20, "{part}: {beyond:?}");
-        assert!(own.rank_distance(part, 0.9) > own.rank_distance_even(part, 0.9));
-        let deviation = squares[part].sqrt() / own.deviation_even(part);
+        assert!(joint.rank_distance(part, 0.9) > joint.rank_distance_even(part, 0.9));
+        let deviation = squares[part].sqrt() / joint.deviation_even(part);
         assert!((deviation - 1.0).abs() < 0.15, "{part}: {deviation}");
     }
 }
@@ -451,14 +453,14 @@ fn one_alone_is_a_quantile() {
     let range = ((0, 1000), 1000);
     let of = percentiles(&[9000]);
     for (relation, loss) in [(ADD, pure("1")), (REPLACE, rho("0.1"))] {
-        let own = JointQuantiles::new(&of, range, 2, (3, false), relation, loss).unwrap();
+        let joint = JointQuantiles::new(&of, range, 2, (3, false), relation, loss).unwrap();
         let alone = Quantile::new(of[0], range, 2, (3, false), relation, loss).unwrap();
-        assert_eq!(own.rate(0), alone.rate());
-        assert_eq!(own.events(), [alone.event()]);
-        let distance = own.rank_distance_even(0, 0.95);
+        assert_eq!(joint.rate(0), alone.rate());
+        assert_eq!(joint.events(), [alone.event()]);
+        let distance = joint.rank_distance_even(0, 0.95);
         assert!((distance / alone.rank_distance_even(0.95) - 1.0).abs() < 0.05, "{distance}");
         let tables: [&[i64]; 2] = [&[1, 5, 7], &[1, 7]];
-        assert!((own.log_ratio(0, 6, tables) - alone.log_ratio(6, tables)).abs() < 1e-12);
+        assert!((joint.log_ratio(0, 6, tables) - alone.log_ratio(6, tables)).abs() < 1e-12);
     }
 }
 
@@ -473,12 +475,12 @@ fn all_of_the_lattice_is_drawn_from() {
     {
         for loss in ["1e-9", "1", "1000000"] {
             let range = ((low, high), scale);
-            let own = JointQuantiles::new(&of, range, 1, (1, true), ADD, pure(loss)).unwrap();
+            let joint = JointQuantiles::new(&of, range, 1, (1, true), ADD, pure(loss)).unwrap();
             for count in [0, 1, 1001] {
                 for (first, rest) in [(low, low), (high, high), (low, high)] {
                     let mut values = vec![first; count / 2];
                     values.resize(count, rest);
-                    let points = own.release(&mut generator, &values).unwrap();
+                    let points = joint.release(&mut generator, &values).unwrap();
                     assert!(points.is_sorted());
                     assert!(points.iter().all(|x| (low..=high).contains(x)));
                 }
@@ -513,9 +515,9 @@ proptest! {
         values.sort_unstable();
         let loss = Loss::pure(Epsilon::from_units(milli * 1_000_000_000).unwrap());
         let of = percentiles(&of);
-        let own = JointQuantiles::new(&of, ((-40, 59), 59), 1, (1, true), ADD, loss).unwrap();
-        prop_assert_eq!(own.parts(), of.len());
-        let points = own.release(&mut TestSeed(seed).generator(), &values).unwrap();
+        let joint = JointQuantiles::new(&of, ((-40, 59), 59), 1, (1, true), ADD, loss).unwrap();
+        prop_assert_eq!(joint.parts(), of.len());
+        let points = joint.release(&mut TestSeed(seed).generator(), &values).unwrap();
         let mut pairs: Vec<_> = of.iter().map(|p| p.parts()).zip(points).collect();
         pairs.sort_unstable();
         prop_assert!(pairs.is_sorted_by_key(|(_, point)| *point));

@@ -7,7 +7,7 @@ use super::*;
 use crate::ends::Span;
 use crate::{Candidates, Reach, Selection};
 
-fn own(groups: u32, most: i64, relation: Neighbouring, epsilon: &str) -> Additive {
+fn count_noise(groups: u32, most: i64, relation: Neighbouring, epsilon: &str) -> Additive {
     let unit = Contribution { groups, single_group: false, low: 0, high: most };
     Additive::laplace(unit, relation, epsilon.parse().unwrap()).unwrap()
 }
@@ -33,12 +33,12 @@ fn tail_of_both_ends(noise: &Additive, width: i128, x: i128) -> f64 {
     let far = (40.0 * noise.scale()) as i128;
     let (law, least) = (points(noise.law(), far), (width * (2 * x - 1) + 1).div_euclid(2));
     let mut beyond: Vec<f64> = law.clone();
-    for place in (0..beyond.len() - 1).rev() {
-        beyond[place] += beyond[place + 1];
+    for index in (0..beyond.len() - 1).rev() {
+        beyond[index] += beyond[index + 1];
     }
     let at_least = |first: i128| {
-        let place = (least - first + far).max(0) as usize;
-        beyond.get(place).copied().unwrap_or(0.0)
+        let index = (least - first + far).max(0) as usize;
+        beyond.get(index).copied().unwrap_or(0.0)
     };
     law.iter().zip(-far..).map(|(mass, first)| mass * at_least(first)).sum()
 }
@@ -50,7 +50,7 @@ fn a_lone_unit_shows_its_groups_with_delta_at_most() {
         let delta: Delta = delta.parse().unwrap();
         let all = groups as f64;
         for most in [1i64, 2, 7] {
-            let noise = own(groups, most, relation, "0.7");
+            let noise = count_noise(groups, most, relation, "0.7");
             let m =
                 MeasuredCount::new(MeasuredNoise::Own(&noise), most as u64, delta, groups.into());
             let m = m.unwrap();
@@ -91,12 +91,13 @@ fn a_lone_unit_shows_its_groups_with_delta_at_most() {
 #[test]
 fn small_tables_are_told_apart_within_epsilon_and_delta() {
     for (epsilon, delta) in [("0.5", "0.05"), ("1", "0.2"), ("2", "0.001")] {
-        let noise = own(2, 1, Neighbouring::AddRemove, epsilon);
+        let noise = count_noise(2, 1, Neighbouring::AddRemove, epsilon);
         let (delta, e) = (delta.parse::<Delta>().unwrap(), epsilon.parse::<f64>().unwrap());
         let m = MeasuredCount::new(MeasuredNoise::Own(&noise), 1, delta, 2).unwrap();
         let law = noise.law();
-        // The law of what is shown of a group: hidden, and the noisy counts from the threshold on.
-        let shown = |count: i128| -> Vec<f64> {
+        // The law of what is released of a group: hidden, and the noisy counts from the threshold
+        // on.
+        let released = |count: i128| -> Vec<f64> {
             if count == 0 {
                 return vec![1.0];
             }
@@ -107,7 +108,7 @@ fn small_tables_are_told_apart_within_epsilon_and_delta() {
             std::iter::once(1.0 - law.tail(first)).chain(from).collect()
         };
         let both = |a: i128, b: i128| -> Vec<Vec<f64>> {
-            let (a, b) = (shown(a), shown(b));
+            let (a, b) = (released(a), released(b));
             a.iter().map(|x| b.iter().map(|y| x * y).collect()).collect()
         };
         let divergence = |p: &[Vec<f64>], q: &[Vec<f64>]| -> f64 {
@@ -121,8 +122,10 @@ fn small_tables_are_told_apart_within_epsilon_and_delta() {
         let mut worst = 0.0f64;
         for with in [[1, 1], [2, 1], [4, 1], [4, 4], [9, 1]] {
             let [a, b] = with;
-            let (own, less) = (both(a, b), both(a - 1, b - 1));
-            worst = worst.max(divergence(&own, &less)).max(divergence(&less, &own));
+            let (with_unit, without_unit) = (both(a, b), both(a - 1, b - 1));
+            worst = worst
+                .max(divergence(&with_unit, &without_unit))
+                .max(divergence(&without_unit, &with_unit));
         }
         assert!(worst <= delta.to_f64() * (1.0 + 1e-9), "{epsilon}: {worst}");
         assert!(worst > 0.3 * delta.to_f64(), "{epsilon}: {worst}");
@@ -133,7 +136,7 @@ fn small_tables_are_told_apart_within_epsilon_and_delta() {
 fn groups_are_chosen_by_the_noisy_counts_that_they_are_shown_with() {
     let (delta, reach) =
         ("0.01".parse().unwrap(), Reach { groups: 1, neighbouring: Neighbouring::AddRemove });
-    let noise = own(1, 2, Neighbouring::AddRemove, "1");
+    let noise = count_noise(1, 2, Neighbouring::AddRemove, "1");
     let loss = pure("1").with_delta(delta);
     let selection =
         Selection::by_measured_count(MeasuredNoise::Own(&noise), 2, loss, reach).unwrap();
@@ -150,8 +153,8 @@ fn groups_are_chosen_by_the_noisy_counts_that_they_are_shown_with() {
         counts: &counts,
     };
     let mut generator = TestSeed(3).generator();
-    let groups = |own: &Selection, generator: &mut _| -> Vec<usize> {
-        own.choose(&population, generator).unwrap().iter().map(|c| c.group).collect()
+    let groups = |chooser: &Selection, generator: &mut _| -> Vec<usize> {
+        chooser.choose(&population, generator).unwrap().iter().map(|c| c.group).collect()
     };
     assert_eq!(groups(&selection, &mut generator), [1, 2, 3, 4]);
     assert_eq!(groups(&least, &mut generator), [3, 4]);

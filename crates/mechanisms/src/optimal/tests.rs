@@ -21,10 +21,10 @@ fn keep_probabilities_are_those_of_the_vectors() {
             let got = pi.keep_probability(n);
             assert!((got - want).abs() <= 1e-11 * want, "{epsilon} {delta} {n}: {got} {want}");
             let (low, high) = PiOpt { optimal: &pi, units: n }.enclose(128);
-            let shown = |x: &BigUint| x.to_string().parse::<f64>().unwrap() / 2f64.powi(128);
+            let as_float = |x: &BigUint| x.to_string().parse::<f64>().unwrap() / 2f64.powi(128);
             if n > 0 {
                 assert!(&high - &low < BigUint::from(1u64 << 40), "{epsilon} {delta} {n}");
-                assert!((shown(&low) - want).abs() <= 2e-15 * want, "{epsilon} {delta} {n}");
+                assert!((as_float(&low) - want).abs() <= 2e-15 * want, "{epsilon} {delta} {n}");
                 let first = pi.bounds(n);
                 assert!(BigUint::from(first.0) << 64u32 <= high, "{epsilon} {delta} {n}");
                 assert!((BigUint::from(first.1) + 1u32) << 64u32 >= low, "{epsilon} {delta} {n}");
@@ -112,8 +112,11 @@ fn without_epsilon_a_unit_adds_delta_and_without_delta_nothing_appears() {
         for n in 0..=(1.5 / d) as u64 {
             let want = (n as f64 * d).min(1.0);
             assert!((recursion(0.0, d, n) - want).abs() <= 1e-12, "{delta} {n}");
-            let found = least.keep_probability(n);
-            assert!((want * (1.0 - 1e-11)..=want + 1e-9).contains(&found), "{delta} {n}: {found}");
+            let probability = least.keep_probability(n);
+            assert!(
+                (want * (1.0 - 1e-11)..=want + 1e-9).contains(&probability),
+                "{delta} {n}: {probability}"
+            );
         }
     }
     for epsilon in [0.0, 0.1, 1.0, 20.0] {
@@ -211,22 +214,26 @@ fn batches_are_single_decisions() {
     let pi = optimal("1", "1e-5");
     let (mut one, mut many) = (TestSeed(12).generator(), TestSeed(12).generator());
     let units: Vec<u64> = (1..=20).collect();
-    let mut kept = vec![true; 20];
+    let mut decisions = vec![true; 20];
     for _ in 0..200 {
-        pi.decide_all(&units, &mut kept, &mut many).unwrap();
-        for (units, kept) in units.iter().zip(&kept) {
-            assert_eq!(pi.decide(*units, &mut one).unwrap(), *kept);
+        pi.decide_all(&units, &mut decisions, &mut many).unwrap();
+        for (units, decision) in units.iter().zip(&decisions) {
+            assert_eq!(pi.decide(*units, &mut one).unwrap(), *decision);
         }
     }
-    let mut kept = [true, false, false, true, true];
-    pi.decide_all(&[0, 23, u64::MAX, 0], &mut kept, &mut many).unwrap();
-    assert_eq!(kept, [false, true, true, false, false], "what is certain, and what has no count");
+    let mut decisions = [true, false, false, true, true];
+    pi.decide_all(&[0, 23, u64::MAX, 0], &mut decisions, &mut many).unwrap();
+    assert_eq!(
+        decisions,
+        [false, true, true, false, false],
+        "what is certain, and what has no count"
+    );
     // Beyond the table.
     let slow = optimal("0.001", "1e-9");
     assert!(slow.ready.len() as u64 == TABLE);
-    let mut kept = [false; 2];
-    slow.decide_all(&[u64::MAX, 100_000], &mut kept, &mut many).unwrap();
-    assert_eq!(kept, [true; 2]);
+    let mut decisions = [false; 2];
+    slow.decide_all(&[u64::MAX, 100_000], &mut decisions, &mut many).unwrap();
+    assert_eq!(decisions, [true; 2]);
 }
 
 /// The forced exact path: with bounds that leave everything open, the enclosures decide alone, with
@@ -240,11 +247,11 @@ fn exact_decisions_have_the_stated_probability() {
     let mut generator = TestSeed(13).generator();
     let units = [0, 10, 11, 12, 15, 23];
     let mut counts = [0.0; 6];
-    let mut kept = [false; 6];
+    let mut decisions = [false; 6];
     for _ in 0..2000 {
-        pi.decide_all(&units, &mut kept, &mut generator).unwrap();
-        for (count, kept) in counts.iter_mut().zip(kept) {
-            *count += f64::from(u8::from(kept));
+        pi.decide_all(&units, &mut decisions, &mut generator).unwrap();
+        for (count, decision) in counts.iter_mut().zip(decisions) {
+            *count += f64::from(u8::from(decision));
         }
     }
     for (units, count) in units.iter().zip(counts) {
@@ -260,11 +267,11 @@ fn decisions_have_the_stated_probability() {
     let pi = optimal("1", "1e-5");
     let mut generator = TestSeed(11).generator();
     for n in [10, 11, 12, 15] {
-        let kept = (0..200_000).filter(|_| pi.decide(n, &mut generator).unwrap()).count();
+        let appearances = (0..200_000).filter(|_| pi.decide(n, &mut generator).unwrap()).count();
         let want = pi.keep_probability(n);
         let deviation = (want * (1.0 - want) / 2e5).sqrt();
         // Six standard deviations: a false alarm once in 5e8.
-        assert!((kept as f64 / 2e5 - want).abs() < 6.0 * deviation, "{n}: {kept}");
+        assert!((appearances as f64 / 2e5 - want).abs() < 6.0 * deviation, "{n}: {appearances}");
     }
     assert!((0..1000).all(|_| pi.decide(23, &mut generator).unwrap()));
 }

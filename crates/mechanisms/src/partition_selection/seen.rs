@@ -6,7 +6,7 @@ use hushtable_numbers::search::{first_whole, least_whole};
 
 use super::{Mechanism, Selection};
 
-/// How it came that a noisy count is seen.
+/// Why a noisy count is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// It reached the threshold of the selection.
@@ -32,7 +32,7 @@ impl Selection {
         }
         let tail = 0.5 * (1.0 - level);
         let least = match seen {
-            // Units may count for nothing.
+            // A unit may add nothing to the count.
             Seen::Selected if measured => 0,
             Seen::Selected => i128::from(self.least),
             Seen::Known(_) => 0,

@@ -18,18 +18,18 @@ fn by_themselves() -> impl Iterator<Item = Strategy> {
     Strategy::ALL.into_iter().filter(|s| s.is_by_itself())
 }
 
-fn made(strategy: Strategy, epsilon: &str, delta: &str, groups: u64) -> Selection {
+fn selection_of(strategy: Strategy, epsilon: &str, delta: &str, groups: u64) -> Selection {
     Selection::new(strategy, approximate(epsilon, delta), reach(groups)).unwrap()
 }
 
 #[test]
 fn optimal_releases_first_at_equal_cost() {
     for groups in [1, 2] {
-        let all = by_themselves().map(|s| made(s, "1", "1e-5", groups).half_size());
+        let all = by_themselves().map(|s| selection_of(s, "1", "1e-5", groups).half_size());
         let sizes: Vec<u64> = all.collect();
         assert!(sizes[1..].iter().all(|&s| s >= sizes[0]), "{sizes:?}");
     }
-    let one = |s| made(s, "1", "1e-5", 1);
+    let one = |s| selection_of(s, "1", "1e-5", 1);
     assert_eq!(one(Strategy::Optimal).half_size(), 12);
     assert!(one(Strategy::Optimal).keep_probability(11) < 0.5);
 }
@@ -37,9 +37,9 @@ fn optimal_releases_first_at_equal_cost() {
 #[test]
 fn the_default_follows_the_number_of_groups() {
     let best = |groups| {
-        let mut best = made(Strategy::Optimal, "1", "1e-5", groups);
+        let mut best = selection_of(Strategy::Optimal, "1", "1e-5", groups);
         for strategy in Strategy::CANDIDATES.into_iter().filter(|s| s.is_by_itself()) {
-            let other = made(strategy, "1", "1e-5", groups);
+            let other = selection_of(strategy, "1", "1e-5", groups);
             if other.shows_smaller_groups(&best) {
                 best = other;
             }
@@ -53,8 +53,8 @@ fn the_default_follows_the_number_of_groups() {
     assert_eq!([500, 1000].map(best), [Strategy::Sips; 2]);
     // In one round, weights are never worse than counts.
     for groups in [1, 2, 4, 10, 100] {
-        let weighted = made(Strategy::WeightedGaussian, "1", "1e-5", groups);
-        let counts = made(Strategy::GaussianThreshold, "1", "1e-5", groups);
+        let weighted = selection_of(Strategy::WeightedGaussian, "1", "1e-5", groups);
+        let counts = selection_of(Strategy::GaussianThreshold, "1", "1e-5", groups);
         let (weighted, counts) = (weighted.half_size(), counts.half_size());
         assert!(weighted <= counts + counts / 50, "{groups}: {weighted} {counts}");
     }
@@ -62,16 +62,16 @@ fn the_default_follows_the_number_of_groups() {
 
 #[test]
 fn the_budget_is_split_over_groups() {
-    let alone = made(Strategy::Optimal, "1", "1e-5", 1);
+    let alone = selection_of(Strategy::Optimal, "1", "1e-5", 1);
     // Optimal composition is never worse than equal shares, and much better for many groups. Single
     // votes split nothing.
     for strategy in by_themselves().filter(|s| *s != Strategy::SingleVote) {
-        let split = made(strategy, "3", "3e-5", 3);
-        let equal = made(strategy, "1", "1e-5", 1);
+        let split = selection_of(strategy, "3", "3e-5", 3);
+        let equal = selection_of(strategy, "1", "1e-5", 1);
         assert!(split.half_size() <= equal.half_size(), "{strategy}");
     }
-    let many = made(Strategy::Optimal, "1", "1e-5", 100);
-    let equal = made(Strategy::Optimal, "0.01", "1e-7", 1);
+    let many = selection_of(Strategy::Optimal, "1", "1e-5", 100);
+    let equal = selection_of(Strategy::Optimal, "0.01", "1e-7", 1);
     assert!(many.half_size() * 2 < equal.half_size(), "{}", many.half_size());
     let concentrated = |rho: &str, delta: &str, groups| {
         let rho = rho.parse().unwrap();
@@ -79,7 +79,7 @@ fn the_budget_is_split_over_groups() {
         Selection::new(Strategy::Optimal, loss, reach(groups)).unwrap()
     };
     // 3 groups at epsilon 1 cost 3 tanh(1/2); and a rho of 8 pays for epsilon = 8.
-    let large = made(Strategy::Optimal, "8.005340595359", "1e-5", 1);
+    let large = selection_of(Strategy::Optimal, "8.005340595359", "1e-5", 1);
     for (of_rho, of_epsilon) in
         [(concentrated("1.386351471781", "3e-5", 3), alone), (concentrated("8", "1e-5", 1), large)]
     {
@@ -92,12 +92,12 @@ fn the_budget_is_split_over_groups() {
 
 #[test]
 fn half_widths_of_counts() {
-    let g = made(Strategy::TruncatedGeometric, "1", "1e-5", 1);
+    let g = selection_of(Strategy::TruncatedGeometric, "1", "1e-5", 1);
     assert_eq!(g.noise_half_width(0.95, 1), Some(3));
-    let l = made(Strategy::LaplaceThreshold, "1", "1e-5", 1);
+    let l = selection_of(Strategy::LaplaceThreshold, "1", "1e-5", 1);
     assert_eq!(l.noise_half_width(0.95, 1), Some(3));
     for strategy in [Strategy::Optimal, Strategy::Sips] {
-        assert_eq!(made(strategy, "1", "1e-5", 1).noise_half_width(0.95, 1), None);
+        assert_eq!(selection_of(strategy, "1", "1e-5", 1).noise_half_width(0.95, 1), None);
     }
 }
 
@@ -120,17 +120,17 @@ fn every_strategy_keeps_its_probabilities_and_its_least_number() {
     let units = [0, 1, 4, 5, 6, 9, 12, 30];
     for strategy in by_themselves() {
         for least in [1, 5] {
-            let selection = made(strategy, "1", "0.05", 1).with_least(least);
+            let selection = selection_of(strategy, "1", "0.05", 1).with_least(least);
             if strategy == Strategy::PolicyGaussian && least > 1 {
                 assert_eq!(selection.unwrap_err(), MechanismError::NoLeast);
                 continue;
             }
             let selection = selection.unwrap();
             let runs = 20_000;
-            for (&units, found) in units.iter().zip(frequencies(&selection, &units, runs)) {
+            for (&units, frequency) in units.iter().zip(frequencies(&selection, &units, runs)) {
                 let want = selection.keep_probability(units);
                 if units < least {
-                    assert_eq!((found, want), (0.0, 0.0), "{strategy} {units}");
+                    assert_eq!((frequency, want), (0.0, 0.0), "{strategy} {units}");
                 }
                 if units == least {
                     // As a group of one unit without a least number.
@@ -138,7 +138,10 @@ fn every_strategy_keeps_its_probabilities_and_its_least_number() {
                 }
                 // Six standard deviations: a false alarm once in 5e8, a hundred times.
                 let error = 6.0 * (want * (1.0 - want) / f64::from(runs)).sqrt() + 1e-9;
-                assert!((found - want).abs() <= error, "{strategy} {units}: {found} {want}");
+                assert!(
+                    (frequency - want).abs() <= error,
+                    "{strategy} {units}: {frequency} {want}"
+                );
             }
         }
     }
@@ -150,7 +153,7 @@ fn known_groups_always_appear_with_their_noisy_counts() {
     let known = [true, false, false, true];
     let mut generator = TestSeed(3).generator();
     for strategy in by_themselves() {
-        let selection = made(strategy, "1", "1e-5", 1);
+        let selection = selection_of(strategy, "1", "1e-5", 1);
         let population = Candidates { units: &units, members: None, known: &known, counts: &[] };
         let mut negative = 0;
         for _ in 0..100 {
@@ -174,9 +177,9 @@ fn known_groups_always_appear_with_their_noisy_counts() {
 fn a_least_number_does_not_move_counts() {
     let mut generator = TestSeed(4).generator();
     for strategy in Strategy::ALL.into_iter().filter(|s| s.gives_count()) {
-        let selection = made(strategy, "10", "1e-5", 1).with_least(50).unwrap();
-        // A known group of 40 units is no smaller than it is, and others are shown with all of
-        // theirs.
+        let selection = selection_of(strategy, "10", "1e-5", 1).with_least(50).unwrap();
+        // The count of a known group of 40 units is not raised to the least number, and others have
+        // all of their units in their counts.
         let population = Candidates {
             units: &[40, 1000, 40],
             members: None,
@@ -211,17 +214,17 @@ fn what_cannot_select_is_refused() {
 fn known_groups_reach_a_threshold_as_often_as_computed() {
     let groups = 20_000;
     for strategy in Strategy::ALL.into_iter().filter(|s| s.gives_count()) {
-        let selection = made(strategy, "1", "1e-3", 1);
+        let selection = selection_of(strategy, "1", "1e-3", 1);
         for (units, threshold) in [(5, 5), (5, 7), (9, 6), (0, 3)] {
             let (units_of, known) = (vec![units; groups], vec![true; groups]);
             let population =
                 Candidates { units: &units_of, members: None, known: &known, counts: &[] };
             let chosen = selection.choose(&population, &mut TestSeed(5).generator()).unwrap();
             let reached = |c: &&Chosen| c.noisy_count >= Some(i128::from(threshold));
-            let found = chosen.iter().filter(reached).count() as f64 / groups as f64;
+            let share = chosen.iter().filter(reached).count() as f64 / groups as f64;
             let want = selection.reach_probability(units, threshold);
             let deviation = (want * (1.0 - want) / groups as f64).sqrt();
-            assert!((found - want).abs() < 5.0 * deviation, "{strategy} {units}: {found} {want}");
+            assert!((share - want).abs() < 5.0 * deviation, "{strategy} {units}: {share} {want}");
         }
     }
 }
@@ -239,7 +242,7 @@ fn no_loss_makes_selections_slow() {
             for groups in [1, 3, 1000, u64::from(u32::MAX)] {
                 for neighbouring in [ADD_REMOVE, Neighbouring::Replace] {
                     for strategy in by_themselves() {
-                        steps::counted();
+                        steps::take();
                         let reach = Reach { groups, neighbouring };
                         let Ok(selection) = Selection::new(strategy, loss, reach) else { continue };
                         selection.half_size_alone();
@@ -247,7 +250,7 @@ fn no_loss_makes_selections_slow() {
                         for units in [1, 10, 100, selection.half_size(), u64::MAX] {
                             selection.keep_probability(units);
                         }
-                        let steps = steps::counted();
+                        let steps = steps::take();
                         let case = format!("{strategy} {loss} {groups} {neighbouring:?}");
                         assert!(steps < 100_000, "{case}: {steps}");
                         seen += 1;

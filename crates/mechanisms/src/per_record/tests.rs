@@ -9,7 +9,7 @@ fn rho(text: &str) -> Rho {
     text.parse().unwrap()
 }
 
-fn made(mechanism: RecordMechanism, threshold: u64, text: &str) -> PerRecord {
+fn per_record(mechanism: RecordMechanism, threshold: u64, text: &str) -> PerRecord {
     PerRecord::new(mechanism, threshold, threshold, rho(text)).unwrap()
 }
 
@@ -55,7 +55,7 @@ proptest! {
 #[test]
 fn no_ratio_is_above_the_policy() {
     for (threshold, text) in [(1, "0.5"), (20, "0.5"), (300, "2"), (7, "0.02")] {
-        let law = made(RecordMechanism::ExponentialPolylogarithmic, threshold, text);
+        let law = per_record(RecordMechanism::ExponentialPolylogarithmic, threshold, text);
         let Noise::Polylogarithmic(noise) = &law.noise else { panic!("law") };
         let LossCurve::ExponentialPolylogarithmic { scale, .. } = law.growth() else { panic!() };
         let reach = (60.0 * scale) as i128 + 200;
@@ -80,7 +80,7 @@ fn no_ratio_is_above_the_policy() {
                 assert!(divergence <= order * policy, "{threshold} {value} {order}");
             }
         }
-        // At the threshold it is the rho that was asked for.
+        // At the threshold it is the requested rho.
         let loss = law.growth().loss(threshold as f64) / rho(text).to_f64();
         assert!((loss - 1.0).abs() < 1e-11 && law.loss() == Loss::concentrated(rho(text)));
     }
@@ -92,7 +92,7 @@ fn no_ratio_is_above_the_policy() {
 fn estimates_are_unbiased_with_the_stated_error() {
     for (seed, mechanism) in RecordMechanism::ALL.into_iter().enumerate() {
         for (multiple, text) in [(0.0, "0.5"), (0.3, "2"), (50.0, "5"), (1e6, "1")] {
-            let law = made(mechanism, 10_000, text);
+            let law = per_record(mechanism, 10_000, text);
             let sum = (10_000.0 * multiple) as i128;
             let mut values = vec![sum; 200_000];
             law.release(&mut TestSeed(seed as u64 + 30).generator(), &mut values).unwrap();
@@ -116,7 +116,7 @@ fn intervals_cover_as_stated() {
     for (seed, mechanism) in RecordMechanism::ALL.into_iter().enumerate() {
         for (multiple, text) in [(0.0, "0.5"), (0.3, "0.1"), (3.0, "0.1"), (50.0, "5"), (1e6, "1")]
         {
-            let law = made(mechanism, 1000, text);
+            let law = per_record(mechanism, 1000, text);
             let sum = (1000.0 * multiple) as i128;
             let mut values = vec![sum; 20_000];
             law.release(&mut TestSeed(seed as u64 + 40).generator(), &mut values).unwrap();
@@ -142,7 +142,7 @@ fn intervals_cover_as_stated() {
 #[test]
 fn sums_below_zero_are_zero() {
     for mechanism in [RecordMechanism::Log, RecordMechanism::Sqrt] {
-        let law = made(mechanism, 100, "1");
+        let law = per_record(mechanism, 100, "1");
         let (mut below, mut zero) = (vec![-5000; 50], vec![0; 50]);
         law.release(&mut TestSeed(8).generator(), &mut below).unwrap();
         law.release(&mut TestSeed(8).generator(), &mut zero).unwrap();
@@ -153,7 +153,7 @@ fn sums_below_zero_are_zero() {
 #[test]
 fn mechanisms_at_the_same_error() {
     for mechanism in RecordMechanism::ALL {
-        let law = made(mechanism, 1_000_000, "1");
+        let law = per_record(mechanism, 1_000_000, "1");
         let (sum, a) = (3e7, 1e6);
         let error = law.standard_error(sum);
         let same = mechanism.growth_at_error(a, sum, error);

@@ -11,7 +11,7 @@ fn policy(groups: u64) -> PolicyGaussian {
 
 fn unit() -> impl Strategy<Value = (u64, Vec<u32>)> {
     (any::<u64>(), proptest::collection::btree_set(0u32..12, 0..6))
-        .prop_map(|(place, groups)| (place, groups.into_iter().collect()))
+        .prop_map(|(order_key, groups)| (order_key, groups.into_iter().collect()))
 }
 
 use proptest::strategy::Strategy;

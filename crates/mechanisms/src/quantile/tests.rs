@@ -93,8 +93,8 @@ fn neighbours_are_as_near_as_promised() {
             let make =
                 |loss| Quantile::new(percentile(p), (range, 3), rows, (1, true), relation, loss);
             let epsilon = 1.3;
-            let own = make(pure("1.3")).unwrap();
-            let gentle = make(rho("0.2")).unwrap();
+            let pure_quantile = make(pure("1.3")).unwrap();
+            let rho_quantile = make(rho("0.2")).unwrap();
             let mut widest = 0.0f64;
             for list in lists(range, 5) {
                 let mut pairs = Vec::new();
@@ -110,12 +110,12 @@ fn neighbours_are_as_near_as_promised() {
                     }
                 }
                 for (first, second) in pairs {
-                    let laws = [law(&own, &first), law(&own, &second)];
+                    let laws = [law(&pure_quantile, &first), law(&pure_quantile, &second)];
                     let (low, high) = log_ratios(&laws[0], &laws[1]);
                     assert!(high - low <= epsilon + 1e-9, "{p} {rows} {relation}: {first:?}");
                     assert!(low >= -epsilon - 1e-9 && high <= epsilon + 1e-9);
                     widest = widest.max(high - low);
-                    let laws = [law(&gentle, &first), law(&gentle, &second)];
+                    let laws = [law(&rho_quantile, &first), law(&rho_quantile, &second)];
                     for order in [1.01, 1.5, 2.0, 5.0, 30.0] {
                         let forth = divergence(&laws[0], &laws[1], order);
                         let back = divergence(&laws[1], &laws[0], order);
@@ -131,9 +131,9 @@ fn neighbours_are_as_near_as_promised() {
 }
 
 /// Up to three values of one unit in a group, or in each of two groups, take the place of up to
-/// three of another: of as many, of fewer or of more, as where some of its rows have no value. What
-/// is promised for both groups together is kept, in range and in every divergence, and is reached
-/// but for the short lists.
+/// three of another: of as many, of fewer or of more, as where some of its rows have no value. The
+/// promise for both groups together holds, in range and in every divergence, and is reached but for
+/// the short lists.
 #[test]
 fn exchanges_of_several_rows_in_several_groups_are_as_near_as_promised() {
     let range = (0, 2);
@@ -143,7 +143,7 @@ fn exchanges_of_several_rows_in_several_groups_are_as_near_as_promised() {
         let make = |loss, groups| {
             Quantile::new(percentile(p), (range, 2), rows, groups, relation, loss).unwrap()
         };
-        let own = |groups, loss| move |list: &[i64]| law(&make(loss, groups), list);
+        let law_under = |groups, loss| move |list: &[i64]| law(&make(loss, groups), list);
         // The worst of a group: where one unit takes another's place, and where it enters or
         // leaves.
         let worst = |law: &dyn Fn(&[i64]) -> Vec<f64>| {
@@ -167,16 +167,16 @@ fn exchanges_of_several_rows_in_several_groups_are_as_near_as_promised() {
             }
             worst
         };
-        let single = worst(&own((1, true), pure("1.3")));
+        let single = worst(&law_under((1, true), pure("1.3")));
         assert!(single[0].0 <= 1.3 + 1e-9 && single[0].0 > 0.6 * 1.3, "{p}: {single:?}");
-        let single = worst(&own((1, true), rho("0.2")));
+        let single = worst(&law_under((1, true), rho("0.2")));
         assert!(single[0].1 <= 0.2 + 1e-9, "{p}: {single:?}");
         // Each of two groups is shared with the other unit, or left, and then another one is
         // entered.
-        let [shared, alone] = worst(&own((2, false), pure("1.3")));
+        let [shared, alone] = worst(&law_under((2, false), pure("1.3")));
         let all = (2.0 * shared.0).max(shared.0 + 2.0 * alone.0).max(4.0 * alone.0);
         assert!(all <= 1.3 + 1e-9 && all > 0.6 * 1.3, "{p}: {shared:?} {alone:?}");
-        let [shared, alone] = worst(&own((2, false), rho("0.2")));
+        let [shared, alone] = worst(&law_under((2, false), rho("0.2")));
         let all = (2.0 * shared.1).max(shared.1 + 2.0 * alone.1).max(4.0 * alone.1);
         assert!(all <= 0.2 + 1e-9, "{p}: {shared:?} {alone:?}");
     }
@@ -215,10 +215,10 @@ fn events_cover_what_a_unit_changes() {
                 (2, Neighbouring::Replace),
             ] {
                 let reach = (groups, false);
-                let own =
+                let quantile =
                     Quantile::new(percentile(p), (range, 2), 1, reach, relation, loss).unwrap();
                 let losses = |first: &[i64], second: &[i64]| -> Law {
-                    let (first, second) = (law(&own, first), law(&own, second));
+                    let (first, second) = (law(&quantile, first), law(&quantile, second));
                     first.iter().zip(&second).map(|(a, b)| (*a, (a / b).ln())).collect()
                 };
                 let (mut alone, mut shared): (Vec<Law>, Vec<Law>) = (Vec::new(), Vec::new());
@@ -231,7 +231,7 @@ fn events_cover_what_a_unit_changes() {
                         }
                     }
                 }
-                let all = Composition::new(&[(own.event(), 1)]).unwrap();
+                let all = Composition::new(&[(quantile.event(), 1)]).unwrap();
                 let at: Vec<(f64, f64)> = [0.1, 0.4, 0.7, 0.95]
                     .into_iter()
                     .map(|part| Epsilon::from_f64_down(part * 1.3).unwrap())
@@ -287,19 +287,20 @@ fn events_spend_their_rho() {
         ("0.9", Neighbouring::Replace, (5, false)),
     ] {
         for text in ["0.001", "0.2", "8", "100", "1000"] {
-            let made = Quantile::new(percentile(p), ((0, 9), 9), 2, groups, relation, rho(text));
-            let Some(Loss::Concentrated { rho, .. }) = made.unwrap().event().in_rho() else {
+            let quantile =
+                Quantile::new(percentile(p), ((0, 9), 9), 2, groups, relation, rho(text));
+            let Some(Loss::Concentrated { rho, .. }) = quantile.unwrap().event().in_rho() else {
                 panic!("no rho")
             };
-            let asked: f64 = text.parse().unwrap();
-            assert!((rho.to_f64() / asked - 1.0).abs() < 1e-8, "{p} {relation} {text}: {rho}");
+            let requested: f64 = text.parse().unwrap();
+            assert!((rho.to_f64() / requested - 1.0).abs() < 1e-8, "{p} {relation} {text}: {rho}");
         }
     }
     // The range is epsilon, not twice that.
-    let own = quantile("0.5", (0, 9), pure("1.3"));
+    let median = quantile("0.5", (0, 9), pure("1.3"));
     let draws = NonZeroU32::new(1).unwrap();
-    assert_eq!(own.event(), Event::BoundedRange { epsilon: "1.3".parse().unwrap(), draws });
-    assert!((own.rate() - 1.3).abs() < 1e-12);
+    assert_eq!(median.event(), Event::BoundedRange { epsilon: "1.3".parse().unwrap(), draws });
+    assert!((median.rate() - 1.3).abs() < 1e-12);
 }
 
 /// Rates are rounded down, by exact whole numbers: no more than the loss is drawn, and no less but
@@ -326,17 +327,17 @@ fn rates_are_rounded_down() {
                     };
                     assert_eq!(make(pure("1")).percentile.of, q);
                     let one = BigUint::from(Rho::units_per_one());
-                    let parts = |own: &Quantile| {
-                        let rate = own.weights.rate();
+                    let parts = |quantile: &Quantile| {
+                        let rate = quantile.weights.rate();
                         (BigUint::from(rate.numerator()), BigUint::from(rate.denominator()))
                     };
-                    let own = make(Loss::pure(Epsilon::from_units(units).unwrap()));
-                    let (n, d) = parts(&own);
+                    let mechanism = make(Loss::pure(Epsilon::from_units(units).unwrap()));
+                    let (n, d) = parts(&mechanism);
                     below(&n * &apart * groups * &one, d * units, n);
                     // rate^2 apart^2 groups / 8 <= rho, unless a pure epsilon of a group's is
                     // larger.
-                    let own = make(Loss::concentrated(Rho::from_units(units).unwrap()));
-                    let (n, d) = parts(&own);
+                    let mechanism = make(Loss::concentrated(Rho::from_units(units).unwrap()));
+                    let (n, d) = parts(&mechanism);
                     let drawn = &n * &n * &apart * &apart * groups * &one;
                     if units / u64::from(groups) > 8 * Rho::units_per_one() {
                         assert!(drawn > &d * &d * units * 8u8);
@@ -369,32 +370,32 @@ fn tries_are_few_whatever_the_values() {
         for (p, loss) in [("0.5", "1e-9"), ("0.5", "1"), ("0.0001", "10"), ("0.9999", "1000000")] {
             let relation = Neighbouring::AddRemove;
             let range = ((low, high), scale);
-            let own =
+            let mechanism =
                 Quantile::new(percentile(p), range, 1, (1, true), relation, pure(loss)).unwrap();
             for (first, rest) in [(low, low), (high, high), (low, high), (middle, high)] {
                 for count in [0, 1, 2, 100_001] {
                     let mut values = vec![first; count / 2];
                     values.resize(count, rest);
-                    let (starts, cells) = own.cells(&values, own.prior);
+                    let (starts, cells) = mechanism.cells(&values, mechanism.prior);
                     let last = cells.iter().map(|cell| cell.level).max().unwrap();
                     assert!(last < 86);
                     let all: u128 =
                         cells.iter().map(|cell| cell.places << (last - cell.level)).sum();
                     assert!(
-                        all <= 35 * own.prior.weight(low.into(), high.into()),
+                        all <= 35 * mechanism.prior.weight(low.into(), high.into()),
                         "{low} {high} {p} {loss}"
                     );
                     let tries = std::cell::Cell::new(0);
                     for _ in 0..20 {
                         // At most 2.2 for each are to be expected.
-                        let loss = |cell: usize, place: u128| {
+                        let loss = |cell: usize, offset: u128| {
                             tries.set(tries.get() + 1);
                             assert!(tries.get() < 120, "{low} {high} {p} {loss} {first} {rest}");
-                            own.distance(&values, own.prior.nth(starts[cell], place))
+                            mechanism.distance(&values, mechanism.prior.nth(starts[cell], offset))
                         };
-                        own.weights.sample(&mut generator, &cells, loss).unwrap();
+                        mechanism.weights.sample(&mut generator, &cells, loss).unwrap();
                     }
-                    let point = own.release(&mut generator, &values).unwrap();
+                    let point = mechanism.release(&mut generator, &values).unwrap();
                     assert!((low..=high).contains(&point));
                 }
             }
@@ -410,7 +411,7 @@ fn points_have_their_frequencies() {
     let mut generator = TestSeed(41).generator();
     let range = (-20, 79);
     for (p, loss) in [("0.5", "0.1"), ("0.5", "3"), ("0.1", "1"), ("0.99", "0.5")] {
-        let own = quantile(p, range, pure(loss));
+        let mechanism = quantile(p, range, pure(loss));
         for values in [
             Vec::new(),
             vec![5],
@@ -418,10 +419,10 @@ fn points_have_their_frequencies() {
             with(&[-20; 30], &[0, 1, 2, 3, 60, 61, 62, 63, 64, 65, 79]),
             (-20..80).step_by(3).collect(),
         ] {
-            let expected = law(&own, &values);
+            let expected = law(&mechanism, &values);
             let mut counts = vec![0u32; 100];
             for _ in 0..20_000 {
-                counts[(own.release(&mut generator, &values).unwrap() + 20) as usize] += 1;
+                counts[(mechanism.release(&mut generator, &values).unwrap() + 20) as usize] += 1;
             }
             // Points that are rare are put together.
             let (mut statistic, mut rare) = (0.0, (0.0, 0.0));
@@ -454,18 +455,18 @@ fn medians_on_all_of_the_lattice_are_near() {
     let of = |scale: i64| {
         Quantile::new(Percentile::MEDIAN, (all, scale), 1, (1, true), relation, rho("0.5")).unwrap()
     };
-    let own = of(1000);
+    let median = of(1000);
     for scale in [1.0, 1e6, 1e15] {
         let mut values: Vec<i64> =
             (1..=1000).map(|i| (scale * (1.0 - f64::from(i) / 1001.0).powf(-1.2)) as i64).collect();
         values.sort_unstable();
         for _ in 0..200 {
-            let point = own.release(&mut generator, &values).unwrap();
+            let point = median.release(&mut generator, &values).unwrap();
             assert!((values[450]..=values[550]).contains(&point), "{scale}: {point}");
         }
     }
     for values in [vec![], vec![1 << 60], vec![-(1 << 60), 0]] {
-        let point = own.release(&mut generator, &values).unwrap();
+        let point = median.release(&mut generator, &values).unwrap();
         assert!((all.0..=all.1).contains(&point));
     }
 }
@@ -476,15 +477,18 @@ fn medians_on_all_of_the_lattice_are_near() {
 fn rank_distances_are_kept() {
     let range = (0, 6);
     for (p, loss) in [("0.5", "2"), ("0.2", "5"), ("0.75", "0.5")] {
-        let own = quantile(p, range, pure(loss));
+        let mechanism = quantile(p, range, pure(loss));
         for level in [0.5, 0.95] {
-            let promised = own.rank_distance(level);
+            let promised = mechanism.rank_distance(level);
             for list in lists(range, 6) {
-                let of = f64::from(own.percentile.of);
-                let far = |x: &i64| own.distance(&list, (*x).into()) as f64 / of > promised;
+                let of = f64::from(mechanism.percentile.of);
+                let far = |x: &i64| mechanism.distance(&list, (*x).into()) as f64 / of > promised;
                 let points = range.0..=range.1;
-                let beyond: f64 =
-                    points.zip(law(&own, &list)).filter(|(x, _)| far(x)).map(|(_, p)| p).sum();
+                let beyond: f64 = points
+                    .zip(law(&mechanism, &list))
+                    .filter(|(x, _)| far(x))
+                    .map(|(_, p)| p)
+                    .sum();
                 assert!(beyond <= 1.0 - level, "{p} {loss} {list:?}");
             }
         }
@@ -498,16 +502,16 @@ fn rank_distances_over_even_gaps_have_their_law() {
     let mut generator = TestSeed(43).generator();
     let values: Vec<i64> = (0..1000).map(|i| 100_000 + 10 * i).collect();
     for loss in ["0.3", "2"] {
-        let own = quantile("0.5", (0, 200_000), pure(loss));
-        let promised = own.rank_distance_even(0.9);
-        assert!(promised < own.rank_distance(0.9) / 3.0);
+        let median = quantile("0.5", (0, 200_000), pure(loss));
+        let promised = median.rank_distance_even(0.9);
+        assert!(promised < median.rank_distance(0.9) / 3.0);
         // At the next whole distance the probability is what the law says, 0.1 or less.
-        let (most, r) = (promised.ceil(), (-own.rate()).exp());
+        let (most, r) = (promised.ceil(), (-median.rate()).exp());
         let p = 2.0 * r.powf(most + 1.0) / (1.0 + r);
         assert!(p <= 0.1 && p >= 0.1 * r);
         let far = (0..20_000).filter(|_| {
-            let point = own.release(&mut generator, &values).unwrap();
-            own.distance(&values, point.into()) as f64 / 2.0 > most
+            let point = median.release(&mut generator, &values).unwrap();
+            median.distance(&values, point.into()) as f64 / 2.0 > most
         });
         let (mean, sd) = (20_000.0 * p, (20_000.0 * p * (1.0 - p)).sqrt());
         // Values themselves are one point of ten, and half a gap nearer to the middle.
@@ -528,19 +532,19 @@ fn ends_hold_the_quantile() {
                 .map(|side| quantile(p, range, pure(loss)).end(side, level).unwrap());
             let mut most = 0.0f64;
             for list in lists(range, 6) {
-                let wanted = percentile(p).to_f64() * list.len() as f64;
+                let target = percentile(p).to_f64() * list.len() as f64;
                 let below = |x: i64| list.iter().filter(|v| **v < x).count() as f64;
                 let to = |x: i64| list.iter().filter(|v| **v <= x).count() as f64;
                 // A miss: above the first value, or below the last one, at the quantile.
                 let misses: [&dyn Fn(i64) -> bool; 2] =
-                    [&|x: i64| below(x) > (wanted - 1.0).max(0.0).ceil(), &|x: i64| {
-                        to(x) < (wanted + 1.0).min(list.len() as f64).floor()
+                    [&|x: i64| below(x) > (target - 1.0).max(0.0).ceil(), &|x: i64| {
+                        to(x) < (target + 1.0).min(list.len() as f64).floor()
                     }];
-                for (own, miss) in ends.iter().zip(misses) {
+                for (end, miss) in ends.iter().zip(misses) {
                     let weight = |x: i64| {
                         let far =
-                            own.distance(&list, x.into()) as f64 * own.weights.rate().to_f64();
-                        (x, own.prior.weight(x.into(), x.into()) as f64 * (-far).exp())
+                            end.distance(&list, x.into()) as f64 * end.weights.rate().to_f64();
+                        (x, end.prior.weight(x.into(), x.into()) as f64 * (-far).exp())
                     };
                     let law: Vec<(i64, f64)> = (range.0..=range.1).map(weight).collect();
                     let sum: f64 = law.iter().map(|(_, w)| w).sum();
@@ -562,11 +566,12 @@ fn ends_are_as_private_as_quantiles() {
     let range = (0, 2);
     for (p, side) in [("0.5", QuantileSide::Low), ("0.8", QuantileSide::High)] {
         for relation in [Neighbouring::AddRemove, Neighbouring::Replace] {
-            let made = Quantile::new(percentile(p), (range, 2), 1, (1, true), relation, pure("6"));
-            let own = made.unwrap().end(side, 0.5).unwrap();
-            assert!((1..4).contains(&own.away()), "{}", own.away());
+            let quantile =
+                Quantile::new(percentile(p), (range, 2), 1, (1, true), relation, pure("6"));
+            let low_end = quantile.unwrap().end(side, 0.5).unwrap();
+            assert!((1..4).contains(&low_end.away()), "{}", low_end.away());
             let spread = |first: &[i64], second: &[i64]| {
-                let ratios = (0..=2).map(|x| own.log_ratio(x, [first, second]));
+                let ratios = (0..=2).map(|x| low_end.log_ratio(x, [first, second]));
                 let (low, high) = ratios
                     .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), r| (l.min(r), h.max(r)));
                 high - low
@@ -609,7 +614,7 @@ fn intervals_cover_and_are_as_wide_as_stated() {
         let (mut missed, mut width) = (0, 0.0);
         for _ in 0..2_000 {
             let [low, high] =
-                ends.each_ref().map(|own| own.release(&mut generator, values).unwrap());
+                ends.each_ref().map(|end| end.release(&mut generator, values).unwrap());
             missed += u32::from(low > exact || high < exact);
             let between = values.iter().filter(|v| (low..=high).contains(v)).count();
             width += between as f64 / 2_000.0;
@@ -671,25 +676,27 @@ proptest! {
         let percentile = Percentile::new(p, 2).unwrap();
         let relation = Neighbouring::AddRemove;
         let range = ((-40, 59), scale);
-        let own = Quantile::new(percentile, range, 1, (1, true), relation, loss).unwrap();
-        let (starts, cells) = own.cells(&values, own.prior);
+        let mechanism = Quantile::new(percentile, range, 1, (1, true), relation, loss).unwrap();
+        let (starts, cells) = mechanism.cells(&values, mechanism.prior);
         let mut seen = [false; 100];
         for (&start, cell) in starts.iter().zip(&cells) {
             let mut left = cell.places;
             let mut x = start;
             while left > 0 {
-                prop_assert!(own.distance(&values, x) >= own.weights.least_loss(cell.level));
+                prop_assert!(
+                    mechanism.distance(&values, x) >= mechanism.weights.least_loss(cell.level)
+                );
                 prop_assert!(!std::mem::replace(&mut seen[(x + 40) as usize], true));
-                left -= own.prior.weight(x, x);
+                left -= mechanism.prior.weight(x, x);
                 x += 1;
             }
         }
         prop_assert!(seen.iter().all(|s| *s));
-        let (one, other) = (law(&own, &values), law(&own, &[]));
-        let known = |x: i64| own.log_ratio(x, [&values, &[]]);
+        let (one, other) = (law(&mechanism, &values), law(&mechanism, &[]));
+        let known = |x: i64| mechanism.log_ratio(x, [&values, &[]]);
         for x in -39..60 {
-            let place = (x + 40) as usize;
-            let exact = (one[place] / other[place]).ln() - (one[0] / other[0]).ln();
+            let index = (x + 40) as usize;
+            let exact = (one[index] / other[index]).ln() - (one[0] / other[0]).ln();
             prop_assert!((known(x) - known(-40) - exact).abs() < 1e-6 * (1.0 + exact.abs()));
         }
     }

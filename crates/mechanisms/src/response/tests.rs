@@ -35,8 +35,8 @@ fn the_probability_to_keep_is_enclosed() {
         let (low, high) = response.first;
         assert!(BigUint::from(low) <= &exact >> 64u32 && &exact >> 64u32 <= BigUint::from(high));
         assert!(high - low <= 2);
-        let shown = digits.parse::<f64>().unwrap() / 2f64.powi(128);
-        assert!((response.keep_probability() / shown - 1.0).abs() < 1e-14);
+        let probability = digits.parse::<f64>().unwrap() / 2f64.powi(128);
+        assert!((response.keep_probability() / probability - 1.0).abs() < 1e-14);
     }
     // So sure that only further words tell it from one: 1 - e^-1000 = 1 - 2^-1442.7.
     let sure = response("1000", 2);
@@ -144,9 +144,9 @@ fn answers(response: &RandomisedResponse, ones: usize, zeroes: usize) -> Vec<f64
     let mut law = vec![1.0];
     for chance in chances {
         law.push(0.0);
-        for place in (0..law.len()).rev() {
-            let fewer = if place > 0 { law[place - 1] } else { 0.0 };
-            law[place] = law[place] * (1.0 - chance) + fewer * chance;
+        for successes in (0..law.len()).rev() {
+            let fewer = if successes > 0 { law[successes - 1] } else { 0.0 };
+            law[successes] = law[successes] * (1.0 - chance) + fewer * chance;
         }
     }
     law

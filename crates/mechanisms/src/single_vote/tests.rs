@@ -74,16 +74,16 @@ fn votes_go_where_they_are_needed() {
     assert!((chances[1] - 0.988_072).abs() < 1e-6, "{chances:?}");
     let mut generator = TestSeed(1).generator();
     let counts = [1000, 15];
-    let mut shown = [0; 2];
+    let mut appearances = [0; 2];
     for _ in 0..1000 {
         let appears = mechanism
             .select(Some(&Memberships::of_units(&units)), &counts, &open, 1, &mut generator)
             .unwrap();
-        (0..2).for_each(|g| shown[g] += u32::from(appears[g]));
+        (0..2).for_each(|g| appearances[g] += u32::from(appears[g]));
     }
-    assert_eq!(shown[0], 1000);
+    assert_eq!(appearances[0], 1000);
     // pi(15) is 0.988.
-    assert!((965..=999).contains(&shown[1]), "{shown:?}");
+    assert!((965..=999).contains(&appearances[1]), "{appearances:?}");
     // Groups that are not open take none.
     assert_eq!(mechanism.votes(&Memberships::of_units(&units), &[false, true], 1), [0, 15]);
     let appears = mechanism.select(None, &counts, &[true, false], 1, &mut generator).unwrap();
@@ -96,13 +96,13 @@ fn a_least_number_takes_votes_off() {
     let mechanism = single_vote(2);
     assert_eq!(mechanism.votes(&Memberships::of_units(&units), &[true], 50), [72]);
     let mut generator = TestSeed(2).generator();
-    let mut shown = |least| {
+    let mut selected = |least| {
         mechanism
             .select(Some(&Memberships::of_units(&units)), &[100], &[true], least, &mut generator)
             .unwrap()
     };
-    assert_eq!(shown(50), [true]);
-    assert_eq!(shown(101), [false]);
+    assert_eq!(selected(50), [true]);
+    assert_eq!(selected(101), [false]);
 }
 
 /// Units that share a group, and are alone in others, whose order is drawn for each: the group
@@ -120,8 +120,8 @@ fn the_stated_probability_is_that_of_the_worst_case() {
         for _ in 0..tables {
             let units: Vec<(u64, Vec<u32>)> = (0..shared)
                 .map(|u| {
-                    let own = u * (groups as u32 - 1);
-                    let mut of: Vec<u32> = (1 + own..own + groups as u32).collect();
+                    let first = u * (groups as u32 - 1);
+                    let mut of: Vec<u32> = (1 + first..first + groups as u32).collect();
                     of.insert(draw(groups), 0);
                     (u64::from(u), of)
                 })

@@ -38,30 +38,31 @@ fn rounds_compose_to_the_budget() {
             let sips = WeightedGaussian::sips_approximate(epsilon, delta, reach).unwrap();
             let rounds = analysed(&sips);
             let mu_squared: f64 = rounds.iter().map(|(sigma, _)| sigma.powi(-2)).sum();
-            // All numbers of own groups, of the unit that leaves and of the one that enters.
-            let shown = |own: u64| {
+            // All numbers of unshared groups, of the unit that leaves and of the one that enters.
+            let appear = |unshared: u64| {
                 let one = |&(sigma, t): &(f64, f64)| {
-                    appears(t, sigma, (own.max(1) as f64).sqrt().recip(), own as f64)
+                    appears(t, sigma, (unshared.max(1) as f64).sqrt().recip(), unshared as f64)
                 };
                 1.0 - rounds.iter().map(|round| 1.0 - one(round)).product::<f64>()
             };
-            let some = (0..=groups).filter(|own| *own < 20 || own % 97 == 0 || *own == groups);
+            let some = (0..=groups)
+                .filter(|unshared| *unshared < 20 || unshared % 97 == 0 || *unshared == groups);
             let mut worst: f64 = 0.0;
-            for own in some.clone() {
-                let part = own as f64 / groups as f64;
+            for unshared in some.clone() {
+                let part = unshared as f64 / groups as f64;
                 if neighbouring == Neighbouring::AddRemove {
                     let mu = (mu_squared * (1.0 - part)).sqrt();
-                    worst = worst.max(joint_delta(1.0, mu, shown(own), 0.0));
-                    worst = worst.max(joint_delta(1.0, mu, 0.0, shown(own)));
+                    worst = worst.max(joint_delta(1.0, mu, appear(unshared), 0.0));
+                    worst = worst.max(joint_delta(1.0, mu, 0.0, appear(unshared)));
                     continue;
                 }
                 for other in some.clone() {
                     let apart = 2.0 - part - other as f64 / groups as f64;
                     let mu = (mu_squared * apart).sqrt();
-                    worst = worst.max(joint_delta(1.0, mu, shown(own), shown(other)));
+                    worst = worst.max(joint_delta(1.0, mu, appear(unshared), appear(other)));
                 }
             }
-            let all = (mu_squared.sqrt() * l2, shown(groups));
+            let all = (mu_squared.sqrt() * l2, appear(groups));
             assert!(worst <= 1e-5 && worst > 0.999e-5, "{neighbouring:?} {groups}: {worst}");
             // Neither noise nor thresholds have less than nearly all of it.
             assert!(gaussian_delta(all.0, 1.0) > 0.99e-5 && all.1 > 0.98e-5, "{groups}: {all:?}");
@@ -88,47 +89,47 @@ struct Shared {
 }
 
 /// The probabilities with which groups appear in any way over the rounds in two neighbouring
-/// tables, added up to both divergences. The unit that leaves and the one that enters have `own`
-/// groups to themselves, none where there is no such unit, and share others.
+/// tables, added up to both divergences. The unit that leaves and the one that enters have
+/// `unshared` groups to themselves, none where there is no such unit, and share others.
 struct Law<'a> {
     rounds: &'a [(f64, f64)],
     epsilon: f64,
-    own: [u32; 2],
+    unshared: [u32; 2],
 }
 
 impl Law<'_> {
-    /// Adds the rounds from `place` on to both divergences, if these shared groups are open and an
+    /// Adds the rounds from `index` on to both divergences, if these shared groups are open and an
     /// outcome has had these probabilities in both tables.
-    fn add(&self, place: usize, open: &[Shared], before: [f64; 2], sums: &mut [f64; 2]) {
-        let Some(&(sigma, threshold)) = self.rounds.get(place) else {
+    fn add(&self, index: usize, open: &[Shared], before: [f64; 2], sums: &mut [f64; 2]) {
+        let Some(&(sigma, threshold)) = self.rounds.get(index) else {
             sums[0] += (before[0] - self.epsilon.exp() * before[1]).max(0.0);
             sums[1] += (before[1] - self.epsilon.exp() * before[0]).max(0.0);
             return;
         };
         let weights = [0, 1].map(|unit| {
             let shared = open.iter().filter(|group| group.of[unit]).count();
-            let groups = f64::from(self.own[unit]) + shared as f64;
+            let groups = f64::from(self.unshared[unit]) + shared as f64;
             if groups > 0.0 { groups.sqrt().recip() } else { 0.0 }
         });
-        let shown = |sum: f64| normal_tail((threshold - sum) / sigma);
-        let hidden = [0, 1].map(|u| (1.0 - shown(weights[u])).powi(self.own[u] as i32));
+        let passes = |sum: f64| normal_tail((threshold - sum) / sigma);
+        let hidden = [0, 1].map(|u| (1.0 - passes(weights[u])).powi(self.unshared[u] as i32));
         for table in [0, 1] {
             sums[table] += before[table] * (1.0 - hidden[table]);
         }
         for subset in 0..1u32 << open.len() {
             let (mut now, mut left) = ([0, 1].map(|u| before[u] * hidden[u]), Vec::new());
-            for (place, group) in open.iter().enumerate() {
-                let appears = subset >> place & 1 == 1;
+            for (bit, group) in open.iter().enumerate() {
+                let appears = subset >> bit & 1 == 1;
                 for table in [0, 1] {
-                    let own = if group.of[table] { weights[table] } else { 0.0 };
-                    let shown = shown(group.sum + own);
-                    now[table] *= if appears { shown } else { 1.0 - shown };
+                    let weight = if group.of[table] { weights[table] } else { 0.0 };
+                    let pass = passes(group.sum + weight);
+                    now[table] *= if appears { pass } else { 1.0 - pass };
                 }
                 if !appears {
                     left.push(*group);
                 }
             }
-            self.add(place + 1, &left, now, sums);
+            self.add(index + 1, &left, now, sums);
         }
     }
 }
@@ -140,12 +141,12 @@ fn worst_table(law: &Law<'_>, shared: &[[bool; 2]], delta: f64) -> f64 {
     let sums: Vec<f64> = law.rounds.iter().flat_map(about).filter(|&sum| sum > 0.0).collect();
     let tables = 0..sums.len().pow(shared.len() as u32);
     let of = |table: usize| {
-        let sum = |place: usize| sums[table / sums.len().pow(place as u32) % sums.len()];
+        let sum = |group: usize| sums[table / sums.len().pow(group as u32) % sums.len()];
         let groups = shared.iter().enumerate();
         let open: Vec<Shared> = groups.map(|(i, &of)| Shared { sum: sum(i), of }).collect();
-        let mut found = [0.0; 2];
-        law.add(0, &open, [1.0; 2], &mut found);
-        found[0].max(found[1]) / delta
+        let mut divergences = [0.0; 2];
+        law.add(0, &open, [1.0; 2], &mut divergences);
+        divergences[0].max(divergences[1]) / delta
     };
     tables.map(of).fold(0.0, f64::max)
 }
@@ -162,33 +163,37 @@ fn no_table_shows_more_over_the_rounds_than_delta() {
                 let reach = Reach { groups: u64::from(most), neighbouring };
                 let sips = WeightedGaussian::sips_approximate(epsilon, delta, reach).unwrap();
                 let rounds: Vec<(f64, f64)> = sips.rounds().collect();
-                // Own and shared groups of each unit, and groups that both are in.
-                let of_one = (0..=most).flat_map(|own| (0..=most - own).map(move |s| (own, s)));
+                // Unshared and shared groups of each unit, and groups that both are in.
+                let of_one = (0..=most)
+                    .flat_map(|unshared| (0..=most - unshared).map(move |s| (unshared, s)));
                 let of_one: Vec<(u32, u32)> = of_one.collect();
                 let entered = match neighbouring {
                     Neighbouring::AddRemove => vec![(0, 0)],
                     Neighbouring::Replace => of_one.clone(),
                 };
-                for &(own, shared) in &of_one {
+                for &(unshared, shared) in &of_one {
                     for &(other, entered) in &entered {
                         for both in 0..=shared.min(entered).min(1) {
                             let law = Law {
                                 rounds: &rounds,
                                 epsilon: epsilon.to_f64(),
-                                own: [own, other],
+                                unshared: [unshared, other],
                             };
                             let mut groups = vec![[true, false]; (shared - both) as usize];
                             groups.extend(vec![[false, true]; (entered - both) as usize]);
                             groups.extend(vec![[true, true]; both as usize]);
-                            let found = worst_table(&law, &groups, delta.to_f64());
-                            assert!(found <= 1.0, "{epsilon:?} {own} {other} {groups:?}: {found}");
-                            closest = closest.max(found);
+                            let worst = worst_table(&law, &groups, delta.to_f64());
+                            assert!(
+                                worst <= 1.0,
+                                "{epsilon:?} {unshared} {other} {groups:?}: {worst}"
+                            );
+                            closest = closest.max(worst);
                         }
                     }
                 }
             }
         }
-        // Units that are in own groups alone come as close to delta as can be.
+        // Units that are in unshared groups alone come as close to delta as possible.
         assert!(closest > 0.99, "{closest}");
     }
 }
@@ -216,11 +221,11 @@ fn sums_of_weights_do_not_depend_on_threads_or_order() {
     let mut reversed = Memberships::default();
     let units: Vec<Vec<u32>> =
         (0..5000u32).map(|u| (0..u % 7).map(|i| (u * 31 + i * 17) % 97).collect()).collect();
-    for (place, groups) in units.iter().enumerate() {
-        members.push(place as u128, groups.iter().copied());
+    for (unit, groups) in units.iter().enumerate() {
+        members.push(unit as u128, groups.iter().copied());
     }
-    for (place, groups) in units.iter().enumerate().rev() {
-        reversed.push(place as u128, groups.iter().copied());
+    for (unit, groups) in units.iter().enumerate().rev() {
+        reversed.push(unit as u128, groups.iter().copied());
     }
     let open: Vec<bool> = (0..97).map(|g| g % 3 != 0).collect();
     let mut want = vec![0i64; 97];
@@ -252,15 +257,15 @@ fn later_rounds_find_what_the_first_hide() {
     let weighted = WeightedGaussian::approximate(epsilon, delta, reach(9)).unwrap();
     let sips = WeightedGaussian::sips_approximate(epsilon, delta, reach(9)).unwrap();
     let mut generator = TestSeed(5).generator();
-    let mut kept = |mechanism: &WeightedGaussian, units: &[u64]| {
+    let mut released = |mechanism: &WeightedGaussian, units: &[u64]| {
         let open = vec![true; units.len()];
         let appears = mechanism.select(Some(&members), units, open, 1, &mut generator).unwrap();
         assert!(appears[..8].iter().all(|&a| a));
         appears[8..].iter().filter(|&&a| a).count()
     };
     // 60 units at a weight of 1/3 are about at the threshold, at a weight of 1 far above it.
-    assert_eq!(kept(&sips, &units), 100);
-    let once = kept(&weighted, &units);
+    assert_eq!(released(&sips, &units), 100);
+    let once = released(&weighted, &units);
     assert!((30..85).contains(&once), "{once}");
     assert!(sips.keep_probability(50, 1) < 0.5);
     // 30 units are enough only when their other groups have been released.

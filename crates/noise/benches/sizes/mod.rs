@@ -40,12 +40,12 @@ fn quarters(
         draws.extend(draw.map(|x| (x.unsigned_abs(), time)));
     }
     draws.sort_by_key(|(size, _)| *size);
-    let mut shown = Vec::new();
+    let mut columns = Vec::new();
     for part in draws.chunks(DRAWS / 4).chain([&draws[DRAWS - DRAWS / 100..]]) {
         let (mean, median) = typical(part.iter().map(|(_, time)| *time));
-        shown.push(format!("{mean:>7.1} ({median:.0})"));
+        columns.push(format!("{mean:>7.1} ({median:.0})"));
     }
-    println!("{name:<30}{} ns", shown.join(""));
+    println!("{name:<30}{} ns", columns.join(""));
     Ok(())
 }
 

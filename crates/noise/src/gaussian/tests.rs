@@ -24,9 +24,9 @@ fn enumerated() {
     }
 }
 
-/// With one cell per unit, where the places that are to be tested are half of all, and in the outer
-/// cells with several trials: each value's frequency within six standard deviations. A false alarm
-/// has probability 2e-9 for each of 60.
+/// With one cell per unit, where half of all positions must be tested, and in the outer cells with
+/// several trials: each value's frequency within six standard deviations. A false alarm has
+/// probability 2e-9 for each of 60.
 #[test]
 fn frequencies_with_few_cells() {
     let (law, few) = (law(7.3), Variates::normal(0));
@@ -45,9 +45,9 @@ fn frequencies_with_few_cells() {
 }
 
 /// Words that lead to a sure point in cell 0 (of one per unit) with the given first word of its
-/// place.
-fn accepted(negative: bool, place: u64) -> Vec<u64> {
-    vec![u64::from(negative) << 63 | 1, place]
+/// position.
+fn accepted(negative: bool, position: u64) -> Vec<u64> {
+    vec![u64::from(negative) << 63 | 1, position]
 }
 
 fn run(sigma: Dyadic, words: &[u64]) -> (Option<i128>, usize) {
@@ -68,9 +68,9 @@ fn draws_by_hand() {
     let word = |u: f64| (u / total * 2f64.powi(63)) as u64;
     // Surely in cell 1: 5 * 1.75 = 8.75.
     assert_eq!(run(sigma, &[word(f(0.0) + 0.5 * f(2.0)), 3 << 62]), (Some(9), 2));
-    // Above f(2), at the place 3/4. The crossing is proposed with the density of the larger of two,
-    // as part 2 of 3 says: 1/4 and 1/2; it is kept in two trials, by coins of probability 3/4 that
-    // fail. So it is at 1/2, the place is not under the curve, and all is drawn anew.
+    // Above f(2), at the position 3/4. The crossing is proposed with the density of the larger of
+    // two, as part 2 of 3 says: 1/4 and 1/2; it is kept in two trials, by coins of probability 3/4
+    // that fail. So it is at 1/2, the position is not under the curve, and all is drawn anew.
     let upper = word(f(0.0) + f(1.0) - 0.001);
     let mut words = vec![upper, 3 << 62, 1 << 62, u64::MAX, 1 << 63, u64::MAX, u64::MAX];
     assert_eq!(run(sigma, &words), (None, 7));

@@ -69,7 +69,7 @@ fn os_generators_differ() {
 }
 
 /// The stand-in for the system always gives the same seed, so a reseeded stream starts anew: that
-/// tells a reseed apart from a stream that goes on.
+/// distinguishes a reseed from a stream that goes on.
 #[test]
 fn another_process_drops_the_half_used_buffer() {
     let mut generator = Generator::seeded_by(constant_seed).unwrap();

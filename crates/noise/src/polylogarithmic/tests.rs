@@ -15,7 +15,7 @@ fn law(shape: f64, offset: f64, scale: f64) -> ExponentialPolylogarithmic {
     ExponentialPolylogarithmic::new(shape, offset, scale).unwrap()
 }
 
-/// The law with cells that grow by 1 + 2^-growth: few and large ones, in which many places are to
+/// The law with cells that grow by 1 + 2^-growth: few and large ones, in which many positions must
 /// be tested.
 fn few(shape: f64, offset: f64, scale: f64, growth: u32) -> ExponentialPolylogarithmic {
     let law = law(shape, offset, scale);
@@ -80,8 +80,8 @@ fn points_under_the_curve_enumerated() {
                 assert!((-1e-6..=1.0 + 1e-6).contains(&p), "{law:?} {cell} {k} {p}");
                 between += u32::from((0.01..0.99).contains(&p));
                 let (low, high) = law.cells().enclose_under(cell, k);
-                let shown = low.to_f64().unwrap() / 2f64.powi(64);
-                assert!((shown - p).abs() < 1e-6, "{law:?} {cell} {k}: {shown} {p}");
+                let float = low.to_f64().unwrap() / 2f64.powi(64);
+                assert!((float - p).abs() < 1e-6, "{law:?} {cell} {k}: {float} {p}");
                 assert!(&high - &low <= BigUint::from(2u32));
                 let (sure, open) = law.cells().squeeze(cell, k);
                 assert!(BigUint::from(sure) <= high, "{law:?} {cell} {k}");
@@ -181,7 +181,7 @@ fn the_far_tail_is_drawn() {
         let mut words = vec![u64::MAX >> 1];
         words.extend(vec![u64::MAX; ones]);
         words.push(last);
-        // The place in the cell, and a height of zero.
+        // The position in the cell, and a height of zero.
         words.extend([0; 8]);
         law.draw(&mut Script::<64>::new(&words)).unwrap()
     };

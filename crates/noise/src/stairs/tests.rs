@@ -73,8 +73,8 @@ fn exact_edges_are_the_sums() {
         let scaled = |x: &BigUint| x.to_f64().unwrap() / 2f64.powi(256);
         let mut sum = 0.0;
         for (share, edge) in exact.iter().enumerate() {
-            let shown = scaled(&edge.low) / scaled(&total.low);
-            assert!((shown - sum).abs() < 1e-12, "{:?} {share}: {shown} {sum}", stairs.curve);
+            let float = scaled(&edge.low) / scaled(&total.low);
+            assert!((float - sum).abs() < 1e-12, "{:?} {share}: {float} {sum}", stairs.curve);
             assert!(scaled(&edge.high) - scaled(&edge.low) < 1e-50);
             sum += share_law(&stairs, share as u64);
         }
@@ -165,8 +165,8 @@ fn points_enumerated() {
             Shape::Gaussian => libm::erfc(rate.sqrt() * x),
         };
         let outcomes = enumerate::<3, _>(length, |words| {
-            let (negative, cell, mut place) = stairs.point(words)?;
-            Ok((negative, cell, place.settle(words, 2, 0, |half| half)?))
+            let (negative, cell, mut position) = stairs.point(words)?;
+            Ok((negative, cell, position.settle(words, 2, 0, |half| half)?))
         });
         outcomes.assert_below(allowed, |(_, cell, half)| {
             let low = *cell as f64 + *half as f64 / 2.0;
@@ -175,7 +175,7 @@ fn points_enumerated() {
     }
 }
 
-/// All bit strings: sign, cell and place among the steps of a cell.
+/// All bit strings: sign, cell and position among the steps of a cell.
 #[test]
 fn lattice_points_enumerated() {
     for (numerator, denominator, width) in [(1, 2, 2u128), (1, 8, 3), (9, 50, 3), (1, 5, 1)] {
@@ -183,13 +183,13 @@ fn lattice_points_enumerated() {
         let f = |n: u128| value(&stairs.curve, n as f64 / width as f64);
         let total: f64 = (0..3000).map(f).sum();
         enumerate::<3, _>(5, |words| stairs.lattice_point(words, width))
-            .assert_below(0.7, |(_, cell, place)| {
-                0.5 * f(u128::from(*cell) * width + place) / total
+            .assert_below(0.7, |(_, cell, position)| {
+                0.5 * f(u128::from(*cell) * width + position) / total
             });
     }
 }
 
-/// Compares 500,000 draws, with few and large cells, in which many places are to be tested: each
+/// Compares 500,000 draws, with few and large cells, in which many positions must be tested: each
 /// integer's frequency within six standard deviations. A false alarm has probability 2e-9 for each
 /// of 60.
 #[test]
@@ -201,9 +201,9 @@ fn lattice_points_have_their_frequencies() {
         let total: f64 = (0..3000).map(f).sum();
         let mut counts = [0.0; 15];
         for _ in 0..500_000 {
-            let (_, cell, place) = stairs.lattice_point(&mut generator, width).unwrap();
-            assert!(place < width);
-            let n = u128::from(cell) * width + place;
+            let (_, cell, position) = stairs.lattice_point(&mut generator, width).unwrap();
+            assert!(position < width);
+            let n = u128::from(cell) * width + position;
             if let Some(count) = usize::try_from(n).ok().and_then(|n| counts.get_mut(n)) {
                 *count += 1.0;
             }

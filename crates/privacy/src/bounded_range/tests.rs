@@ -65,10 +65,10 @@ fn the_closed_form_is_the_largest_of_all_t() {
                         let mut laws = vec![at(range, one), at(range, other)];
                         laws.truncate(draws as usize);
                         laws.resize(draws as usize, at(range, 0.5 * range));
-                        let found = hockey_stick(&together(&laws), epsilon);
+                        let lost = hockey_stick(&together(&laws), epsilon);
                         assert!(
-                            found <= got + 1e-15,
-                            "{range} {draws} {part} {i} {j}: {found} {got}"
+                            lost <= got + 1e-15,
+                            "{range} {draws} {part} {i} {j}: {lost} {got}"
                         );
                     }
                 }
@@ -159,9 +159,9 @@ fn mechanism(range: f64, most: usize) -> impl Strategy<Value = Vec<(f64, f64)>> 
         move |outputs| {
             let whole: f64 = outputs.iter().map(|(q, ..)| q).sum();
             // Often at an end of the range.
-            let place = |u: f64, end: bool| if end { u.round() } else { u };
+            let position = |u: f64, end: bool| if end { u.round() } else { u };
             let ratios: Vec<(f64, f64)> =
-                outputs.iter().map(|&(q, u, end)| (q / whole, place(u, end) * range)).collect();
+                outputs.iter().map(|&(q, u, end)| (q / whole, position(u, end) * range)).collect();
             let sum: f64 = ratios.iter().map(|(q, l)| q * l.exp()).sum();
             ratios.iter().map(|(q, l)| (q * l.exp() / sum, l - sum.ln())).collect()
         },

@@ -96,8 +96,8 @@ mod tests {
             let got = Binomial::new(times, f64::ln(odds));
             let mut want = (1.0 - p).powi(i32::try_from(times).unwrap());
             for l in 0..=times {
-                let place = l.checked_sub(got.first).and_then(|i| usize::try_from(i).ok());
-                match place.and_then(|i| got.weights.get(i)) {
+                let index = l.checked_sub(got.first).and_then(|i| usize::try_from(i).ok());
+                match index.and_then(|i| got.weights.get(i)) {
                     Some(weight) => assert!((weight / want - 1.0).abs() < 1e-12, "{times} {l}"),
                     None => assert!(want < got.left_out),
                 }

@@ -82,7 +82,7 @@ pub(crate) fn with_work(parts: &Parts, tilt: f64, direct: usize) -> Tilted {
         all.add(Kernel::responses(*responses, grid));
     }
     let Line { first, weights, error, left_out } = all.finish();
-    let edge = |place: i64| place as f64 * step;
+    let edge = |index: i64| index as f64 * step;
     let highest = edge(first + weights.len() as i64);
     Tilted {
         tilt,
@@ -260,7 +260,7 @@ impl Accumulator {
         let Circle { mut weights, error } = spectrum.circle();
         let n = weights.len() as i64;
         let first = (self.window.lowest / self.grid.step).floor() as i64 - 1;
-        let edge = |place: i64| place as f64 * self.grid.step;
+        let edge = |index: i64| index as f64 * self.grid.step;
         let beyond = self.sides.beyond(self.window, edge(first), edge(first + n - 1));
         weights.rotate_left(first.rem_euclid(n) as usize);
         Line { first, weights, error, left_out: left_out + beyond }

@@ -71,10 +71,10 @@ impl Kernel {
         let up = (-over).exp_m1() / (-step).exp_m1();
         let down = (-over).exp() * (-under).exp_m1() / (-step).exp_m1();
         let weight = weight * (1.0 + MARGIN + 2.0 * tilt * slack);
-        let place = below as i64 - self.first;
-        if let Some([at_a, at_b]) = usize::try_from(place)
+        let index = below as i64 - self.first;
+        if let Some([at_a, at_b]) = usize::try_from(index)
             .ok()
-            .and_then(|place| self.weights.get_mut(place..place.checked_add(2)?))
+            .and_then(|index| self.weights.get_mut(index..index.checked_add(2)?))
         {
             *at_a += weight * down * (-tilt * over).exp();
             *at_b += weight * up * (tilt * under).exp();
@@ -152,16 +152,16 @@ impl Kernel {
 
     /// Sum of the weights at a further tilt, about the loss `pivot`: of e^(further (L - pivot)).
     pub(crate) fn moment(&self, grid: Grid, further: f64, pivot: f64) -> f64 {
-        let loss = |place: usize| (self.first + place as i64) as f64 * grid.step;
+        let loss = |index: usize| (self.first + index as i64) as f64 * grid.step;
         let terms = self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
-        terms.map(|(place, weight)| weight * (further * (loss(place) - pivot)).exp()).sum()
+        terms.map(|(index, weight)| weight * (further * (loss(index) - pivot)).exp()).sum()
     }
 
     /// The mean of the weights.
     pub(crate) fn mean(&self, grid: Grid) -> f64 {
         let total: f64 = self.weights.iter().sum();
         let first_moment: f64 =
-            self.weights.iter().enumerate().map(|(place, weight)| place as f64 * weight).sum();
+            self.weights.iter().enumerate().map(|(index, weight)| index as f64 * weight).sum();
         (self.first as f64 + first_moment / total) * grid.step
     }
 
@@ -175,8 +175,8 @@ impl Kernel {
     pub(crate) fn with(&self, other: &Self) -> Self {
         let mut weights = vec![0.0; self.weights.len() + other.weights.len() - 1];
         let margin = 1.0 + 2.0 * ROUNDING * (other.size() as f64 + 4.0);
-        for (place, factor) in other.weights.iter().enumerate().filter(|(_, f)| **f > 0.0) {
-            for (sum, weight) in weights[place..].iter_mut().zip(&self.weights) {
+        for (index, factor) in other.weights.iter().enumerate().filter(|(_, f)| **f > 0.0) {
+            for (sum, weight) in weights[index..].iter_mut().zip(&self.weights) {
                 *sum += factor * margin * weight;
             }
         }

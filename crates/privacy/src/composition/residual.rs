@@ -30,7 +30,7 @@ impl<'a> Residual<'a> {
         Self { parts, ln_order: 0.0 }
     }
 
-    /// Whether there is nothing to be lost where x >= 0.
+    /// Whether nothing can be lost where x >= 0.
     pub(crate) fn is_nothing(&self) -> bool {
         self.parts.has_only_laws()
     }
@@ -78,7 +78,7 @@ mod tests {
             let mut residual = Residual::new(&parts);
             for x in [0.0, 0.01, 0.3, 1.0, 5.0, 60.0] {
                 let (got, want) = (residual.ln_at(x), crate::zcdp_delta_at(rho, x).ln());
-                // A number found here may underflow in the other computation.
+                // A number that is computed here may underflow in the other computation.
                 if want > -700.0 {
                     assert!(
                         (got - want).abs() < 1e-8 * (1.0 + want.abs()),

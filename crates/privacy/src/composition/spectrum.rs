@@ -44,8 +44,8 @@ impl Spectrum {
     pub(crate) fn multiply(&mut self, kernel: &Kernel) {
         let n = self.fourier.len();
         let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
-        for (place, weight) in kernel.weights.iter().enumerate() {
-            re[place % n] += weight;
+        for (index, weight) in kernel.weights.iter().enumerate() {
+            re[index % n] += weight;
         }
         let squares: f64 = re.iter().map(|w| w * w).sum();
         self.fourier.transform(&mut re, &mut im);
@@ -88,9 +88,9 @@ impl Spectrum {
         let error = (inner / n as f64).sqrt() + 2.0 * self.fourier.error() * squares.sqrt();
         let start = self.first as usize;
         let mut weights = vec![0.0; n];
-        for (place, weight) in self.re.iter().enumerate() {
+        for (index, weight) in self.re.iter().enumerate() {
             // No true weight is negative.
-            weights[(start + place) % n] = (weight * scale).max(0.0);
+            weights[(start + index) % n] = (weight * scale).max(0.0);
         }
         Circle { weights, error: error * (1.0 + 1e-9) }
     }

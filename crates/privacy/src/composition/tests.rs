@@ -118,8 +118,8 @@ fn the_grid_is_as_in_the_vectors() {
         let epsilon = number(&row["epsilon"]);
         let (tilt, _) = parts.ln_delta_at(epsilon);
         let rest = convolution::tilted(&parts, tilt).delta_at(epsilon, &parts);
-        let kept = (1.0 - number(&row["delta0"])).powi(row["k"].as_i64().unwrap() as i32);
-        above(1.0 - kept * (1.0 - rest), number(&row["delta"]), 1e-5, &row.to_string());
+        let intact = (1.0 - number(&row["delta0"])).powi(row["k"].as_i64().unwrap() as i32);
+        above(1.0 - intact * (1.0 - rest), number(&row["delta"]), 1e-5, &row.to_string());
     }
     for row in vectors("zcdp_to_approx") {
         let parts = Parts { mu_squared: 2.0 * number(&row["rho"]), ..Parts::default() };

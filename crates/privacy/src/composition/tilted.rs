@@ -45,13 +45,13 @@ impl Tilted {
         // Without a residual, what is at or below epsilon counts for nothing.
         let border = (epsilon - self.loss_slack - self.lowest) / self.step;
         let start = if residual.is_nothing() && border > 0.0 { border.floor() as usize } else { 0 };
-        for (place, weight) in self.weights.iter().enumerate().skip(start) {
-            let loss = self.lowest + place as f64 * self.step + self.loss_slack;
+        for (index, weight) in self.weights.iter().enumerate().skip(start) {
+            let loss = self.lowest + index as f64 * self.step + self.loss_slack;
             let x = epsilon - loss;
             if self.tilt * x < NEGLIGIBLE {
                 // Each of the rest counts by less than this.
-                let rest: f64 = self.weights[place..].iter().sum();
-                let count = (self.weights.len() - place) as f64;
+                let rest: f64 = self.weights[index..].iter().sum();
+                let count = (self.weights.len() - index) as f64;
                 sum += NEGLIGIBLE.exp() * rest;
                 squares += count * (2.0 * NEGLIGIBLE).exp();
                 break;

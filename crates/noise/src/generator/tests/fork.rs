@@ -25,10 +25,10 @@ fn in_both<const N: usize>(draw: &mut dyn FnMut() -> [u8; N]) -> ([u8; N], [u8; 
         }
         Fork::Parent(child) => {
             drop(writer);
-            let mut theirs = [0; N];
-            reader.read_exact(&mut theirs).expect("the child writes all");
+            let mut from_child = [0; N];
+            reader.read_exact(&mut from_child).expect("the child writes all");
             assert_eq!(waitpid(child).unwrap(), 0);
-            (theirs, draw())
+            (from_child, draw())
         }
     }
 }
@@ -46,10 +46,10 @@ fn a_forked_generator_takes_a_new_seed() {
     let mut generator = Generator::from_os().unwrap();
     for _ in 0..3 {
         generator.next_u64().unwrap();
-        let (theirs, ours) = in_both(&mut || bytes(&mut generator));
-        assert!(theirs != [0; 64] && ours != [0; 64], "both draw");
-        for (theirs, ours) in theirs.chunks(8).zip(ours.chunks(8)) {
-            assert_ne!(theirs, ours);
+        let (child, parent) = in_both(&mut || bytes(&mut generator));
+        assert!(child != [0; 64] && parent != [0; 64], "both draw");
+        for (child, parent) in child.chunks(8).zip(parent.chunks(8)) {
+            assert_ne!(child, parent);
         }
     }
     // Children of the same moment differ from each other too.
@@ -65,9 +65,9 @@ fn a_forked_generator_takes_a_new_seed() {
 fn a_forked_generator_drops_the_buffer() {
     let mut generator = Generator::seeded_by(constant_seed).unwrap();
     let start = bytes(&mut generator);
-    let (theirs, ours) = in_both(&mut || bytes(&mut generator));
-    assert_eq!(theirs, start);
-    assert_ne!(ours, start);
+    let (child, parent) = in_both(&mut || bytes(&mut generator));
+    assert_eq!(child, start);
+    assert_ne!(parent, start);
 }
 
 /// The comparison would see two equal streams: a rehearsal, which nothing reseeds, is the same in
@@ -76,7 +76,7 @@ fn a_forked_generator_drops_the_buffer() {
 fn a_forked_rehearsal_repeats() {
     let law = DiscreteLaplace::new(Ratio::new(1 << 30, 1).unwrap());
     let mut rehearsal = Rehearsal::new(1);
-    let (theirs, ours) = in_both(&mut || {
+    let (child, parent) = in_both(&mut || {
         let mut draws = [0; 8];
         let drawn = law.rehearse(&mut rehearsal, &mut draws).is_ok();
         let mut all = [u8::from(drawn); 129];
@@ -85,10 +85,10 @@ fn a_forked_rehearsal_repeats() {
         }
         all
     });
-    assert_eq!((theirs, theirs[128]), (ours, 1));
+    assert_eq!((child, child[128]), (parent, 1));
 }
 
-/// Where the system has no seed to give to the child, every law fails there: no draw is made from
+/// Where the system has no seed to give to the child, every law fails there: nothing is drawn from
 /// the parent's stream. In the parent, which needs no seed, all goes on.
 #[test]
 fn a_forked_generator_without_a_seed_fails() {
@@ -99,10 +99,10 @@ fn a_forked_generator_without_a_seed_fails() {
     let sigma = Dyadic::new(1000, 0).unwrap();
     let g = &mut generator;
     let discrete = DiscreteGaussian::new(sigma);
-    // The tables that are shared are made before the fork.
+    // Shared tables are built before the fork.
     DiscreteLaplace::new(scale).fill(g, &mut [0; 2]).unwrap();
     RoundedGaussian::new(sigma).fill(g, &mut [0; 2]).unwrap();
-    let (theirs, ours) = in_both(&mut || {
+    let (child, parent) = in_both(&mut || {
         [
             g.next_u64().is_ok(),
             g.fill_u64(&mut [0; 2]).is_ok(),
@@ -117,5 +117,5 @@ fn a_forked_generator_without_a_seed_fails() {
         ]
         .map(u8::from)
     });
-    assert_eq!((theirs, ours), ([0; 10], [1; 10]));
+    assert_eq!((child, parent), ([0; 10], [1; 10]));
 }

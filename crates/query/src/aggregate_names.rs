@@ -50,7 +50,7 @@ pub(crate) fn quantiles(node: &ast::Expr) -> Option<&ast::Function> {
     function.name.to_string().eq_ignore_ascii_case("APPROX_QUANTILES").then_some(function)
 }
 
-/// The call and the place in its list, if the node is APPROX_QUANTILES(…)[…].
+/// The call and the index into its list, if the node is APPROX_QUANTILES(…)[…].
 pub(crate) fn quantile_at(node: &ast::Expr) -> Option<(&ast::Function, &ast::Expr)> {
     let ast::Expr::CompoundFieldAccess { root, access_chain } = node else { return None };
     match access_chain.as_slice() {
@@ -66,17 +66,17 @@ pub(crate) fn is_aggregate(function: &ast::Function) -> bool {
     let name = function.name.to_string();
     ["COUNT", "COUNTIF", "SUM", "AVG", "MIN", "MAX"]
         .iter()
-        .any(|own| name.eq_ignore_ascii_case(own))
+        .any(|aggregate| name.eq_ignore_ascii_case(aggregate))
 }
 
-/// Whether an expression is an aggregate, over rows or over released values, that is no window.
+/// Whether an expression is an aggregate, over rows or over released values, and not a window.
 pub(crate) fn calls_aggregate(node: &ast::Expr) -> bool {
     match node {
         ast::Expr::Function(function) => {
             let name = function.name.to_string();
             function.over.is_none()
                 && (is_aggregate(function)
-                    || AGGREGATES.iter().any(|own| name.eq_ignore_ascii_case(own)))
+                    || AGGREGATES.iter().any(|aggregate| name.eq_ignore_ascii_case(aggregate)))
         }
         _ => false,
     }

@@ -1,11 +1,11 @@
 //! The choice of a limit from a released histogram of sizes.
 //!
 //! A limit that is too small cuts much off; one that is too large needs much noise. The limit with
-//! the least total error is taken, over all groups of the answer. What each limit cuts off of the
-//! units in the histogram is known about; how that is spread over groups is not, and is taken to be
-//! as in a table whose groups have Zipf's sizes (the n-th has a share in proportion to 1/n): of G
-//! groups, the squares of their shares then add up to about 1/sqrt(G). Nothing here is about
-//! privacy: it computes from what is released.
+//! the least total error over all groups of the answer is taken. The histogram tells what each
+//! limit cuts off, but not how that is spread over groups: for that, groups are assumed to have
+//! Zipf's sizes (the n-th has a share in proportion to 1/n), so that the squares of the shares of G
+//! groups add up to about 1/sqrt(G). Privacy is not affected: all of this is computed from released
+//! numbers.
 
 mod decay;
 
@@ -54,9 +54,9 @@ impl PrivateQuery {
 
     fn chosen_groups(&self, sizes: &Octaves) -> Result<u32, Refusal> {
         let last = sizes.last().unwrap_or(0);
-        let own = sizes.sizes(last);
+        let units_by_size = sizes.sizes(last);
         let public = self.listed_groups().map(|groups| groups as f64);
-        let all: f64 = own.iter().map(|(size, units)| size * units).sum();
+        let all: f64 = units_by_size.iter().map(|(size, units)| size * units).sum();
         let most = sizes.ends.get(last).map_or(1.0, |(_, high)| *high);
         // No unit is in more groups than there are.
         let most = public.map_or(most, |groups| most.min(groups));
@@ -67,18 +67,19 @@ impl PrivateQuery {
                 tried.push((limit, quote));
             }
         }
-        let shown =
+        let visible =
             |quote: &Quote| public.unwrap_or_else(|| zipf(all / quote.usefulness().to_appear));
-        let most_shown = tried.iter().map(|(_, quote)| shown(quote)).fold(1.0, f64::max);
+        let most_visible = tried.iter().map(|(_, quote)| visible(quote)).fold(1.0, f64::max);
         let error = |(limit, quote): &(u32, Quote)| {
-            let cut: f64 = own.iter().map(|(size, units)| beyond(*size, *limit) * units).sum();
+            let cut: f64 =
+                units_by_size.iter().map(|(size, units)| beyond(*size, *limit) * units).sum();
             let useful = quote.usefulness();
             let noise = useful.to_be_precise * useful.relative_error;
-            let groups = shown(quote);
-            let spread = 1.0 / most_shown.sqrt();
-            // Groups that do not appear are lost whole.
-            let largest = all / (1.0 + most_shown.ln());
-            let hidden = largest * largest * (1.0 / groups - 1.0 / most_shown).max(0.0);
+            let groups = visible(quote);
+            let spread = 1.0 / most_visible.sqrt();
+            // A group that does not appear is lost as a whole.
+            let largest = all / (1.0 + most_visible.ln());
+            let hidden = largest * largest * (1.0 / groups - 1.0 / most_visible).max(0.0);
             cut * cut * spread + cut * (1.0 - spread) + groups * noise * noise + hidden
         };
         let best = tried.iter().min_by(|a, b| error(a).total_cmp(&error(b)));
@@ -124,7 +125,7 @@ fn group_octaves(sizes: &ReleasedSizes, deviation: f64) -> Octaves {
 }
 
 fn units_of(sizes: &ReleasedSizes, bucket: i64) -> f64 {
-    sizes.iter().find(|(own, _)| *own == bucket).map_or(0.0, |(_, units)| *units)
+    sizes.iter().find(|(listed, _)| *listed == bucket).map_or(0.0, |(_, units)| *units)
 }
 
 fn chosen_bounds(
@@ -137,12 +138,12 @@ fn chosen_bounds(
     let edges = i64::from(LAST_OCTAVE - first + 1);
     // The bucket in the middle is of values about zero.
     let side = |sign: i64| {
-        let octave = |place: i64| first + i32::try_from(place).unwrap_or(0);
-        let ends = (1..=edges).map(|place| {
-            let high = 2f64.powi(octave(place));
+        let octave = |offset: i64| first + i32::try_from(offset).unwrap_or(0);
+        let ends = (1..=edges).map(|offset| {
+            let high = 2f64.powi(octave(offset));
             (high / 2.0, high)
         });
-        let units = (1..=edges).map(|place| units_of(sizes, edges + sign * place));
+        let units = (1..=edges).map(|offset| units_of(sizes, edges + sign * offset));
         Octaves { ends: ends.collect(), units: units.collect(), deviation }
     };
     let (above, below) = (side(1), side(-1));
@@ -172,9 +173,9 @@ fn chosen_bounds(
         (bound == EXAMPLE_BOUND as f64 || high == 1).then_some(bound)
     };
     let mut all = query.measurements().iter().enumerate();
-    let own = all.find_map(|(place, m)| Some((place, m.step.to_f64(), example(m)?)));
-    let (place, step, example) = own.ok_or_else(no_histogram)?;
-    let noise = quote.deviation(place).ok_or_else(no_histogram)? * step / example;
+    let example_sum = all.find_map(|(index, m)| Some((index, m.step.to_f64(), example(m)?)));
+    let (index, step, example) = example_sum.ok_or_else(no_histogram)?;
+    let noise = quote.deviation(index).ok_or_else(no_histogram)? * step / example;
     // Bounds hold a step of the lattice, which a float's own bounds make fine enough.
     let least = if sum.of.column_type == ColumnType::Float { 0.0 } else { step };
     let whole = sum.of.column_type == ColumnType::Int;

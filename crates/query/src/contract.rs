@@ -106,7 +106,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column that nothing but its type is said of.
+    /// A column that declares nothing but its type.
     pub(crate) fn plain(name: &str, column_type: ColumnType) -> Self {
         Self {
             name: name.to_owned(),
@@ -257,8 +257,8 @@ impl Table {
         if let Some(column) = self.columns.iter().find(|c| c.name == name) {
             return Some(column);
         }
-        let mut found = self.columns.iter().filter(|c| c.name.eq_ignore_ascii_case(name));
-        found.next().filter(|_| found.next().is_none())
+        let mut candidates = self.columns.iter().filter(|c| c.name.eq_ignore_ascii_case(name));
+        candidates.next().filter(|_| candidates.next().is_none())
     }
 
     /// The column that an expression over the stored columns is, if it is one: a column of the
@@ -292,7 +292,7 @@ pub(crate) fn stored(columns: &[Column]) -> impl Iterator<Item = &Column> {
 /// The column that an expression over the stored columns is, if it is one.
 pub(crate) fn column_of<'a>(columns: &'a [Column], expr: &Expr) -> Option<&'a Column> {
     match expr.kind {
-        ExprKind::Column(place) => stored(columns).nth(place),
+        ExprKind::Column(index) => stored(columns).nth(index),
         _ => columns.iter().find(|column| column.expression.as_ref() == Some(expr)),
     }
 }
@@ -303,6 +303,6 @@ pub(crate) fn row_expression(columns: &[Column], name: &str) -> Option<Expr> {
     if let Some(expression) = &column.expression {
         return Some(expression.clone());
     }
-    let place = stored(columns).position(|own| own.name == name)?;
-    Some(Expr::column(place, column.column_type))
+    let index = stored(columns).position(|other| other.name == name)?;
+    Some(Expr::column(index, column.column_type))
 }

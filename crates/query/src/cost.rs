@@ -16,12 +16,12 @@ use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES
 /// Most operations that one row can cost in all expressions of a query together.
 pub const MAX_ROW_OPERATIONS: u64 = 12_000;
 
-/// Every part of an expression: its place in a batch is made, filled and read again. That it is
-/// dearer than a nanosecond also bounds the number of parts, all of which begin anew in the first
+/// Any part of an expression: its room in a batch is allocated, filled and read. It costs more than
+/// a nanosecond so that it also bounds the number of parts, all of which start anew with the first
 /// row of a batch.
 const PART: u64 = 4;
-/// A text that is made: it is copied, at 16 bytes an operation, into a buffer of its own.
-const MADE: u64 = 30;
+/// A new text: it is copied, at 16 bytes an operation, into a buffer of its own.
+const NEW_TEXT: u64 = 30;
 /// Bytes that are compared or copied by one operation.
 const AT_ONCE: u64 = 16;
 /// A character to upper or lower case, for each of its bytes.
@@ -35,7 +35,7 @@ const CHOSEN: u64 = 40;
 const HASHED: u64 = 2;
 /// A byte of text that is searched for another.
 const SEARCHED: u64 = 2;
-/// A byte of text that is searched for all places of another: each byte can be one.
+/// A byte of text that is searched for every occurrence of another: each byte can be one.
 const FOUND: u64 = 6;
 /// A byte of text that is read as a number, date or timestamp.
 const READ: u64 = 3;
@@ -58,16 +58,16 @@ pub(crate) fn check(parts: &[RowPart<'_>]) -> Result<(), Refusal> {
     let mut dearest: Option<(u64, &RowPart<'_>, &Expr)> = None;
     for part in parts {
         part.expr.visit(&mut |expr| {
-            let own = expr.own_operations(&part.columns);
-            if dearest.is_none_or(|(most, ..)| own > most) {
-                dearest = Some((own, part, expr));
+            let cost = expr.node_operations(&part.columns);
+            if dearest.is_none_or(|(most, ..)| cost > most) {
+                dearest = Some((cost, part, expr));
             }
         });
     }
-    let dearest = dearest.map(|(own, part, expr)| {
+    let dearest = dearest.map(|(cost, part, expr)| {
         let text = expr.longest_operand(&part.columns);
         let of = if text == 0 { String::new() } else { format!(" on text of up to {text} bytes") };
-        format!("; the dearest part: {own} for {}{of}, in {}", named(expr), part.place)
+        format!("; the dearest part: {cost} for {}{of}, in {}", operation_name(expr), part.place)
     });
     Err(Refusal::new(
         format!(
@@ -85,7 +85,7 @@ impl Expr {
     /// `columns` bytes.
     pub fn row_operations(&self, columns: &[usize]) -> u64 {
         let mut all = 0u64;
-        self.visit(&mut |e| all = all.saturating_add(e.own_operations(columns)));
+        self.visit(&mut |e| all = all.saturating_add(e.node_operations(columns)));
         all
     }
 
@@ -114,13 +114,13 @@ impl Expr {
                 ColumnType::Timestamp => 32,
                 ColumnType::String => e.most_bytes(columns),
             },
-            ExprKind::Match { value, wanted, .. } => match wanted {
+            ExprKind::Match { value, wanted: usage, .. } => match usage {
                 MatchUse::Replace(_) => value.most_bytes(columns).max(MAX_KEY_BYTES),
                 _ => value.most_bytes(columns),
             },
             ExprKind::Call(function, arguments) => {
                 let bytes =
-                    |place: usize| arguments.get(place).map_or(0, |e| e.most_bytes(columns));
+                    |index: usize| arguments.get(index).map_or(0, |e| e.most_bytes(columns));
                 let characters =
                     |n: u32| usize::try_from(n).unwrap_or(usize::MAX).saturating_mul(4);
                 match function {
@@ -143,7 +143,7 @@ impl Expr {
                         arguments.iter().map(|e| e.most_bytes(columns)).max().unwrap_or(0)
                     }
                     Function::Lower | Function::Upper => {
-                        // However often they are applied in turns, three bytes come of one at most.
+                        // However deep they are nested, one byte becomes three at most.
                         let mut inner = self;
                         while let ExprKind::Call(Function::Lower | Function::Upper, of) =
                             &inner.kind
@@ -177,8 +177,8 @@ impl Expr {
         longest
     }
 
-    /// The most operations that the expression itself can take for one row, after its operands.
-    fn own_operations(&self, columns: &[usize]) -> u64 {
+    /// The most operations of the expression itself for one row, without those of its operands.
+    fn node_operations(&self, columns: &[usize]) -> u64 {
         let bytes = |e: &Self| e.most_bytes(columns) as u64;
         PART + match &self.kind {
             ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Released(_) => 0,
@@ -202,9 +202,9 @@ impl Expr {
                 20 + bytes(value).min(texts.max().unwrap_or(0))
             }
             ExprKind::Like { value, pattern, .. } => like(pattern, bytes(value)),
-            ExprKind::Match { value, pattern, wanted } => {
-                let made = MADE + self.most_bytes(columns) as u64 / AT_ONCE;
-                matched(pattern, wanted, bytes(value), made)
+            ExprKind::Match { value, pattern, wanted: usage } => {
+                let new_text = NEW_TEXT + self.most_bytes(columns) as u64 / AT_ONCE;
+                pattern_cost(pattern, usage, bytes(value), new_text)
             }
             // A branch that is not taken is computed, too.
             ExprKind::Case(branches, _) => CHOSEN * branches.len() as u64,
@@ -212,7 +212,7 @@ impl Expr {
             ExprKind::Call(function, arguments) => {
                 let longest = arguments.iter().map(bytes).max().unwrap_or(0);
                 let shortest = arguments.iter().map(bytes).min().unwrap_or(0);
-                let made = MADE + self.most_bytes(columns) as u64 / AT_ONCE;
+                let new_text = NEW_TEXT + self.most_bytes(columns) as u64 / AT_ONCE;
                 match function {
                     Function::Negate | Function::Abs | Function::Sign => 5,
                     Function::Floor | Function::Ceil | Function::ToInt | Function::Trunc => 10,
@@ -226,34 +226,34 @@ impl Expr {
                     Function::Round(_) => 45,
                     // Results near zero are dearest.
                     Function::Ln | Function::Log10 | Function::Exp => 60,
-                    Function::Lower | Function::Upper => CASED * longest + made,
-                    Function::Trim | Function::LTrim | Function::RTrim => longest + made,
+                    Function::Lower | Function::Upper => CASED * longest + new_text,
+                    Function::Trim | Function::LTrim | Function::RTrim => longest + new_text,
                     Function::Substr { start, length } => {
                         let to =
                             length.map_or(u64::from(*start), |n| u64::from(*start) + u64::from(n));
-                        longest.min(to) + made
+                        longest.min(to) + new_text
                     }
-                    Function::Right(n) => longest.min(u64::from(*n)) + made,
-                    Function::InitCap => WORDED * longest + made,
-                    Function::Reverse => longest + made,
+                    Function::Right(n) => longest.min(u64::from(*n)) + new_text,
+                    Function::InitCap => WORDED * longest + new_text,
+                    Function::Reverse => longest + new_text,
                     // Two-way search takes a bounded number of looks at each byte.
                     Function::Position => 30 + SEARCHED * arguments.iter().map(bytes).sum::<u64>(),
                     Function::Replace | Function::SplitPart { .. } => {
-                        30 + FOUND * arguments.iter().map(bytes).sum::<u64>() + made
+                        30 + FOUND * arguments.iter().map(bytes).sum::<u64>() + new_text
                     }
                     Function::Pad { length, .. } => {
-                        longest.min(4 * u64::from(*length)) + 2 * u64::from(*length) + made
+                        longest.min(4 * u64::from(*length)) + 2 * u64::from(*length) + new_text
                     }
                     Function::Length => 5 + 2 * longest / AT_ONCE,
                     Function::StartsWith | Function::EndsWith => 10 + shortest / AT_ONCE,
-                    Function::Concat => 5 * arguments.len() as u64 + made,
+                    Function::Concat => 5 * arguments.len() as u64 + new_text,
                     Function::Coalesce => CHOSEN * arguments.len() as u64,
                     Function::Code => 30 + HASHED * longest.min(MAX_KEY_BYTES as u64),
                     Function::DatePart(_) => 30,
                     Function::DateTrunc(_) => 45,
                     Function::DateAdd(_) => 60,
                     Function::DateDiff { .. } => 60,
-                    Function::DateFormat => 30 + 5 * self.most_bytes(columns) as u64 + made,
+                    Function::DateFormat => 30 + 5 * self.most_bytes(columns) as u64 + new_text,
                     // Each piece of the form looks at a bounded number of bytes.
                     Function::DateParse => match arguments.get(1).map(|form| &form.kind) {
                         Some(ExprKind::Literal(Value::String(form))) => {
@@ -282,23 +282,23 @@ fn like(pattern: &str, bytes: u64) -> u64 {
 }
 
 /// The cost of a regular expression on a text of that many bytes.
-fn matched(pattern: &Pattern, wanted: &MatchUse, bytes: u64, made: u64) -> u64 {
+fn pattern_cost(pattern: &Pattern, usage: &MatchUse, bytes: u64, new_text: u64) -> u64 {
     let look = pattern.per_byte();
     let all = look * most_looks(bytes);
-    10 + match wanted {
+    10 + match usage {
         MatchUse::Contains => look * bytes,
         MatchUse::Count => all,
         // Once to its end and once to its beginning.
         MatchUse::Extract => {
             let groups = if pattern.groups() == 0 { 0 } else { pattern.per_grouped_byte() };
-            (2 * look + groups) * bytes + made
+            (2 * look + groups) * bytes + new_text
         }
         MatchUse::Replace(with) => {
             let pieces = template(with).unwrap_or_default();
             let group = |piece: &TemplatePiece| matches!(piece, TemplatePiece::Group(1..));
             let groups = pieces.iter().filter(|piece| group(piece)).count() as u64;
             let grouped = if groups == 0 { 0 } else { groups * pattern.per_grouped_byte() };
-            all + grouped * bytes + made
+            all + grouped * bytes + new_text
         }
     }
 }
@@ -316,18 +316,18 @@ fn cast(from: ColumnType, to: ColumnType, bytes: u64) -> u64 {
     }
 }
 
-/// How SQL calls what an expression does with its operands.
-fn named(expr: &Expr) -> String {
+/// The name in SQL of what an expression does with its operands.
+fn operation_name(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Like { pattern, any_case, .. } => {
             let name = if *any_case { "ILIKE" } else { "LIKE" };
-            let mut shown: String = pattern.chars().take(30).collect();
-            if shown.len() < pattern.len() {
-                shown.push('…');
+            let mut excerpt: String = pattern.chars().take(30).collect();
+            if excerpt.len() < pattern.len() {
+                excerpt.push('…');
             }
-            format!("{name} '{shown}'")
+            format!("{name} '{excerpt}'")
         }
-        ExprKind::Match { wanted, .. } => match wanted {
+        ExprKind::Match { wanted: usage, .. } => match usage {
             MatchUse::Contains => "REGEXP_CONTAINS".to_owned(),
             MatchUse::Count => "REGEXP_COUNT".to_owned(),
             MatchUse::Extract => "REGEXP_EXTRACT".to_owned(),

@@ -55,7 +55,7 @@ pub enum FormPiece {
     Second,
 }
 
-/// The pieces of a form; the first `%` and letter that it cannot have where there is one.
+/// The pieces of a form; or, as the error, the first `%` with a letter that no form has.
 pub fn form_pieces(form: &str) -> Result<Vec<FormPiece>, String> {
     use FormPiece as P;
     let mut pieces = Vec::new();
@@ -66,7 +66,7 @@ pub fn form_pieces(form: &str) -> Result<Vec<FormPiece>, String> {
             continue;
         }
         let letter = characters.next();
-        let found: &[P] = match letter {
+        let letter_pieces: &[P] = match letter {
             Some('Y') => &[P::Year],
             Some('y') => &[P::ShortYear],
             Some('G') => &[P::IsoYear],
@@ -94,7 +94,7 @@ pub fn form_pieces(form: &str) -> Result<Vec<FormPiece>, String> {
             Some('%') => &[P::Plain('%')],
             other => return Err(other.map_or("%".to_owned(), |letter| format!("%{letter}"))),
         };
-        pieces.extend_from_slice(found);
+        pieces.extend_from_slice(letter_pieces);
     }
     Ok(pieces)
 }
@@ -128,10 +128,10 @@ const PATTERNS: [(&str, &str); 20] = [
 pub(crate) fn percent_form(form: &str) -> Result<String, Refusal> {
     let (mut percent, mut rest, mut quoted) = (String::new(), form, false);
     while let Some(c) = rest.chars().next() {
-        let pattern = PATTERNS.iter().find(|(own, _)| !quoted && rest.starts_with(own));
-        if let Some((own, piece)) = pattern {
+        let pattern = PATTERNS.iter().find(|(name, _)| !quoted && rest.starts_with(name));
+        if let Some((name, piece)) = pattern {
             percent.push_str(piece);
-            rest = rest.strip_prefix(own).unwrap_or_default();
+            rest = rest.strip_prefix(name).unwrap_or_default();
             continue;
         }
         rest = rest.strip_prefix(c).unwrap_or_default();
@@ -140,7 +140,7 @@ pub(crate) fn percent_form(form: &str) -> Result<String, Refusal> {
             '%' => percent.push_str("%%"),
             _ if quoted || !c.is_alphanumeric() => percent.push(c),
             _ => {
-                let names: Vec<&str> = PATTERNS.iter().map(|(own, _)| *own).collect();
+                let names: Vec<&str> = PATTERNS.iter().map(|(name, _)| *name).collect();
                 return Err(Refusal::new(
                     format!("the format `{form}` has `{c}`, which is not supported"),
                     format!("use {}, and text in double quotes", names.join(" ")),

@@ -8,22 +8,22 @@ use crate::error::Refusal;
 use crate::expr::ExprKind;
 use crate::measurement_noise::Noise;
 
-/// The place of the count: of units, or else of rows, or else of the values of a column. A count of
-/// some rows alone, by a condition, would hide groups that have many others.
+/// The index of the deciding count: of units, else of rows, else of the values of a column. A count
+/// with a condition is never taken, as it would hide groups that have many other rows.
 pub(crate) fn deciding_count(query: &PrivateQuery) -> Option<usize> {
-    let first = |wanted: fn(&Measure) -> bool| {
-        query.measurements().iter().position(|own| wanted(&own.measure))
+    let first = |test: fn(&Measure) -> bool| {
+        query.measurements().iter().position(|measurement| test(&measurement.measure))
     };
-    let values = |own: &Measure| match own {
+    let values = |measure: &Measure| match measure {
         Measure::Values(of) => matches!(of.kind, ExprKind::Column(_)),
         _ => false,
     };
-    first(|own| *own == Measure::Units)
-        .or_else(|| first(|own| *own == Measure::Rows))
+    first(|measure| *measure == Measure::Units)
+        .or_else(|| first(|measure| *measure == Measure::Rows))
         .or_else(|| first(values))
 }
 
-/// The selection by that count, whose noise is among these.
+/// The selection by the deciding count, whose noise is among `noise`.
 ///
 /// # Errors
 /// When the query has no such count, or it cannot decide.
@@ -33,11 +33,11 @@ pub(crate) fn by_deciding_count(
     loss: Loss,
     reach: Reach,
 ) -> Result<Selection, MechanismError> {
-    let place = deciding_count(query).ok_or(MechanismError::NoCount)?;
-    let count = query.measurements().get(place).ok_or(MechanismError::NoCount)?;
-    let noise = match noise.get(place) {
+    let index = deciding_count(query).ok_or(MechanismError::NoCount)?;
+    let count = query.measurements().get(index).ok_or(MechanismError::NoCount)?;
+    let noise = match noise.get(index) {
         Some(Noise::Tied(tied)) => MeasuredNoise::Tied(&tied.noise),
-        Some(Noise::Own(SumMechanism::Additive(own))) => MeasuredNoise::Own(own),
+        Some(Noise::Own(SumMechanism::Additive(additive))) => MeasuredNoise::Own(additive),
         _ => return Err(MechanismError::NoCount),
     };
     let most = match count.measure {

@@ -16,7 +16,7 @@ const PARTS: u32 = 840;
 /// A quantile that is drawn together with others.
 #[derive(Clone, Debug)]
 pub struct Joint {
-    /// The place of the first of them among the measurements, which pays for all.
+    /// The index of the first of them among the measurements, which pays for all.
     pub first: usize,
     /// Which of them it is, in the order of measurements.
     pub part: usize,
@@ -31,7 +31,7 @@ impl Joint {
     }
 }
 
-/// The places of quantiles of the same values.
+/// The indexes of quantiles of the same values.
 pub(crate) struct SameValues(Vec<usize>);
 
 /// Whether two quantiles are of the same values: of one expression, rows, range and step.
@@ -54,42 +54,42 @@ fn of_same_values(one: &Measurement, other: &Measurement) -> bool {
 /// The quantiles that could be drawn together.
 fn same_values(query: &PrivateQuery) -> Vec<SameValues> {
     let all = query.measurements();
-    let mut found: Vec<SameValues> = Vec::new();
-    for (place, own) in all.iter().enumerate() {
-        let is_quantile = matches!(own.measure, Measure::Quantile { end: None, .. });
+    let mut groups: Vec<SameValues> = Vec::new();
+    for (index, measurement) in all.iter().enumerate() {
+        let is_quantile = matches!(measurement.measure, Measure::Quantile { end: None, .. });
         let same = |group: &&mut SameValues| {
             let first = group.0.first().and_then(|first| all.get(*first));
-            first.is_some_and(|first| of_same_values(first, own))
+            first.is_some_and(|first| of_same_values(first, measurement))
         };
-        match found.iter_mut().find(same) {
-            Some(group) => group.0.push(place),
-            None if is_quantile => found.push(SameValues(vec![place])),
+        match groups.iter_mut().find(same) {
+            Some(group) => group.0.push(index),
+            None if is_quantile => groups.push(SameValues(vec![index])),
             None => {}
         }
     }
-    found.retain(|group| group.0.len() >= FEWEST);
-    found
+    groups.retain(|group| group.0.len() >= FEWEST);
+    groups
 }
 
-/// The weights of all measurements, where the first of quantiles that are drawn together has those
-/// of all of them.
+/// The weights of all measurements, where the first of several quantiles that are drawn together
+/// gets the weights of all of them.
 pub(crate) fn gathered(weights: &[u32], joint: &[SameValues]) -> Vec<u32> {
     let mut gathered = weights.to_vec();
-    for SameValues(places) in joint {
+    for SameValues(indexes) in joint {
         let mut all = 0u32;
-        for place in places {
-            all = all.saturating_add(gathered.get_mut(*place).map(std::mem::take).unwrap_or(0));
+        for index in indexes {
+            all = all.saturating_add(gathered.get_mut(*index).map(std::mem::take).unwrap_or(0));
         }
-        if let Some(first) = places.first().and_then(|first| gathered.get_mut(*first)) {
+        if let Some(first) = indexes.first().and_then(|first| gathered.get_mut(*first)) {
             *first = all;
         }
     }
     gathered
 }
 
-/// The quantiles that are better drawn together than apart: where the least precise of them is more
-/// precise, at the same cost of all. `apart` gives the deviation of a measurement's error at a
-/// share of its own.
+/// The quantiles that are better drawn together than apart: then the least precise of them is more
+/// precise, at the same total cost. `apart` gives the deviation of a measurement's error at its
+/// separate share.
 pub(crate) fn better_joint(
     query: &PrivateQuery,
     (loss, weights): (Loss, &[u32]),
@@ -99,16 +99,16 @@ pub(crate) fn better_joint(
     if joint.is_empty() {
         return joint;
     }
-    let (own, common) = (loss.split(weights), loss.split(&gathered(weights, &joint)));
+    let (separate, common) = (loss.split(weights), loss.split(&gathered(weights, &joint)));
     joint.retain(|group| {
-        let alone = |place: &usize| {
-            let measurement = query.measurements().get(*place)?;
-            apart(measurement, *own.get(*place)?)
+        let alone = |index: &usize| {
+            let measurement = query.measurements().get(*index)?;
+            apart(measurement, *separate.get(*index)?)
         };
-        // What cannot be drawn apart is as far as can be.
-        let apart = group.0.iter().map(|place| alone(place).unwrap_or(f64::INFINITY));
+        // A quantile that cannot be drawn apart counts as infinitely far off.
+        let apart = group.0.iter().map(|index| alone(index).unwrap_or(f64::INFINITY));
         let apart = apart.fold(0.0, f64::max);
-        made(query, group, &common).is_ok_and(|draws| {
+        draws_of(query, group, &common).is_ok_and(|draws| {
             let together = (0..draws.parts()).map(|part| draws.deviation_even(part));
             together.fold(0.0, f64::max) < apart
         })
@@ -116,7 +116,7 @@ pub(crate) fn better_joint(
     joint
 }
 
-/// Makes the joint draws, in the places of the query's measurements.
+/// Makes the joint draws, at the indexes of the query's measurements.
 ///
 /// # Errors
 /// When a share is too small to draw at.
@@ -127,24 +127,24 @@ pub(crate) fn joint(
 ) -> Result<Vec<Option<Joint>>, MechanismError> {
     let mut noises: Vec<Option<Joint>> = vec![None; query.measurements().len()];
     for group in groups {
-        let draws = Arc::new(made(query, group, shares)?);
-        for (part, place) in group.0.iter().enumerate() {
-            if let (Some(own), Some(first)) = (noises.get_mut(*place), group.0.first()) {
+        let draws = Arc::new(draws_of(query, group, shares)?);
+        for (part, index) in group.0.iter().enumerate() {
+            if let (Some(noise), Some(first)) = (noises.get_mut(*index), group.0.first()) {
                 let draws = Arc::clone(&draws);
-                *own = Some(Joint { first: *first, part, draws });
+                *noise = Some(Joint { first: *first, part, draws });
             }
         }
     }
     Ok(noises)
 }
 
-fn made(
+fn draws_of(
     query: &PrivateQuery,
-    SameValues(places): &SameValues,
+    SameValues(indexes): &SameValues,
     shares: &[Loss],
 ) -> Result<JointQuantiles, MechanismError> {
-    let measurements = || places.iter().filter_map(|place| query.measurements().get(*place));
-    let percentile = |own: &Measurement| match own.measure {
+    let measurements = || indexes.iter().filter_map(|index| query.measurements().get(*index));
+    let percentile = |measurement: &Measurement| match measurement.measure {
         Measure::Quantile { percentile, .. } => Ok(percentile),
         _ => Err(MechanismError::NoSensitivity),
     };
@@ -153,7 +153,7 @@ fn made(
     let Measure::Quantile { rows, scale, .. } = first.measure else {
         return Err(MechanismError::NoSensitivity);
     };
-    let share = places.first().and_then(|first| shares.get(*first));
+    let share = indexes.first().and_then(|first| shares.get(*first));
     let share = *share.ok_or(MechanismError::NoBudget("epsilon"))?;
     let range = ((first.low, first.high), scale);
     let groups = (query.max_groups_contributed(), query.groups() == Groups::Single);
@@ -177,24 +177,24 @@ pub(crate) fn least_shares(
         return shares;
     }
     let mut even: Vec<u32> = weights.iter().map(|weight| weight.saturating_mul(PARTS)).collect();
-    for SameValues(places) in &joint {
-        let own = places.iter().filter_map(|place| even.get(*place));
-        let all = own.fold(0u32, |sum, weight| sum.saturating_add(*weight));
-        let count = places.len().max(1) as u32;
-        for (rank, place) in (0..).zip(places) {
-            if let Some(weight) = even.get_mut(*place) {
+    for SameValues(indexes) in &joint {
+        let group_weights = indexes.iter().filter_map(|index| even.get(*index));
+        let all = group_weights.fold(0u32, |sum, weight| sum.saturating_add(*weight));
+        let count = indexes.len().max(1) as u32;
+        for (rank, index) in (0..).zip(indexes) {
+            if let Some(weight) = even.get_mut(*index) {
                 *weight = all / count + u32::from(rank < all % count);
             }
         }
     }
     let even = loss.split(&even);
-    for SameValues(places) in &joint {
-        let all = |shares: &[Loss]| places.iter().filter_map(|p| shares.get(*p)).map(&cost).sum();
-        let (own_cost, even_cost): (f64, f64) = (all(&shares), all(&even));
-        if even_cost < own_cost {
-            for place in places {
-                if let (Some(own), Some(even)) = (shares.get_mut(*place), even.get(*place)) {
-                    *own = *even;
+    for SameValues(indexes) in &joint {
+        let all = |shares: &[Loss]| indexes.iter().filter_map(|p| shares.get(*p)).map(&cost).sum();
+        let (separate_cost, even_cost): (f64, f64) = (all(&shares), all(&even));
+        if even_cost < separate_cost {
+            for index in indexes {
+                if let (Some(share), Some(even)) = (shares.get_mut(*index), even.get(*index)) {
+                    *share = *even;
                 }
             }
         }

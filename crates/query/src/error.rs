@@ -26,7 +26,7 @@ pub struct Refusal {
 /// The piece of SQL that a refusal is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    /// No place is named.
+    /// No piece of SQL is named.
     Nowhere,
     /// In the parser's lines and columns.
     Counted(Span),
@@ -55,7 +55,7 @@ impl Refusal {
         }
     }
 
-    /// Says which piece of SQL is meant by its place.
+    /// Names the piece of SQL by its span.
     #[cold]
     #[inline(never)]
     pub(crate) fn at_span(mut self, span: Span) -> Self {
@@ -97,24 +97,24 @@ impl Refusal {
         let annotation = AnnotationKind::Primary.span(range.clone());
         let snippet = Snippet::source(sql.as_str()).annotation(annotation);
         let report = [Group::with_level(Level::ERROR).element(snippet)];
-        let shown = Renderer::plain().term_width(WIDTH).render(&report);
-        Some(shown.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
+        let rendered = Renderer::plain().term_width(WIDTH).render(&report);
+        Some(rendered.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
     }
 }
 
-/// Where a place in lines and columns is in a text, in bytes.
-fn offset(sql: &str, place: Location) -> Option<usize> {
+/// The byte offset of a location in a text.
+fn offset(sql: &str, location: Location) -> Option<usize> {
     let (mut line, mut column) = (1, 1);
     for (offset, c) in sql.char_indices() {
-        if (line, column) == (place.line, place.column) {
+        if (line, column) == (location.line, location.column) {
             return Some(offset);
         }
         (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
     }
-    ((line, column) == (place.line, place.column)).then_some(sql.len())
+    ((line, column) == (location.line, location.column)).then_some(sql.len())
 }
 
-/// Bytes up to the brackets that close those that are open in the piece: the parser's places of
+/// Bytes up to the brackets that close those that are open in the piece: the parser's spans of
 /// calls end before them.
 fn closing(piece: Option<&str>, rest: Option<&str>) -> usize {
     let (Some(piece), Some(rest)) = (piece, rest) else { return 0 };
@@ -137,26 +137,26 @@ fn closing(piece: Option<&str>, rest: Option<&str>) -> usize {
     if missing == 0 { bytes } else { 0 }
 }
 
-/// The one of some names that another one was probably meant to be.
+/// The most similar of some names, if one is similar enough to be what was meant.
 pub(crate) fn similar<'a>(
-    wanted: &str,
+    target: &str,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     // Distances take a time that grows with the square of the names.
     const MOST_BYTES: usize = 100;
-    if wanted.len() > MOST_BYTES {
+    if target.len() > MOST_BYTES {
         return None;
     }
-    let wanted = wanted.to_lowercase();
-    let length = wanted.chars().count();
+    let target = target.to_lowercase();
+    let length = target.chars().count();
     let most = length / 3;
     let near = names.into_iter().filter_map(|name| {
         let other = name.to_lowercase();
-        // Names are as far apart as their lengths at least, which is found faster.
+        // Names are at least as far apart as their lengths, which are faster to compare.
         (other.chars().count().abs_diff(length) <= most)
-            .then(|| (strsim::damerau_levenshtein(&wanted, &other), name))
+            .then(|| (strsim::damerau_levenshtein(&target, &other), name))
     });
-    // A name that is there was meant.
+    // A name that exists was meant as it is.
     near.filter(|(distance, _)| (1..=most).contains(distance)).min().map(|(_, name)| name)
 }
 

@@ -359,7 +359,7 @@ pub struct QuantileEndExplained {
     pub side: QuantileSide,
     /// How often both ends hold the quantile, in percent.
     pub level: f64,
-    /// How many values it is from the quantile, but for its own error.
+    /// How many values it is from the quantile, apart from its own error.
     pub values_away: u64,
 }
 
@@ -473,7 +473,9 @@ impl Explanation {
         Self {
             population: query.population().to_owned(),
             tables: query.relation().tables().into_iter().map(str::to_owned).collect(),
-            condition: query.filter().map(|filter| written::written(filter, query.columns())),
+            condition: query
+                .filter()
+                .map(|filter| written::expression_sql(filter, query.columns())),
             privacy_unit: query.unit_name().to_owned(),
             beside: query.relation().beside().cloned(),
             neighbouring: query.neighbouring(),
@@ -547,7 +549,7 @@ fn explain_measurement(
 ) -> MeasurementExplained {
     let step = measurement.step.to_f64();
     let (mechanism, scale) = match (noise, noise.largest(), selection) {
-        (_, Some(own), _) => (mechanism_name(own), Some(own.scale())),
+        (_, Some(largest), _) => (mechanism_name(largest), Some(largest.scale())),
         (Noise::Tied(tied), ..) => {
             let name = if tied.noise.is_gaussian() { "joint_gaussian" } else { "joint_laplace" };
             (name.to_owned(), noise.deviation())
@@ -562,7 +564,7 @@ fn explain_measurement(
     // In the column's units.
     let half_width = |groups: u64| {
         let steps = match (noise, noise.largest(), selection) {
-            (_, Some(own), _) => own.half_width(INTERVAL_LEVEL, groups)?,
+            (_, Some(largest), _) => largest.half_width(INTERVAL_LEVEL, groups)?,
             (Noise::OfSelection, None, Some(selection)) => {
                 selection.noise_half_width(INTERVAL_LEVEL, groups)? as f64
             }
@@ -596,7 +598,7 @@ fn explain_measurement(
         noise_scale: scale.map(|scale| scale * step),
         half_width_95: half_width(1),
         simultaneous_95: simultaneous.collect(),
-        interval_95: noise.largest().and_then(|own| interval_of(own, step)),
+        interval_95: noise.largest().and_then(|largest| interval_of(largest, step)),
         quantile: quantile(measurement, noise),
         loss: noise.loss(),
         split_threshold: measurement.thresholds().map(|_| measurement.high as f64 * step),
@@ -608,11 +610,11 @@ fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplaine
     let Measure::Quantile { rows, percentile, end, .. } = measurement.measure else { return None };
     let mut values_away = 0;
     let (rate, even, worst, levels) = match noise {
-        Noise::Quantile(own) => {
-            values_away = own.away();
+        Noise::Quantile(mechanism) => {
+            values_away = mechanism.away();
             let away = values_away as f64;
-            let even = away + own.rank_distance_even(INTERVAL_LEVEL);
-            (own.rate(), even, away + own.rank_distance(INTERVAL_LEVEL), None)
+            let even = away + mechanism.rank_distance_even(INTERVAL_LEVEL);
+            (mechanism.rate(), even, away + mechanism.rank_distance(INTERVAL_LEVEL), None)
         }
         Noise::Joint(Joint { part, draws, .. }) => (
             draws.rate(*part),
@@ -641,18 +643,18 @@ fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplaine
 fn by_class(measurement: &Measurement, noise: &Noise) -> Vec<ClassExplained> {
     let Noise::ByClass(NoiseByClass { classes, others, .. }) = noise else { return Vec::new() };
     let step = measurement.step.to_f64();
-    let listed = classes.iter().map(|(value, own)| (Some(value.to_string()), own));
-    let explained = |(class, own): (Option<String>, &SumMechanism)| ClassExplained {
+    let listed = classes.iter().map(|(value, mechanism)| (Some(value.to_string()), mechanism));
+    let explained = |(class, mechanism): (Option<String>, &SumMechanism)| ClassExplained {
         class,
-        noise_scale: own.scale() * step,
-        half_width_95: own.half_width(INTERVAL_LEVEL, 1).map(|width| width * step),
-        interval_95: interval_of(own, step),
+        noise_scale: mechanism.scale() * step,
+        half_width_95: mechanism.half_width(INTERVAL_LEVEL, 1).map(|width| width * step),
+        interval_95: interval_of(mechanism, step),
     };
     listed.chain([(None, others)]).map(explained).collect()
 }
 
-fn mechanism_name(own: &SumMechanism) -> String {
-    match (own.additive().map(Additive::law), own.per_record()) {
+fn mechanism_name(mechanism: &SumMechanism) -> String {
+    match (mechanism.additive().map(Additive::law), mechanism.per_record()) {
         (Some(AdditiveLaw::DiscreteLaplace(_)), _) => "discrete_laplace".to_owned(),
         (Some(AdditiveLaw::RoundedGaussian(_)), _) => "rounded_gaussian".to_owned(),
         (None, Some(record)) => record.mechanism().to_string().to_lowercase(),
@@ -661,9 +663,9 @@ fn mechanism_name(own: &SumMechanism) -> String {
 }
 
 /// The interval around a transformed sum, in units of which a lattice step has `step`.
-fn interval_of(own: &SumMechanism, step: f64) -> Option<IntervalExplained> {
+fn interval_of(mechanism: &SumMechanism, step: f64) -> Option<IntervalExplained> {
     let deviations = normal_quantile(0.5 * (1.0 - INTERVAL_LEVEL));
-    Some(match own.per_record()?.growth().in_units_of(step) {
+    Some(match mechanism.per_record()?.growth().in_units_of(step) {
         LossCurve::Log { offset, deviation } => {
             let (middle, away) = (0.5 * deviation * deviation, deviations * deviation);
             let low_factor = (middle - away).exp();
@@ -702,12 +704,12 @@ fn explain_output(
         }
         _ => false,
     };
-    let own = match used.as_slice() {
+    let measurement = match used.as_slice() {
         [only] if alone => measurements.get(*only),
         _ => None,
     };
-    let half_width_95 = own.and_then(|m| m.half_width_95);
-    let values_between_95_even = own.and_then(|m| Some(m.quantile?.values_between_95_even));
+    let half_width_95 = measurement.and_then(|m| m.half_width_95);
+    let values_between_95_even = measurement.and_then(|m| Some(m.quantile?.values_between_95_even));
     let column_type: ColumnType = expr.column_type;
     OutputExplained {
         name: name.to_owned(),

@@ -27,8 +27,8 @@ pub enum ExprKind {
     Column(usize),
     /// A constant.
     Literal(Value),
-    /// The one value that an earlier part of the statement releases, by its place among those that
-    /// the query reads. Its type is all that is known of it until that part is released.
+    /// The one value that an earlier part of the statement releases, as an index into the values
+    /// that the query reads. Only its type is known until that part is released.
     Released(usize),
     /// Logical NOT.
     Not(Box<Expr>),
@@ -36,7 +36,7 @@ pub enum ExprKind {
     IsNull(Box<Expr>),
     /// Two operands of the same type (booleans for AND and OR).
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
-    /// Whether the values are those of a row that an earlier part shows. NULL is a value as any
+    /// Whether the values are those of a row that an earlier part shows. NULL is a value like any
     /// other.
     Among(Vec<Expr>, Rows),
     /// Whether the value is one of the constants, which have its type and are not NULL.
@@ -71,7 +71,7 @@ pub enum ExprKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rows {
-    /// Rows that are not released yet: the places of their columns among the values that the query
+    /// Rows that are not released yet: the indexes of their columns among the values that the query
     /// reads.
     Released(Vec<usize>),
     /// Rows that are known.
@@ -204,7 +204,7 @@ pub enum Function {
     Reverse,
     /// Number of characters.
     Length,
-    /// Place of the second text in the first, from 1; 0 where it is not in it.
+    /// Position of the second text in the first, from 1; 0 where it does not occur.
     Position,
     /// The first text with every occurrence of a constant replaced by another.
     Replace,
@@ -235,7 +235,7 @@ pub enum Function {
     StartsWith,
     /// Whether the first text ends with the second.
     EndsWith,
-    /// The texts in a row.
+    /// The texts, one after the other.
     Concat,
     /// The first argument that is not NULL.
     Coalesce,
@@ -372,7 +372,7 @@ impl DatePart {
 
     /// Whether it is shorter than a day.
     pub fn within_day(self) -> bool {
-        self.microseconds().is_some_and(|own| own < 86_400_000_000)
+        self.microseconds().is_some_and(|micros| micros < 86_400_000_000)
     }
 
     /// Whether it is a span of time, and not only a number that a date has.
@@ -417,7 +417,7 @@ impl Expr {
 
     /// Whether the expression is that column and nothing else.
     pub fn is_column(&self, column: usize) -> bool {
-        matches!(self.kind, ExprKind::Column(own) if own == column)
+        matches!(self.kind, ExprKind::Column(index) if index == column)
     }
 
     /// Calls `visit` with the expression and all its parts.
@@ -426,14 +426,14 @@ impl Expr {
         self.each_operand(&mut |e| e.visit(visit));
     }
 
-    /// The expression with its columns at other places.
+    /// The expression with its columns renumbered.
     #[must_use]
-    pub fn moved(mut self, place: &impl Fn(usize) -> usize) -> Self {
-        self.replace_columns(&|column| ExprKind::Column(place(column)));
+    pub fn moved(mut self, new_index: &impl Fn(usize) -> usize) -> Self {
+        self.replace_columns(&|column| ExprKind::Column(new_index(column)));
         self
     }
 
-    /// Puts values of the same types in the place of columns.
+    /// Replaces columns by values of the same types.
     pub(crate) fn replace_columns(&mut self, value: &impl Fn(usize) -> ExprKind) {
         self.change(&mut |e| {
             if let ExprKind::Column(index) = e.kind {

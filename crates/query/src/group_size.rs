@@ -44,8 +44,9 @@ impl fmt::Display for GroupSize {
 impl Quote {
     /// The unit of the selection's sizes of groups.
     pub fn group_size(&self) -> GroupSize {
-        let deciding = self.deciding_count().and_then(|own| self.query().measurements().get(own));
-        match deciding.map(|own| &own.measure) {
+        let deciding =
+            self.deciding_count().and_then(|index| self.query().measurements().get(index));
+        match deciding.map(|measurement| &measurement.measure) {
             Some(Measure::Rows) => GroupSize::Rows,
             Some(Measure::Values(_)) => GroupSize::Values,
             _ if self.query().chooses_by_pieces() => GroupSize::Pieces,

@@ -1,4 +1,4 @@
-//! The identity of a question: what must be the same for two askings to have one release.
+//! The identity of a question: what two queries must have in common to share one release.
 //!
 //! It has an explicit format number, the query's [leaf](crate::bind::Leaf) and the exact
 //! calibrations of its mechanisms, and nothing of what is computed from released values: another
@@ -90,10 +90,11 @@ fn is_zero(away: &u64) -> bool {
 }
 
 impl NoiseIdentity {
-    /// Of a leaf's measurement: others that it is drawn with go by their positions in the leaf.
+    /// Of a leaf's measurement. Others that it is drawn with are named by their positions in the
+    /// leaf.
     fn of(noise: &Noise, leaf: &Leaf) -> Result<Self, serde_json::Error> {
         Ok(match noise {
-            Noise::Own(own) => Self::of_sums(own),
+            Noise::Own(mechanism) => Self::of_sums(mechanism),
             Noise::ByClass(by_class) => Self::ByClass(by_class.all().map(Self::of_sums).collect()),
             Noise::Quantile(quantile) => {
                 let (event, rate) = (quantile.event(), quantile.rate());
@@ -105,13 +106,13 @@ impl NoiseIdentity {
             }
             Noise::OfSelection => Self::OfSelection,
             Noise::Tied(Tied { count, part, noise }) => {
-                let place = match part {
+                let sum = match part {
                     TiedPart::Count => None,
-                    TiedPart::Sum(place) => Some(*place),
+                    TiedPart::Sum(sum) => Some(*sum),
                 };
-                let ends = place.and_then(|place| noise.noise(place));
+                let ends = sum.and_then(|sum| noise.noise(sum));
                 let ends = ends.map(|ends| Box::new(Self::of_additive(ends)));
-                Self::Tied { count: leaf.position(*count)?, part: place, ends }
+                Self::Tied { count: leaf.position(*count)?, part: sum, ends }
             }
         })
     }

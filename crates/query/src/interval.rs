@@ -4,11 +4,11 @@
 //! bounded contributions, computed by the same expression, where it has a value then. What bounds
 //! cut off is in none.
 //!
-//! A measurement has the quantiles of its own law. An expression over k measurements has, of each,
-//! an interval that misses with a k-th of the probability. All of them hold together with at least
-//! the stated probability, whatever the noises have to do with each other. The range of the
-//! expression over all of them ([`Range`]) then holds its value. Ratios of sums have sharper
-//! intervals ([`linear`]).
+//! A measurement has the quantiles of its own law. For an expression over k measurements, each gets
+//! an interval that misses with a k-th of the probability; all of them hold together with at least
+//! the stated probability, however the noises depend on each other. The range of the expression
+//! over all of them ([`Range`]) then holds its value. Ratios of sums have sharper intervals
+//! ([`linear`]).
 
 mod linear;
 mod measured;
@@ -42,7 +42,7 @@ enum Planned<'a> {
     Exact,
     Without(NoInterval),
     With {
-        /// Over the measurements and, after them, what is known.
+        /// Over the measurements and, after them, the known parts.
         expr: Expr,
         /// The measurements that it reads.
         measured: Vec<(usize, Measured<'a>)>,
@@ -59,13 +59,13 @@ struct Sharper<'a> {
     noise: Vec<(usize, Combined<'a>)>,
     /// The probability with which the ratio's interval may miss.
     outside: f64,
-    /// The place of the count by which groups are chosen, where the ratio shares its noise, and the
-    /// count from which on it is as if they were seen anyway: the interval is for those.
+    /// The index of the count by which groups are chosen, if the ratio shares its noise, and the
+    /// count from which on groups are as good as always seen: the interval is for those.
     seen_anyway: Option<(usize, i128)>,
 }
 
 /// The part of the probability of a miss that is left to the ranges of measurements where there is
-/// a sharper interval: they bound it, and take its place where it is unbounded.
+/// a sharper interval: they bound it, and replace it where it is unbounded.
 const FOR_RANGES: f64 = 0.1;
 
 /// Whether an output has intervals, and why not.
@@ -125,17 +125,17 @@ pub struct ReleasedRow<'a> {
 }
 
 impl<'a> Intervals<'a> {
-    /// The intervals of a release. `groups` counts the rows among which the intervals are to hold
-    /// all at once, where that is wanted: those that were released, shown or not.
-    pub fn new(quote: &'a Quote, wanted: IntervalsWanted, groups: u64) -> Self {
-        Self::adjusted(quote, wanted, groups, &[])
+    /// The intervals of a release. `groups` counts the released rows, shown or not, among which the
+    /// intervals hold all at once if that is requested.
+    pub fn new(quote: &'a Quote, options: IntervalsWanted, groups: u64) -> Self {
+        Self::adjusted(quote, options, groups, &[])
     }
 
-    /// The intervals of a release that is adjusted to others: `noises` has the noise of each
-    /// measurement then, where it is adjusted.
+    /// The intervals of a release that is adjusted to others. `noises` has the noise of each
+    /// measurement that is adjusted.
     pub fn adjusted(
         quote: &'a Quote,
-        wanted: IntervalsWanted,
+        options: IntervalsWanted,
         groups: u64,
         noises: &[Option<AdjustedNoise>],
     ) -> Self {
@@ -156,47 +156,48 @@ impl<'a> Intervals<'a> {
             }
             let mut expr = expr.clone();
             set_apart(&mut expr, keys, measurements, &mut known);
-            let mut outside = wanted.level.outside();
-            let noise = |place: &usize| noises.get(*place).and_then(Option::as_ref);
-            let sharper = match wanted.simultaneous || read.iter().any(|own| noise(own).is_some()) {
-                true => None,
-                false => Sharper::of(&expr, quote, (1.0 - FOR_RANGES) * outside).map(Box::new),
-            };
+            let mut outside = options.level.outside();
+            let noise = |index: &usize| noises.get(*index).and_then(Option::as_ref);
+            let sharper =
+                match options.simultaneous || read.iter().any(|index| noise(index).is_some()) {
+                    true => None,
+                    false => Sharper::of(&expr, quote, (1.0 - FOR_RANGES) * outside).map(Box::new),
+                };
             if sharper.is_some() {
                 outside *= FOR_RANGES;
             }
-            let together = match wanted.simultaneous {
+            let together = match options.simultaneous {
                 true => all.len() as f64 * groups.max(1) as f64,
                 false => read.len() as f64,
             };
             let level = 1.0 - outside / together;
-            let own = |&place: &usize| {
+            let measured_at = |&index: &usize| {
                 let (measurement, noise) =
-                    (query.measurements().get(place)?, quote.noise().get(place)?);
-                if let Some(adjusted) = noises.get(place).and_then(Option::as_ref) {
-                    return Some((place, Measured::adjusted(measurement, adjusted, level)?));
+                    (query.measurements().get(index)?, quote.noise().get(index)?);
+                if let Some(adjusted) = noises.get(index).and_then(Option::as_ref) {
+                    return Some((index, Measured::adjusted(measurement, adjusted, level)?));
                 }
                 if noise.is_quantile() {
-                    // A level that is lower than that of the ends is kept, too.
+                    // Ends at a higher level than is needed will do, too.
                     let (ends, drawn) = ends_of(query, measurement)?;
                     let suffices = drawn.outside() <= (1.0 - level) * (1.0 + 1e-9);
-                    let own = suffices.then(|| Measured::between(measurement, ends, level))?;
-                    return Some((place, own));
+                    let measured = suffices.then(|| Measured::between(measurement, ends, level))?;
+                    return Some((index, measured));
                 }
                 let chosen = (quote.selection(), quote.deciding_count());
-                Some((place, Measured::new(measurement, noise, chosen, level, place)?))
+                Some((index, Measured::new(measurement, noise, chosen, level, index)?))
             };
-            match read.iter().map(own).collect() {
+            match read.iter().map(measured_at).collect() {
                 Some(measured) => Planned::With { expr, measured, sharper },
-                None if read.iter().any(|own| noise(own).is_some()) => {
+                None if read.iter().any(|index| noise(index).is_some()) => {
                     Planned::Without(NoInterval::Around)
                 }
                 None => {
-                    let drawn = |&place: &usize| {
-                        let own = query.measurements().get(place);
-                        own.is_some_and(|own| ends_of(query, own).is_some())
+                    let has_drawn_ends = |&index: &usize| {
+                        let measurement = query.measurements().get(index);
+                        measurement.is_some_and(|measurement| ends_of(query, measurement).is_some())
                     };
-                    Planned::Without(match read.iter().any(drawn) {
+                    Planned::Without(match read.iter().any(has_drawn_ends) {
                         true => NoInterval::LevelOfQuantile,
                         false => NoInterval::Quantile,
                     })
@@ -216,7 +217,7 @@ impl<'a> Intervals<'a> {
         let mut quotients = Vec::new();
         for (a, part) in query.measurements().iter().enumerate() {
             for (b, whole) in query.measurements().iter().enumerate() {
-                let adjusted = |place: usize| noises.get(place).and_then(Option::as_ref);
+                let adjusted = |index: usize| noises.get(index).and_then(Option::as_ref);
                 if [a, b].into_iter().filter_map(adjusted).all(AdjustedNoise::fits) {
                     quotients.extend(share(part, whole).map(|range| (a, b, range)));
                 }
@@ -251,18 +252,19 @@ impl<'a> Intervals<'a> {
         let interval = |planned: &Planned<'_>| {
             let Planned::With { expr, measured, sharper } = planned else { return None };
             let mut columns = vec![Fact::Unknown; self.query.measurements().len()];
-            for (place, measured) in measured {
-                let class = self.class(*place, measured, row.keys);
-                let rest = row.rest.get(*place).copied().unwrap_or(0.0);
-                let released = (*row.steps.get(*place)?, rest, row.steps);
+            for (index, measured) in measured {
+                let class = self.class(*index, measured, row.keys);
+                let rest = row.rest.get(*index).copied().unwrap_or(0.0);
+                let released = (*row.steps.get(*index)?, rest, row.steps);
                 let range = measured.range(released, class, group)?;
-                *columns.get_mut(*place)? = Fact::Range(range);
+                *columns.get_mut(*index)? = Fact::Range(range);
             }
             columns.extend(&known);
             let facts = Facts::released(columns, self.quotients.clone());
             let range = Range::given(expr, &facts);
-            let sharp =
-                sharper.as_ref().and_then(|own| own.range(self.query, row.steps, group, facts));
+            let sharp = sharper
+                .as_ref()
+                .and_then(|sharper| sharper.range(self.query, row.steps, group, facts));
             let range = match (sharp, range) {
                 (Some(sharp), Some(range)) => sharp.within(range),
                 (sharp, range) => sharp.or(range)?,
@@ -294,16 +296,17 @@ impl<'a> Intervals<'a> {
         };
         match sharper {
             // Where the denominator may be zero there may be no value, which is at no distance.
-            Some(own) => {
-                let range = own.ratio_around(self.query, exact.steps, facts(point), FEW_HALVINGS);
+            Some(sharper) => {
+                let range =
+                    sharper.ratio_around(self.query, exact.steps, facts(point), FEW_HALVINGS);
                 away(range?)
             }
             None => {
                 let mut around = point;
-                for (place, own) in measured {
-                    let class = self.class(*place, own, exact.keys);
-                    let released = own.released(*exact.steps.get(*place)?, class)?;
-                    *around.get_mut(*place)? = Fact::Range(released);
+                for (index, measured) in measured {
+                    let class = self.class(*index, measured, exact.keys);
+                    let released = measured.released(*exact.steps.get(*index)?, class)?;
+                    *around.get_mut(*index)? = Fact::Range(released);
                 }
                 away(Range::given(expr, &facts(around))?)
             }
@@ -324,8 +327,8 @@ impl<'a> Intervals<'a> {
         sums: &ReleasedRow<'_>,
     ) -> Option<(Vec<Fact>, f64)> {
         let mut point = vec![Fact::Unknown; self.query.measurements().len()];
-        for (place, own) in measured {
-            *point.get_mut(*place)? = Fact::Range(own.exact(*sums.steps.get(*place)?)?);
+        for (index, measured) in measured {
+            *point.get_mut(*index)? = Fact::Range(measured.exact(*sums.steps.get(*index)?)?);
         }
         point.extend(sums.known.iter().map(fact));
         let range = Range::given(expr, &Facts::released(point.clone(), Vec::new()))?;
@@ -333,15 +336,15 @@ impl<'a> Intervals<'a> {
         Some((point, f64::midpoint(low, high)))
     }
 
-    /// The place of a row's class among those of a measurement, the last for all others.
-    fn class(&self, place: usize, measured: &Measured<'_>, keys: &[Value]) -> usize {
+    /// The index of a row's class among those of a measurement; the last is for all others.
+    fn class(&self, index: usize, measured: &Measured<'_>, keys: &[Value]) -> usize {
         let value = measured.key().and_then(|key| keys.get(key));
-        let own = self.query.measurements().get(place).and_then(|m| m.measure.per_record());
+        let per_record = self.query.measurements().get(index).and_then(|m| m.measure.per_record());
         let classes =
-            own.and_then(|sum| sum.thresholds.by_key()).map(|(_, classes)| &classes.values);
+            per_record.and_then(|sum| sum.thresholds.by_key()).map(|(_, classes)| &classes.values);
         match (value, classes) {
             (Some(value), Some(classes)) => {
-                classes.iter().position(|(own, _)| own == value).unwrap_or(classes.len())
+                classes.iter().position(|(listed, _)| listed == value).unwrap_or(classes.len())
             }
             _ => 0,
         }
@@ -370,10 +373,10 @@ impl<'a> Sharper<'a> {
         let measurements = quote.query().measurements().len();
         let mut around = expr.clone();
         let ratio = take_ratio(&mut around, measurements)?;
-        let noise = |place: usize| Some((place, Combined::new(place, quote.noise().get(place)?)?));
-        let all = measurements_of(&ratio, 0).into_iter().filter(|&place| place < measurements);
+        let noise = |index: usize| Some((index, Combined::new(index, quote.noise().get(index)?)?));
+        let all = measurements_of(&ratio, 0).into_iter().filter(|&index| index < measurements);
         let noise: Vec<_> = all.map(noise).collect::<Option<_>>()?;
-        let shares = noise.iter().any(|&(place, _)| quote.is_drawn_to_choose(place));
+        let shares = noise.iter().any(|&(index, _)| quote.is_drawn_to_choose(index));
         let chosen = quote.selection().zip(quote.deciding_count()).filter(|_| shares);
         let (seen_anyway, outside) = match chosen {
             // As for a sum that is measured with the count: where it only seems to be seen anyway,
@@ -414,10 +417,10 @@ impl<'a> Sharper<'a> {
     ) -> Option<Range> {
         let ratio = Ratio::of(&self.ratio, query.measurements().len(), &facts)?;
         let mut terms = Vec::with_capacity(self.noise.len());
-        for (place, noise) in &self.noise {
-            let step = query.measurements().get(*place)?.step.to_f64();
-            let value = *steps.get(*place)? as f64 * step;
-            terms.push(Term { place: *place, value, step, noise });
+        for (index, noise) in &self.noise {
+            let step = query.measurements().get(*index)?.step.to_f64();
+            let value = *steps.get(*index)? as f64 * step;
+            terms.push(Term { index: *index, value, step, noise });
         }
         let (low, high) = ratio.interval(&terms, self.outside, halvings)?;
         let exact = |scale: u8| {
@@ -434,38 +437,38 @@ impl<'a> Sharper<'a> {
     }
 }
 
-/// The places of the ends that are drawn around a quantile, and their level.
+/// The indexes of the ends that are drawn around a quantile, and their level.
 fn ends_of(query: &PrivateQuery, quantile: &Measurement) -> Option<([usize; 2], Level)> {
-    let found = |wanted: QuantileSide| {
+    let end_on = |target: QuantileSide| {
         let mut all = query.measurements().iter().enumerate();
-        all.find_map(|(place, own)| match own.measure {
-            Measure::Quantile { end: Some(QuantileEnd { side, level }), .. } if side == wanted => {
-                own.is_end_of(quantile).then_some((place, level))
+        all.find_map(|(index, measurement)| match measurement.measure {
+            Measure::Quantile { end: Some(QuantileEnd { side, level }), .. } if side == target => {
+                measurement.is_end_of(quantile).then_some((index, level))
             }
             _ => None,
         })
     };
-    let ((low, level), (high, _)) = (found(QuantileSide::Low)?, found(QuantileSide::High)?);
+    let ((low, level), (high, _)) = (end_on(QuantileSide::Low)?, end_on(QuantileSide::High)?);
     Some(([low, high], level))
 }
 
 /// Takes the ratio out of an expression that computes from nothing else: its column is that of the
 /// first measurement that it reads.
 fn take_ratio(expr: &mut Expr, measurements: usize) -> Option<Expr> {
-    let read = |e: &Expr| measurements_of(e, 0).into_iter().find(|&place| place < measurements);
-    // Any values do to see the form.
+    let read = |e: &Expr| measurements_of(e, 0).into_iter().find(|&index| index < measurements);
+    // Any values will do to tell the form.
     let mut facts = Facts::released(vec![Fact::Unknown; measurements], Vec::new());
     expr.visit(&mut |e| {
-        if let ExprKind::Column(place) = e.kind
-            && place >= measurements
+        if let ExprKind::Column(index) = e.kind
+            && index >= measurements
         {
             let one = match e.column_type {
                 ColumnType::Float => Fact::Range(Range::Float(1.0, 1.0)),
                 ColumnType::Int | ColumnType::Decimal { .. } => Fact::Range(Range::Exact(1, 1)),
                 _ => Fact::Unknown,
             };
-            facts.columns.resize(facts.columns.len().max(place + 1), Fact::Unknown);
-            facts.columns[place] = one;
+            facts.columns.resize(facts.columns.len().max(index + 1), Fact::Unknown);
+            facts.columns[index] = one;
         }
     });
     if Ratio::of(expr, measurements, &facts).is_some() {
@@ -481,30 +484,30 @@ fn take_ratio(expr: &mut Expr, measurements: usize) -> Option<Expr> {
     }
     let mut reading = 0;
     expr.each_operand(&mut |operand| reading += usize::from(read(operand).is_some()));
-    let mut taken = None;
+    let mut ratio = None;
     expr.each_operand_mut(&mut |operand| {
         if reading == 1 && read(operand).is_some() {
-            taken = take_ratio(operand, measurements);
+            ratio = take_ratio(operand, measurements);
         }
     });
-    taken
+    ratio
 }
 
 /// The measurements that an expression over released columns reads, each once.
 fn measurements_of(expr: &Expr, keys: usize) -> Vec<usize> {
-    let mut read = Vec::new();
+    let mut indexes = Vec::new();
     expr.visit_columns(&mut |column| {
-        if let Some(place) = column.checked_sub(keys)
-            && !read.contains(&place)
+        if let Some(index) = column.checked_sub(keys)
+            && !indexes.contains(&index)
         {
-            read.push(place);
+            indexes.push(index);
         }
     });
-    read
+    indexes
 }
 
-/// Puts columns in the place of what is made of keys alone, after those of the measurements; and
-/// these at their own places.
+/// Replaces what is computed from keys alone by columns after those of the measurements, and
+/// numbers the measurements' columns from zero.
 fn set_apart(expr: &mut Expr, keys: usize, measurements: usize, known: &mut Vec<Expr>) {
     if matches!(expr.kind, ExprKind::Literal(_)) {
         return;
@@ -516,17 +519,17 @@ fn set_apart(expr: &mut Expr, keys: usize, measurements: usize, known: &mut Vec<
         return;
     }
     if measurements_of(expr, keys).is_empty() {
-        let place = known.iter().position(|own| own == expr).unwrap_or_else(|| {
+        let index = known.iter().position(|other| other == expr).unwrap_or_else(|| {
             known.push(expr.clone());
             known.len() - 1
         });
-        expr.kind = ExprKind::Column(measurements + place);
+        expr.kind = ExprKind::Column(measurements + index);
         return;
     }
     expr.each_operand_mut(&mut |e| set_apart(e, keys, measurements, known));
 }
 
-/// The fact about a column that one value is.
+/// A known value as a fact about a column.
 fn fact(value: &Value) -> Fact {
     match value {
         Value::Bool(truth) => Fact::Truth(Some(*truth)),

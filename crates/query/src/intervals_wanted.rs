@@ -1,4 +1,4 @@
-//! Which intervals are wanted.
+//! The intervals that a query requests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -79,7 +79,7 @@ impl fmt::Display for ReportFormat {
     }
 }
 
-/// The intervals that are wanted beside released values.
+/// The intervals to compute beside released values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalsWanted {
     /// Their level.

@@ -37,14 +37,14 @@ pub struct NoiseByClass {
 }
 
 impl NoiseByClass {
-    /// The mechanisms by the place of their class, that of all others last.
+    /// The mechanisms in the order of their classes, that of all others last.
     pub fn all(&self) -> impl Iterator<Item = &SumMechanism> {
-        self.classes.iter().map(|(_, own)| own).chain([&self.others])
+        self.classes.iter().map(|(_, mechanism)| mechanism).chain([&self.others])
     }
 
-    /// The mechanism of the class at that place.
+    /// The mechanism of the class at that index.
     pub fn of(&self, class: usize) -> &SumMechanism {
-        self.classes.get(class).map_or(&self.others, |(_, own)| own)
+        self.classes.get(class).map_or(&self.others, |(_, mechanism)| mechanism)
     }
 }
 
@@ -52,7 +52,7 @@ impl Noise {
     /// Cost of the measurement; `None` where the selection or another measurement has paid.
     pub fn loss(&self) -> Option<Loss> {
         match self {
-            Self::Own(own) => Some(own.loss()),
+            Self::Own(mechanism) => Some(mechanism.loss()),
             Self::ByClass(by_class) => Some(by_class.others.loss()),
             Self::Quantile(quantile) => Some(quantile.loss()),
             Self::OfSelection => None,
@@ -60,7 +60,7 @@ impl Noise {
             Self::Tied(tied) => match tied.part {
                 // The sums have paid.
                 TiedPart::Count => None,
-                TiedPart::Sum(place) => tied.noise.noise(place).map(Additive::loss),
+                TiedPart::Sum(sum) => tied.noise.noise(sum).map(Additive::loss),
             },
         }
     }
@@ -97,7 +97,7 @@ impl Noise {
     /// selection gives it.
     pub fn largest(&self) -> Option<&SumMechanism> {
         match self {
-            Self::Own(own) => Some(own),
+            Self::Own(mechanism) => Some(mechanism),
             Self::ByClass(by_class) => {
                 by_class.all().max_by(|a, b| a.scale().total_cmp(&b.scale()))
             }

@@ -105,7 +105,7 @@ impl ModelFile {
         }
         let records = root.get("records").map(|item| records(&item, &mut names)).transpose()?;
         let is_record = |name: &str| match &records {
-            Some(records) => records.iter().any(|(own, _)| own == name),
+            Some(records) => records.iter().any(|(record, _)| record == name),
             None => parameters.iter().any(|parameter| parameter.name == name),
         };
 
@@ -311,7 +311,7 @@ fn values(item: &Item<'_, '_>) -> Result<(ColumnType, Vec<Value>), ContractError
         let value = Value::parse(&text, column_type).filter(|_| fits);
         let value = value.ok_or_else(|| item.wrong(&format!("a {column_type}"), VALUES))?;
         if values.contains(&value) {
-            let what = format!("`values` lists {} twice", item.shown());
+            let what = format!("`values` lists {} twice", item.rendered());
             return Err(item.error(what, "list every value once, with all of its probability"));
         }
         values.push(value);

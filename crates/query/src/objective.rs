@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::bind::{Measure, Measurement, PrivateQuery};
 use crate::measurement_noise::Noise;
 
-/// The level at which the error of a quantile is what one standard deviation of noise is to a sum.
+/// The level at which the error of a quantile is compared with one standard deviation of a sum's
+/// noise.
 const ONE_DEVIATION: f64 = 0.682_689;
 
 /// The numbers of units from which on a group is of use.
@@ -39,7 +40,7 @@ impl Usefulness {
 /// does: less is better.
 pub(crate) type Rank = (i64, i64, i64);
 
-/// A size on a fine logarithmic scale, so that what is equal but for rounding is equal.
+/// A size on a fine logarithmic scale, so that sizes that differ by rounding alone are equal.
 fn fine(size: f64) -> i64 {
     (size.max(1e-9).ln() * 1e6).round() as i64
 }
@@ -68,18 +69,19 @@ impl Needed {
     ) -> Self {
         let relative_error = query.prefer().relative_error();
         let to_appear = selection.map_or(0.0, Selection::size_to_appear);
-        let half_size = selection.map_or(0.0, |own| own.half_size() as f64);
-        let hidden = selection.map_or(0.0, |own| 1.0 - own.keep_probability(own.half_size()));
+        let half_size = selection.map_or(0.0, |selection| selection.half_size() as f64);
+        let hidden = selection
+            .map_or(0.0, |selection| 1.0 - selection.keep_probability(selection.half_size()));
         let (of_selection, measured) = (0.0, 0.0);
         let mut needed =
             Self { to_appear, half_size, of_selection, measured, hidden, relative_error };
         for (measurement, noise) in query.measurements().iter().zip(noise) {
-            let own = deviation(noise, selection) / most(measurement) / relative_error;
+            let need = deviation(noise, selection) / most(measurement) / relative_error;
             let of = match noise {
                 Noise::OfSelection => &mut needed.of_selection,
                 _ => &mut needed.measured,
             };
-            *of = own.max(*of);
+            *of = need.max(*of);
         }
         needed
     }
@@ -99,8 +101,11 @@ impl Needed {
     }
 
     pub(crate) fn rank(self) -> Rank {
-        let own = self.usefulness();
-        self.ranked(own.size(), own.to_appear.max(1.0) * own.to_be_precise.max(1.0))
+        let usefulness = self.usefulness();
+        self.ranked(
+            usefulness.size(),
+            usefulness.to_appear.max(1.0) * usefulness.to_be_precise.max(1.0),
+        )
     }
 
     fn ranked(self, size: f64, product: f64) -> Rank {
@@ -141,9 +146,12 @@ impl Needed {
 pub(crate) fn deviation(noise: &Noise, selection: Option<&Selection>) -> f64 {
     match noise {
         Noise::OfSelection => {
-            let laplace = |own: &Selection| own.strategy() != Strategy::GaussianThreshold;
-            let of_scale = |own| if laplace(own) { std::f64::consts::SQRT_2 } else { 1.0 };
-            let scale = selection.and_then(|own| Some(own.noise_scale()? * of_scale(own)));
+            let laplace =
+                |selection: &Selection| selection.strategy() != Strategy::GaussianThreshold;
+            let of_scale =
+                |selection| if laplace(selection) { std::f64::consts::SQRT_2 } else { 1.0 };
+            let scale = selection
+                .and_then(|selection| Some(selection.noise_scale()? * of_scale(selection)));
             scale.unwrap_or(0.0)
         }
         Noise::Quantile(quantile) => quantile.rank_distance_even(ONE_DEVIATION),

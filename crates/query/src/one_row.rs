@@ -177,24 +177,29 @@ impl Adding<'_> {
                 of
             }
             Operator::Join { left, right, on, .. } => {
-                let (ours, theirs) = (self.relation(left), self.relation(right));
+                let (from_left, from_right) = (self.relation(left), self.relation(right));
                 if *left.protection() != Protection::Public {
-                    self.compute(ours.rows, on.iter().map(|(l, _)| l), &bytes_of(left.fields()), 0);
+                    self.compute(
+                        from_left.rows,
+                        on.iter().map(|(l, _)| l),
+                        &bytes_of(left.fields()),
+                        0,
+                    );
                 }
                 if *right.protection() != Protection::Public {
                     self.compute(
-                        theirs.rows,
+                        from_right.rows,
                         on.iter().map(|(_, r)| r),
                         &bytes_of(right.fields()),
                         0,
                     );
                 }
-                self.join(relation, ours, theirs)
+                self.join(relation, from_left, from_right)
             }
         }
     }
 
-    fn join(&mut self, relation: &Relation, ours: Repeated, theirs: Repeated) -> Repeated {
+    fn join(&mut self, relation: &Relation, from_left: Repeated, from_right: Repeated) -> Repeated {
         let Operator::Join { kind, left, right, on, condition, .. } = relation.operator() else {
             return ONCE;
         };
@@ -206,20 +211,23 @@ impl Adding<'_> {
             matches: of.matches.saturating_mul(n),
         };
         let pairs = match (left.protection(), right.protection()) {
-            (_, Protection::Public) if looks_once => ours,
+            (_, Protection::Public) if looks_once => from_left,
             (_, Protection::Public) => {
-                let keys = on.iter().map(|(_, theirs)| theirs).collect();
+                let keys = on.iter().map(|(_, right_key)| right_key).collect();
                 let most = (self.most)(PublicSide { rows: right, keys });
-                times(ours, most.max(1))
+                times(from_left, most.max(1))
             }
             (Protection::Public, _) => {
-                let keys = on.iter().map(|(ours, _)| ours).collect();
+                let keys = on.iter().map(|(left_key, _)| left_key).collect();
                 let most = (self.most)(PublicSide { rows: left, keys });
-                times(theirs, most.max(1))
+                times(from_right, most.max(1))
             }
             _ => {
-                let matches = ours.matches.saturating_mul(theirs.matches);
-                Repeated { rows: self.met(relation, ours.rows, theirs.rows), matches }
+                let matches = from_left.matches.saturating_mul(from_right.matches);
+                Repeated {
+                    rows: self.protected_pairs(relation, from_left.rows, from_right.rows),
+                    matches,
+                }
             }
         };
         self.matches = self.matches.max(pairs.matches);
@@ -227,42 +235,44 @@ impl Adding<'_> {
         bytes.extend(bytes_of(right.fields()));
         self.compute(pairs.rows, condition.iter(), &bytes, PAIR);
         if relation.row_limits() != [None, None] {
-            self.add(ours.rows.saturating_add(theirs.rows), SORTED);
+            self.add(from_left.rows.saturating_add(from_right.rows), SORTED);
         }
         // Partners that were only looked at make no rows.
-        if keeps_one { ours } else { pairs }
+        if keeps_one { from_left } else { pairs }
     }
 
     /// The pairs that become of one row of protected tables, which may be on both sides.
-    fn met(&self, relation: &Relation, ours: u64, theirs: u64) -> u64 {
+    fn protected_pairs(&self, relation: &Relation, from_left: u64, from_right: u64) -> u64 {
         let Operator::Join { kind, left, right, on, condition, .. } = relation.operator() else {
             return 1;
         };
         match (left.protection(), right.protection()) {
-            (Protection::Unit { population: own, .. }, Protection::Unit { population, .. })
-                if own == population => {}
+            (
+                Protection::Unit { population: left_population, .. },
+                Protection::Unit { population, .. },
+            ) if left_population == population => {}
             // A row that refers to others meets the one that it refers to; one of two populations
             // meets one owner.
-            _ => return ours.saturating_mul(theirs),
+            _ => return from_left.saturating_mul(from_right),
         }
         let [on_left, on_right] = relation.rows_on_sides();
         if relation.lets_rows_meet() {
-            let of_ours = ours.saturating_mul(on_right.unwrap_or(u64::MAX));
+            let pairs_of_left = from_left.saturating_mul(on_right.unwrap_or(u64::MAX));
             // Of rows that only need a partner, each is looked at by itself.
-            let of_theirs = match kind.shows_right() {
-                true => theirs.saturating_mul(on_left.unwrap_or(u64::MAX)),
+            let pairs_of_right = match kind.shows_right() {
+                true => from_right.saturating_mul(on_left.unwrap_or(u64::MAX)),
                 false => 0,
             };
-            let alone = if *kind == JoinKind::Left { ours } else { 0 };
-            return of_ours.saturating_add(of_theirs).saturating_add(alone);
+            let alone = if *kind == JoinKind::Left { from_left } else { 0 };
+            return pairs_of_left.saturating_add(pairs_of_right).saturating_add(alone);
         }
         if !kind.shows_right() && condition.is_none() {
-            return ours;
+            return from_left;
         }
         match right.has_one(on.iter().map(|(_, r)| r)) {
-            true => ours,
-            false if *kind == JoinKind::Left => ours.saturating_add(theirs),
-            false => theirs,
+            true => from_left,
+            false if *kind == JoinKind::Left => from_left.saturating_add(from_right),
+            false => from_right,
         }
     }
 }

@@ -34,7 +34,7 @@ use crate::error::Refusal;
 
 /// Deepest nesting of a pattern.
 const MAX_NESTING: u32 = 40;
-/// Most bytes of the automaton that tables are made of.
+/// Most bytes of the automaton that tables are built from.
 const MAX_AUTOMATON: usize = 200_000;
 /// Most groups of a pattern.
 const MAX_GROUPS: usize = 9;
@@ -54,11 +54,11 @@ struct Compiled {
     backward: Table,
     groups: usize,
     hir: Hir,
-    /// Finds groups; from when they are first wanted, and `None` where its tables would be large.
+    /// Finds groups; set when they are first needed, `None` if its tables would be large.
     finder: OnceLock<Option<GroupFinder>>,
 }
 
-/// Room for what is known while groups are found.
+/// Scratch room for finding groups.
 #[derive(Default)]
 pub struct GroupCache(Vec<u16>);
 
@@ -213,18 +213,18 @@ impl Pattern {
         }
     }
 
-    /// Where the group of that number is in a match; `None` where it is not a part of it.
+    /// Where the group of that number is in a match; `None` if it took no part in it.
     pub fn group(
         &self,
         cache: &mut GroupCache,
         text: &str,
-        found: Range<usize>,
+        span: Range<usize>,
         group: usize,
     ) -> Option<Range<usize>> {
         if group == 0 {
-            return Some(found);
+            return Some(span);
         }
-        let slots = self.finder()?.find(text.as_bytes(), found, &mut cache.0)?;
+        let slots = self.finder()?.find(text.as_bytes(), span, &mut cache.0)?;
         let slot = |slot: usize| slots.get(slot).copied().flatten();
         Some(slot(2 * group)?..slot(2 * group + 1)?)
     }
@@ -247,13 +247,13 @@ fn automaton(hir: &Hir, backward: bool, groups: bool, work: &mut Work) -> Result
     Ok(nfa)
 }
 
-/// How many looks at its bytes a text may take where all matches are wanted: a search for each of
-/// them could read to the end of the text. A text that takes more has no such result.
+/// How many looks at its bytes a text may take when all matches are searched for: each search could
+/// read to the end of the text. A text that takes more has no such result.
 pub fn looks_allowed(bytes: usize) -> usize {
     3 * bytes + 64
 }
 
-/// The most looks that are taken before that is seen.
+/// The most looks that are taken before that limit is noticed.
 pub(crate) fn most_looks(bytes: u64) -> u64 {
     5 * bytes + 64
 }

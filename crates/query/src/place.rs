@@ -1,15 +1,15 @@
-//! Places of syntax in the SQL.
+//! Spans of syntax in the SQL.
 //!
-//! The parser's own function for that descends into everything, without a limit: a long sum would
-//! take all of the stack. Here both ends are found step by step. Nothing is accepted here, so
-//! fields that have no say in a place need no name.
+//! The parser's own function for that recurses into everything, without a limit: a long sum would
+//! exhaust the stack. Here both ends are found step by step. Nothing is accepted here, so fields
+//! that do not matter for a span need no name.
 
 use sqlparser::ast;
 use sqlparser::tokenizer::{Location, Span};
 
 /// Syntax that stands somewhere in the SQL.
 pub(crate) trait Placed {
-    /// From where to where it stands; `None` where the parser does not say.
+    /// Its span; `None` where the parser does not say.
     fn place(&self) -> Option<Span>;
 }
 
@@ -214,7 +214,7 @@ fn start(expr: &ast::Expr) -> Option<Location> {
     }
 }
 
-/// Where an expression ends, but for brackets after what comes last in it.
+/// Where an expression ends, without the brackets after its last part.
 fn end(expr: &ast::Expr) -> Option<Location> {
     use ast::Expr as E;
     let mut at = expr;

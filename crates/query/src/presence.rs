@@ -21,14 +21,14 @@ impl Expr {
         column: &dyn Fn(usize) -> bool,
         facts: &Facts,
     ) -> bool {
-        let own = |e: &Self| e.is_never_null_where(column, facts);
+        let never_null = |e: &Self| e.is_never_null_where(column, facts);
         match &self.kind {
-            ExprKind::Column(place) => column(*place),
+            ExprKind::Column(index) => column(*index),
             ExprKind::Literal(value) => *value != Value::Null,
             // Only its type is known before it is released.
             ExprKind::Released(_) => false,
             ExprKind::IsNull(_) | ExprKind::Among(..) => true,
-            ExprKind::Not(of) | ExprKind::InList(of, _) => own(of),
+            ExprKind::Not(of) | ExprKind::InList(of, _) => never_null(of),
             ExprKind::Binary(op, left, right) => {
                 let total = match op {
                     BinaryOp::And
@@ -43,22 +43,22 @@ impl Expr {
                     BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => self.fits(facts),
                     BinaryOp::Div | BinaryOp::IntDiv | BinaryOp::Mod | BinaryOp::Power => false,
                 };
-                total && own(left) && own(right)
+                total && never_null(left) && never_null(right)
             }
             ExprKind::Case(branches, otherwise) => {
-                branches.iter().all(|(_, result)| own(result))
-                    && otherwise.as_deref().is_some_and(own)
+                branches.iter().all(|(_, result)| never_null(result))
+                    && otherwise.as_deref().is_some_and(never_null)
             }
             ExprKind::Cast(of) => {
                 let total = matches!(
                     (of.column_type, self.column_type),
                     (ColumnType::Bool, ColumnType::Int) | (ColumnType::Int, ColumnType::Float)
                 );
-                total && own(of)
+                total && never_null(of)
             }
-            ExprKind::Call(Function::Coalesce, all) => all.iter().any(own),
+            ExprKind::Call(Function::Coalesce, all) => all.iter().any(never_null),
             ExprKind::Call(Function::Greatest | Function::Least | Function::Sign, all) => {
-                all.iter().all(own)
+                all.iter().all(never_null)
             }
             ExprKind::Call(..) | ExprKind::Like { .. } | ExprKind::Match { .. } => false,
         }

@@ -49,7 +49,9 @@ impl Mechanisms {
     pub(crate) fn noise_kind(&self) -> NoiseKind {
         let of_selection = |noise: &Noise| matches!(noise, Noise::OfSelection);
         let is_gaussian = match &self.selection {
-            Some(own) if self.noise.iter().all(of_selection) => is_gaussian(own.strategy()),
+            Some(selection) if self.noise.iter().all(of_selection) => {
+                is_gaussian(selection.strategy())
+            }
             _ => self.plan.currency.rho().is_some(),
         };
         if is_gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace }
@@ -94,10 +96,11 @@ impl Quote {
         self.mechanisms.selection_share
     }
 
-    /// The place of the measured count by which groups are chosen, where one is.
+    /// The index of the measured count by which groups are chosen, if there is one.
     pub fn deciding_count(&self) -> Option<usize> {
-        let own = self.selection().filter(|own| own.strategy() == Strategy::MeasuredCount);
-        own.and_then(|_| deciding_count(&self.query))
+        let selection =
+            self.selection().filter(|selection| selection.strategy() == Strategy::MeasuredCount);
+        selection.and_then(|_| deciding_count(&self.query))
     }
 
     /// Whether a measurement is that count, or is drawn together with it.
@@ -180,7 +183,7 @@ impl Quote {
             let Some(loss) = noise.loss() else { continue };
             let laplace = match noise {
                 Noise::Tied(_) => true,
-                noise => noise.largest().is_some_and(|own| own.additive().is_some()),
+                noise => noise.largest().is_some_and(|mechanism| mechanism.additive().is_some()),
             };
             events.push(match loss {
                 Loss::Concentrated { rho, .. } if noise.is_gaussian() => {
@@ -211,7 +214,7 @@ impl Quote {
 /// When a share of the budget is too small, or a bound too large, to draw noise for.
 pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms, Refusal> {
     let Plan { currency, strategy, parts } = plan;
-    let counted = |m: &Measure| *m == Measure::Units;
+    let counts_units = |m: &Measure| *m == Measure::Units;
     // A noisy count that decides about a group may be shown as its count of units.
     let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();
     let by_itself = strategy.is_some_and(Strategy::is_by_itself);
@@ -222,7 +225,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     };
     if reused {
         for (measurement, weight) in query.measurements().iter().zip(&mut weights) {
-            if counted(&measurement.measure) {
+            if counts_units(&measurement.measure) {
                 selection_weight += std::mem::take(weight);
             }
         }
@@ -252,7 +255,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     let mut shares = split(query, currency, &weights)?;
     let tied = tied(query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
     let joint = joint(query, &drawn_together, &shares).map_err(|e| refuse("quantiles", e))?;
-    let own_share = shares.pop();
+    let share_of_selection = shares.pop();
     let mut noise = Vec::with_capacity(shares.len());
     let measurements = query.measurements().iter().zip(shares);
     let common = tied.into_iter().zip(joint);
@@ -262,13 +265,13 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
             noise.push(common);
             continue;
         }
-        if reused && counted(&measurement.measure) {
+        if reused && counts_units(&measurement.measure) {
             noise.push(Noise::OfSelection);
             continue;
         }
         noise.push(noise_of(query, measurement, share)?);
     }
-    let selection = match (strategy, own_share) {
+    let selection = match (strategy, share_of_selection) {
         (Some(strategy), Some(share)) => {
             // Only selection uses delta, so it has all of it.
             let share = share.with_delta(currency.delta());
@@ -280,17 +283,17 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
                 Groups::Private { least, .. } => u64::from(least),
                 Groups::Single | Groups::Public => 1,
             };
-            let made = match by_itself {
+            let result = match by_itself {
                 true => Selection::new(strategy, share, reach),
                 false => by_deciding_count(query, &noise, share, reach),
             };
-            let made = made.and_then(|selection| selection.with_least(least));
-            Some(made.map_err(|e| refuse("choosing groups", e))?)
+            let result = result.and_then(|selection| selection.with_least(least));
+            Some(result.map_err(|e| refuse("choosing groups", e))?)
         }
         _ => None,
     };
-    let own = noise.iter().filter_map(Noise::loss);
-    let mut losses = selection.iter().map(Selection::loss).chain(own);
+    let noise_losses = noise.iter().filter_map(Noise::loss);
+    let mut losses = selection.iter().map(Selection::loss).chain(noise_losses);
     let first = losses.next().unwrap_or(currency);
     let total = first.plus_all(losses).map_err(|e| {
         Refusal::new(format!("cannot add up the losses of the query: {e}"), "use a smaller budget")
@@ -298,8 +301,9 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     // Gaussian noise at the cost of an epsilon and a delta.
     let total = match (query.loss(), total) {
         (Loss::Approximate { epsilon, delta }, Loss::Concentrated { .. }) => {
-            let gaussian = selection.as_ref().is_none_or(|own| is_gaussian(own.strategy()))
-                && noise.iter().all(Noise::is_gaussian);
+            let gaussian =
+                selection.as_ref().is_none_or(|selection| is_gaussian(selection.strategy()))
+                    && noise.iter().all(Noise::is_gaussian);
             if !gaussian || !total.is_within(currency) {
                 return Err(Refusal::new("the query's losses do not add up", "use another budget"));
             }
@@ -311,8 +315,8 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     Ok(Mechanisms { plan, selection, selection_share, noise, total })
 }
 
-/// Splits a loss over the measurements and what is after them. What does not divide evenly goes by
-/// an order of their own: SELECT may name them in any.
+/// Splits a loss over the measurements and what comes after them. What does not divide evenly is
+/// shared out in an order of the measurements' own, as SELECT may name them in any.
 fn split(query: &PrivateQuery, loss: Loss, weights: &[u32]) -> Result<Vec<Loss>, Refusal> {
     let mut order = query.measurement_order().map_err(|_| {
         Refusal::new("the query cannot be written as JSON", "this is a fault in Hushtable")
@@ -333,13 +337,13 @@ fn noise_of(
     if let Measure::Quantile { percentile, rows, scale, end, .. } = measurement.measure {
         let range = ((measurement.low, measurement.high), scale);
         let groups = (query.max_groups_contributed(), query.groups() == Groups::Single);
-        let made = Quantile::new(percentile, range, rows, groups, query.neighbouring(), share);
-        let made = made.and_then(|made| match end {
-            Some(QuantileEnd { side, level }) => made.end(side, 1.0 - level.outside()),
-            None => Ok(made),
+        let quantile = Quantile::new(percentile, range, rows, groups, query.neighbouring(), share);
+        let quantile = quantile.and_then(|quantile| match end {
+            Some(QuantileEnd { side, level }) => quantile.end(side, 1.0 - level.outside()),
+            None => Ok(quantile),
         });
-        let made = made.map_err(|e| refuse(&measurement.name, e))?;
-        return Ok(Noise::Quantile(Box::new(made)));
+        let quantile = quantile.map_err(|e| refuse(&measurement.name, e))?;
+        return Ok(Noise::Quantile(Box::new(quantile)));
     }
     let within = |low: i64, high: i64| {
         let per_record = measurement.measure.per_record();
@@ -348,12 +352,13 @@ fn noise_of(
             let Loss::Concentrated { rho, .. } = share else {
                 return Err(refuse(&measurement.name, MechanismError::NoBudget("rho")));
             };
-            let made = PerRecord::new(sum.mechanism, high.unsigned_abs(), sum.offset_at(high), rho);
-            let made = made.map_err(|e| refuse_mechanism(&measurement.name, e))?;
-            return Ok(SumMechanism::PerRecord(Box::new(made)));
+            let mechanism =
+                PerRecord::new(sum.mechanism, high.unsigned_abs(), sum.offset_at(high), rho);
+            let mechanism = mechanism.map_err(|e| refuse_mechanism(&measurement.name, e))?;
+            return Ok(SumMechanism::PerRecord(Box::new(mechanism)));
         }
         let contribution = query.contribution_within(low, high);
-        let made = match share {
+        let additive = match share {
             Loss::Approximate { epsilon, .. } => {
                 Additive::laplace(contribution, query.neighbouring(), epsilon)
             }
@@ -361,7 +366,7 @@ fn noise_of(
                 Additive::gaussian(contribution, query.neighbouring(), rho)
             }
         };
-        made.map(SumMechanism::Additive).map_err(|e| refuse(&measurement.name, e))
+        additive.map(SumMechanism::Additive).map_err(|e| refuse(&measurement.name, e))
     };
     let Some((key, classes, thresholds)) =
         measurement.thresholds().and_then(|t| t.by_key().map(|(key, c)| (key, c, t)))
@@ -419,16 +424,16 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
         }
         let mut parts = Loss::concentrated(Rho::ZERO);
         let draws = NonZeroU32::new(query.max_groups_contributed()).unwrap_or(NonZeroU32::MIN);
-        let drawn = |share: &Loss| match share {
+        let in_rho = |share: &Loss| match share {
             Loss::Approximate { epsilon, .. } => {
                 Event::BoundedRange { epsilon: *epsilon, draws }.in_rho()
             }
             Loss::Concentrated { .. } => None,
         };
         let cost =
-            |share: &Loss| drawn(share).and_then(Loss::rho).map_or(f64::INFINITY, Rho::to_f64);
+            |share: &Loss| in_rho(share).and_then(Loss::rho).map_or(f64::INFINITY, Rho::to_f64);
         for share in least_shares(query, (query.loss(), &weights), cost) {
-            parts = parts.plus(drawn(&share).ok_or_else(too_large)?).map_err(|_| too_large())?;
+            parts = parts.plus(in_rho(&share).ok_or_else(too_large)?).map_err(|_| too_large())?;
         }
         add(gaussian.filter(|loss| loss.is_within(parts)).unwrap_or(parts))?;
     }

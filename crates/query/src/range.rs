@@ -72,7 +72,7 @@ impl Range {
 
     fn computed<'a>(expr: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
         let range = match &expr.kind {
-            ExprKind::Column(place) => scope.column(*place)?,
+            ExprKind::Column(index) => scope.column(*index)?,
             ExprKind::Literal(value) => Self::of_value(value)?,
             ExprKind::Case(branches, otherwise) => Self::case(branches, otherwise, scope)?,
             ExprKind::Cast(inner) => Self::cast(inner, expr.column_type, scope)?,
@@ -421,16 +421,16 @@ impl Range {
         };
         Some(match (Self::at(inner, scope)?, scale(from), scale(to)) {
             (Self::Nothing, ..) => Self::Nothing,
-            (Self::Exact(low, high), Some(own), Some(to)) if to >= own => {
-                let factor = 10i128.pow((to - own).into());
+            (Self::Exact(low, high), Some(from_scale), Some(to)) if to >= from_scale => {
+                let factor = 10i128.pow((to - from_scale).into());
                 Self::Exact(low.checked_mul(factor)?, high.checked_mul(factor)?)
             }
-            (Self::Exact(low, high), Some(own), Some(to)) => {
-                let divisor = 10i128.pow((own - to).into());
+            (Self::Exact(low, high), Some(from_scale), Some(to)) => {
+                let divisor = 10i128.pow((from_scale - to).into());
                 Self::Exact(round_quotient(low, divisor), round_quotient(high, divisor))
             }
-            (Self::Exact(low, high), Some(own), None) if to == ColumnType::Float => {
-                let one = 10i128.pow(own.into());
+            (Self::Exact(low, high), Some(from_scale), None) if to == ColumnType::Float => {
+                let one = 10i128.pow(from_scale.into());
                 let exact = |n: i128| n % one == 0 && (n / one).abs() <= 1 << 53;
                 let float = |n: i128| n as f64 / one as f64;
                 Self::Float(
@@ -624,7 +624,7 @@ mod tests {
 
     #[test]
     fn what_has_no_digits_to_round_away_stays() {
-        for (x, digits, wanted) in [
+        for (x, digits, want) in [
             (f64::MAX, -2, f64::MAX),
             (-1e22, -3, -1e22),
             (1250.0, -2, 1300.0),
@@ -632,7 +632,7 @@ mod tests {
             (2.345, 1, 2.3),
             (2.5, 0, 3.0),
         ] {
-            assert_eq!(rounded(x, digits), wanted, "{x} {digits}");
+            assert_eq!(rounded(x, digits), want, "{x} {digits}");
         }
     }
 }

@@ -69,7 +69,7 @@ pub enum Protection {
     Rows {
         /// Whose budget pays.
         population: String,
-        /// Position of the column that tells rows apart by their places in the files. Where rows
+        /// Position of the column that tells rows apart by their positions in the files. Where rows
         /// are repeated it names the unit.
         row: usize,
     },
@@ -129,20 +129,20 @@ impl Protection {
         }
     }
 
-    /// Keeps the rows and moves their columns to other places; `None` where the naming column is
+    /// The protection of the same rows with renumbered columns; `None` if the naming column is
     /// gone.
-    fn moved(&self, place: impl Fn(usize) -> Option<usize>) -> Option<Self> {
+    fn moved(&self, new_column: impl Fn(usize) -> Option<usize>) -> Option<Self> {
         Some(match self {
             Self::Public => self.clone(),
             Self::Rows { population, row } => {
-                Self::Rows { population: population.clone(), row: place(*row)? }
+                Self::Rows { population: population.clone(), row: new_column(*row)? }
             }
             Self::Unit { population, column } => {
-                Self::Unit { population: population.clone(), column: place(*column)? }
+                Self::Unit { population: population.clone(), column: new_column(*column)? }
             }
             Self::Reference { population, column, references } => Self::Reference {
                 population: population.clone(),
-                column: place(*column)?,
+                column: new_column(*column)?,
                 references: references.clone(),
             },
         })
@@ -396,10 +396,10 @@ impl Relation {
 
     /// Whether at most one row has given values of these expressions.
     pub fn has_one<'a>(&self, keys: impl Iterator<Item = &'a Expr> + Clone) -> bool {
-        let is = |key: &Expr, place: usize| {
-            key.is_column(place) || (self.units.contains(&place) && self.is_unit(key))
+        let is = |key: &Expr, column: usize| {
+            key.is_column(column) || (self.units.contains(&column) && self.is_unit(key))
         };
-        let has = |place: &usize| keys.clone().any(|key| is(key, *place));
+        let has = |column: &usize| keys.clone().any(|key| is(key, *column));
         self.unique.as_ref().is_some_and(|unique| unique.iter().all(has))
     }
 
@@ -454,9 +454,9 @@ impl Relation {
     }
 
     fn collect_parts<'a>(&'a self, parts: &mut Vec<RowPart<'a>>) {
-        let mut add = |place: &str, expr: &'a Expr, input: &[Field]| {
+        let mut add = |clause: &str, expr: &'a Expr, input: &[Field]| {
             let columns = fields::bytes_of(input);
-            parts.push(RowPart { place: place.to_owned(), expr, columns });
+            parts.push(RowPart { place: clause.to_owned(), expr, columns });
         };
         match self.operator() {
             Operator::Scan { .. }
@@ -470,9 +470,9 @@ impl Relation {
                 }
             }
             Operator::Join { left, right, on, condition, .. } => {
-                for (ours, theirs) in on {
-                    add("a join", ours, &left.fields);
-                    add("a join", theirs, &right.fields);
+                for (left_key, right_key) in on {
+                    add("a join", left_key, &left.fields);
+                    add("a join", right_key, &right.fields);
                 }
                 let both: Vec<Field> = left.fields.iter().chain(&right.fields).cloned().collect();
                 if let Some(condition) = condition {
@@ -535,20 +535,20 @@ impl Relation {
         Self::new(operator)
     }
 
-    fn collect_identifying(&self, found: &mut BTreeSet<Origin>) {
+    fn collect_identifying(&self, origins: &mut BTreeSet<Origin>) {
         if let Operator::Scan { table, columns, protection, .. } = self.operator() {
             if let Protection::Unit { column, .. } | Protection::Reference { column, .. } =
                 protection
                 && let Some((name, _)) = columns.get(*column)
             {
-                found.insert(Origin { table: table.clone(), column: name.clone() });
+                origins.insert(Origin { table: table.clone(), column: name.clone() });
             }
             if let Protection::Reference { references, .. } = protection {
-                found.insert(references.clone());
+                origins.insert(references.clone());
             }
         }
         for input in inputs_of(self.operator()) {
-            input.collect_identifying(found);
+            input.collect_identifying(origins);
         }
     }
 
@@ -584,8 +584,8 @@ fn unique(operator: &Operator) -> Option<Vec<usize>> {
         Operator::Take { input, rows: 1 } => input.protection.unit().map(|unit| vec![unit]),
         Operator::Filter { input, .. } | Operator::Take { input, .. } => input.unique.clone(),
         Operator::Project { input, columns } => {
-            let place = |key: &usize| columns.iter().position(|c| c.expr.is_column(*key));
-            input.unique.as_ref()?.iter().map(place).collect()
+            let column = |key: &usize| columns.iter().position(|c| c.expr.is_column(*key));
+            input.unique.as_ref()?.iter().map(column).collect()
         }
         Operator::Join { kind, left, .. } if !kind.shows_right() => left.unique.clone(),
         Operator::Window { input, .. } => input.unique.clone(),
@@ -634,11 +634,11 @@ fn projected(input: &Relation, columns: &[NamedExpr]) -> Result<(Vec<Field>, Pro
         .map(|column| fields::computed(column, &input.fields))
         .collect::<Result<Vec<_>, _>>()?;
     // The last one: a union puts the unit at the end of all its sides.
-    let place = |named: usize| {
+    let position = |named: usize| {
         let is = |column: &NamedExpr| column.expr.is_column(named) || input.is_unit(&column.expr);
         columns.iter().rposition(is)
     };
-    let protection = input.protection.moved(place);
+    let protection = input.protection.moved(position);
     Ok((fields, protection.ok_or_else(|| misfit("a projection loses the unit's column"))?))
 }
 
@@ -667,15 +667,17 @@ fn union(inputs: &[Relation]) -> Result<(Vec<Field>, Protection), Refusal> {
         }
     }
     // The names are the first side's; a column of the result comes from no single table.
-    let origin = |place: usize| {
-        let origin = first.fields[place].origin.clone();
-        origin.filter(|own| {
-            inputs.iter().all(|i| i.fields.get(place).and_then(|f| f.origin.as_ref()) == Some(own))
+    let origin = |index: usize| {
+        let origin = first.fields[index].origin.clone();
+        origin.filter(|source| {
+            inputs
+                .iter()
+                .all(|i| i.fields.get(index).and_then(|f| f.origin.as_ref()) == Some(source))
         })
     };
     let fields = first.fields.iter().enumerate();
-    let longest = |place: usize| {
-        inputs.iter().filter_map(|i| i.fields.get(place)).map(|f| f.max_bytes).max().unwrap_or(0)
+    let longest = |index: usize| {
+        inputs.iter().filter_map(|i| i.fields.get(index)).map(|f| f.max_bytes).max().unwrap_or(0)
     };
     let fields = fields
         .map(|(i, field)| Field { origin: origin(i), max_bytes: longest(i), ..field.clone() })

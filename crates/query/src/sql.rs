@@ -186,18 +186,18 @@ fn syntax_error(error: ParserError, what: &str, hint: &str) -> Refusal {
             let text = other.to_string();
             let text = text.strip_prefix("sql parser error: ").unwrap_or(&text);
             let refusal = Refusal::new(format!("{what}: {text}"), hint);
-            match place_of(text) {
-                Some(place) => refusal.at_span(token_limits::one(place)),
+            match location_of(text) {
+                Some(location) => refusal.at_span(token_limits::one(location)),
                 None => refusal,
             }
         }
     }
 }
 
-/// The place that the parser's message ends with: it gives none otherwise.
-fn place_of(message: &str) -> Option<Location> {
-    let (_, place) = message.rsplit_once(" at Line: ")?;
-    let (line, column) = place.split_once(", Column: ")?;
+/// The location that the parser's message ends with: it gives none otherwise.
+fn location_of(message: &str) -> Option<Location> {
+    let (_, position) = message.rsplit_once(" at Line: ")?;
+    let (line, column) = position.split_once(", Column: ")?;
     Some(Location { line: line.parse().ok()?, column: column.parse().ok()? })
 }
 
@@ -252,14 +252,15 @@ impl OptionReader<'_> {
         token
     }
 
-    fn refuse<T>(&self, found: &Token, wanted: &str) -> Result<T, Refusal> {
-        let shown = if *found == Token::EOF { "the end".to_owned() } else { format!("`{found}`") };
-        let place = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+    fn refuse<T>(&self, found: &Token, expected: &str) -> Result<T, Refusal> {
+        let rendered =
+            if *found == Token::EOF { "the end".to_owned() } else { format!("`{found}`") };
+        let previous = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
         Err(Refusal::new(
-            format!("OPTIONS has {shown} where {wanted} should be"),
+            format!("OPTIONS has {rendered} where {expected} should be"),
             "OPTIONS (epsilon = 1, delta = 1e-6, max_groups_contributed = 3)",
         )
-        .at_span(place.map_or(Span::empty(), |token| token.span)))
+        .at_span(previous.map_or(Span::empty(), |token| token.span)))
     }
 
     fn options(&mut self) -> Result<Vec<QueryOption>, Refusal> {

@@ -13,7 +13,7 @@ const PARTS: u32 = 840;
 /// The part of a measurement in a common one.
 #[derive(Clone, Debug)]
 pub struct Tied {
-    /// The place of the count among the measurements.
+    /// The index of the count among the measurements.
     pub count: usize,
     /// This part.
     pub part: TiedPart,
@@ -68,16 +68,16 @@ fn span_of(query: &PrivateQuery, count: &Measurement, sum: &Measurement) -> Opti
 fn ties(query: &PrivateQuery, units_are_given: bool) -> Vec<Tie> {
     let mut taken = vec![false; query.measurements().len()];
     let mut ties = Vec::new();
-    for (count, own) in query.measurements().iter().enumerate() {
-        if units_are_given && own.measure == Measure::Units {
+    for (count, measurement) in query.measurements().iter().enumerate() {
+        if units_are_given && measurement.measure == Measure::Units {
             continue;
         }
         let mut sums = Vec::new();
-        for (place, sum) in query.measurements().iter().enumerate() {
-            if let Some(span) = span_of(query, own, sum)
-                && !std::mem::replace(&mut taken[place], true)
+        for (index, sum) in query.measurements().iter().enumerate() {
+            if let Some(span) = span_of(query, measurement, sum)
+                && !std::mem::replace(&mut taken[index], true)
             {
-                sums.push((place, span));
+                sums.push((index, span));
             }
         }
         if !sums.is_empty() {
@@ -87,15 +87,15 @@ fn ties(query: &PrivateQuery, units_are_given: bool) -> Vec<Tie> {
     ties
 }
 
-/// The weights of all measurements, where the counts of ties have given theirs to their sums.
+/// The weights of all measurements, where the counts of ties have handed theirs to their sums.
 pub(crate) fn handed_over(weights: &[u32], ties: &[Tie]) -> Vec<u32> {
     let mut handed: Vec<u32> = weights.iter().map(|w| w.saturating_mul(PARTS)).collect();
     for Tie { count, sums } in ties {
         let whole = handed.get_mut(*count).map(std::mem::take).unwrap_or_default();
         let each = whole / sums.len().max(1) as u32;
         let mut left = whole - each * sums.len() as u32;
-        for (place, _) in sums {
-            if let Some(weight) = handed.get_mut(*place) {
+        for (index, _) in sums {
+            if let Some(weight) = handed.get_mut(*index) {
                 *weight += each + std::mem::take(&mut left);
             }
         }
@@ -103,9 +103,9 @@ pub(crate) fn handed_over(weights: &[u32], ties: &[Tie]) -> Vec<u32> {
     handed
 }
 
-/// The counts that are better measured together with their sums than apart: where neither the count
-/// nor one of its sums has more noise, at the same cost of all of them. `apart` gives the deviation
-/// of a measurement's noise at a share of its own.
+/// The counts that are better measured together with their sums than apart: then neither the count
+/// nor any of its sums has more noise, at the same total cost. `apart` gives the deviation of a
+/// measurement's noise at its separate share.
 pub(crate) fn better_ties(
     query: &PrivateQuery,
     (loss, weights): (Loss, &[u32]),
@@ -116,24 +116,24 @@ pub(crate) fn better_ties(
     if ties.is_empty() {
         return ties;
     }
-    let (own, common) = (loss.split(weights), loss.split(&handed_over(weights, &ties)));
+    let (separate, common) = (loss.split(weights), loss.split(&handed_over(weights, &ties)));
     ties.retain(|tie| {
-        let better = |part, place: usize, noise: &TiedSums| {
-            let alone = query.measurements().get(place).zip(own.get(place));
+        let better = |part, index: usize, noise: &TiedSums| {
+            let alone = query.measurements().get(index).zip(separate.get(index));
             let alone = alone.and_then(|(measurement, share)| apart(measurement, *share));
             alone.is_some_and(|apart| noise.deviation(part) <= apart * (1.0 + 1e-9))
         };
         let sums = |noise: &TiedSums| {
             let mut sums = tie.sums.iter().enumerate();
-            sums.all(|(sum, (place, _))| better(TiedPart::Sum(sum), *place, noise))
+            sums.all(|(sum, (index, _))| better(TiedPart::Sum(sum), *index, noise))
         };
-        made(query, tie, &common)
+        tied_noise(query, tie, &common)
             .is_ok_and(|noise| better(TiedPart::Count, tie.count, &noise) && sums(&noise))
     });
     ties
 }
 
-/// The noise of what is measured together, in the places of the query's measurements.
+/// The noise of what is measured together, at the indexes of the query's measurements.
 ///
 /// # Errors
 /// When a share is too small to draw noise for.
@@ -144,24 +144,28 @@ pub(crate) fn tied(
 ) -> Result<Vec<Option<Tied>>, MechanismError> {
     let mut noises: Vec<Option<Tied>> = vec![None; query.measurements().len()];
     for tie in ties {
-        let noise = Arc::new(made(query, tie, shares)?);
-        let mut put = |place: usize, part| {
-            if let Some(own) = noises.get_mut(place) {
+        let noise = Arc::new(tied_noise(query, tie, shares)?);
+        let mut put = |index: usize, part| {
+            if let Some(entry) = noises.get_mut(index) {
                 let noise = Arc::clone(&noise);
-                *own = Some(Tied { count: tie.count, part, noise });
+                *entry = Some(Tied { count: tie.count, part, noise });
             }
         };
         put(tie.count, TiedPart::Count);
-        for (sum, (place, _)) in tie.sums.iter().enumerate() {
-            put(*place, TiedPart::Sum(sum));
+        for (sum, (index, _)) in tie.sums.iter().enumerate() {
+            put(*index, TiedPart::Sum(sum));
         }
     }
     Ok(noises)
 }
 
-fn made(query: &PrivateQuery, tie: &Tie, shares: &[Loss]) -> Result<TiedSums, MechanismError> {
-    let share = |&(place, span): &(usize, Span)| {
-        let share = shares.get(place).ok_or(MechanismError::NoBudget("epsilon"))?;
+fn tied_noise(
+    query: &PrivateQuery,
+    tie: &Tie,
+    shares: &[Loss],
+) -> Result<TiedSums, MechanismError> {
+    let share = |&(index, span): &(usize, Span)| {
+        let share = shares.get(index).ok_or(MechanismError::NoBudget("epsilon"))?;
         Ok((span, *share))
     };
     let sums = tie.sums.iter().map(share).collect::<Result<Vec<_>, MechanismError>>()?;

@@ -151,7 +151,7 @@ impl fmt::Display for ColumnType {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
-    /// NULL of whatever type its place has.
+    /// NULL, of the type that its context has.
     Null,
     /// A boolean.
     Bool(bool),
@@ -218,8 +218,8 @@ impl Value {
             ColumnType::Bool => Self::Bool(text.parse().ok()?),
             ColumnType::Int => Self::Int(text.replace('_', "").parse().ok()?),
             ColumnType::Decimal { scale } => {
-                let (digits, own) = Number::parse(text)?.parts();
-                let factor = 10i128.pow(u32::from(scale.checked_sub(own)?));
+                let (digits, text_scale) = Number::parse(text)?.parts();
+                let factor = 10i128.pow(u32::from(scale.checked_sub(text_scale)?));
                 Self::Decimal { digits: digits.checked_mul(factor)?, scale }
             }
             ColumnType::Float => {

@@ -52,10 +52,10 @@ fn queries_of_analysts_run() {
 #[test]
 fn queries_for_single_rows_are_refused() {
     let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
-    let mut shown = String::new();
+    let mut refusals = String::new();
     for sql in queries(include_str!("analysts/single.sql")) {
         let why = refusal(sql, &contract).unwrap_or_else(|| "ACCEPTED".to_owned());
-        writeln!(shown, "{sql}\n-> {why}\n").unwrap();
+        writeln!(refusals, "{sql}\n-> {why}\n").unwrap();
     }
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(refusals);
 }

@@ -8,7 +8,7 @@ use hushtable_privacy::Event;
 use hushtable_query::{PrivateQuery, Quote, ReleasedSizes, SqlStatement};
 use proptest::prelude::*;
 
-const ASKED: [&str; 5] = [
+const STATEMENTS: [&str; 5] = [
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-8, bounds = AUTO, \
      max_groups_contributed = AUTO, max_rows_per_group = 2) forum, AVG(weight), SUM(weight), \
      COUNT(*) FROM posts GROUP BY forum",
@@ -32,8 +32,8 @@ fn histograms(query: &PrivateQuery, numbers: &[i64]) -> Vec<(ReleasedSizes, f64)
     let all = usize::from(automatic.groups) + automatic.bounds.len();
     let sizes = |from: usize| {
         let number = |size: i64| {
-            let place = (from * 7 + usize::try_from(size).unwrap()) % numbers.len();
-            (size, numbers[place] as f64)
+            let index = (from * 7 + usize::try_from(size).unwrap()) % numbers.len();
+            (size, numbers[index] as f64)
         };
         ((0..104).map(number).collect(), 28.3)
     };
@@ -48,17 +48,17 @@ proptest! {
     #[test]
     fn any_chosen_limits_cost_no_more_than_is_charged(
         numbers in prop::collection::vec(prop_oneof![-200i64..200, 0i64..1_000_000_000], 1..60),
-        asked in 0..ASKED.len(),
+        case in 0..STATEMENTS.len(),
     ) {
         let contract = common::contract();
-        let statement = SqlStatement::bind(ASKED[asked], &contract).unwrap();
-        let place = statement.parts.len() - 1;
-        let template = Quote::new(statement.parts[place].query.clone()).unwrap();
+        let statement = SqlStatement::bind(STATEMENTS[case], &contract).unwrap();
+        let last = statement.parts.len() - 1;
+        let template = Quote::new(statement.parts[last].query.clone()).unwrap();
         prop_assert_eq!(template.events(), [Event::from(template.total())]);
         let mut limits =
             template.query().chosen_limits(&histograms(template.query(), &numbers)).unwrap();
         let quote = loop {
-            let query = statement.with_limits(ASKED[asked], place, &limits, &contract);
+            let query = statement.with_limits(STATEMENTS[case], last, &limits, &contract);
             match query.and_then(Quote::new) {
                 Ok(quote) => break quote,
                 Err(_) => limits = limits.smaller().expect("the smallest limits are allowed"),
@@ -72,19 +72,19 @@ proptest! {
         }
         // The charge is that of the whole: histograms have what the query leaves.
         let mut whole = template.total();
-        for part in &statement.parts[..place] {
+        for part in &statement.parts[..last] {
             prop_assert!(part.is_histogram);
-            let own = Quote::new(part.query.clone()).unwrap();
-            whole = whole.plus(own.total()).unwrap();
+            let histogram = Quote::new(part.query.clone()).unwrap();
+            whole = whole.plus(histogram.total()).unwrap();
         }
-        let asked = [
+        let want = [
             "epsilon = 1, delta = 1e-8",
             "rho = 0.5, delta = 1e-8",
             "epsilon = 1, delta = 1e-6",
             "epsilon = 0.1",
             "epsilon = 1, delta = 1e-6",
-        ][asked];
-        prop_assert_eq!(whole.to_string(), asked);
+        ][case];
+        prop_assert_eq!(whole.to_string(), want);
     }
 }
 
@@ -103,6 +103,6 @@ fn parts_about_the_same_rows_have_one_histogram() {
         .map(|part| (part.is_histogram, part.query.loss().to_string()))
         .collect();
     let want = [(true, "epsilon = 0.1"), (false, "epsilon = 0.45"), (false, "epsilon = 0.45")];
-    assert_eq!(shares, want.map(|(own, loss)| (own, loss.to_owned())));
+    assert_eq!(shares, want.map(|(is_histogram, loss)| (is_histogram, loss.to_owned())));
     assert_eq!(statement.parts[2].limits_from, [0]);
 }

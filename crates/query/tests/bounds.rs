@@ -1,5 +1,5 @@
-//! What a statement may ask for before its charge: whatever multiplies is counted, and refused with
-//! its place and with what would work.
+//! What a statement may contain before its charge: whatever multiplies is counted, and refused with
+//! its span and with what would work.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
@@ -65,9 +65,9 @@ fn what_multiplies_is_counted_before_it_is_bound() {
     for sql in &statements {
         let refused = bind(sql).unwrap_err();
         let start: String = sql.chars().take(100).collect();
-        let place = refused.range().map(|place| sql[place].chars().take(60).collect::<String>());
-        let place = place.unwrap_or_default();
-        writeln!(refusals, "{start} …\n-> {refused}\n  at: {place}\n").unwrap();
+        let excerpt = refused.range().map(|range| sql[range].chars().take(60).collect::<String>());
+        let excerpt = excerpt.unwrap_or_default();
+        writeln!(refusals, "{start} …\n-> {refused}\n  at: {excerpt}\n").unwrap();
     }
     insta::assert_snapshot!(refusals);
 }

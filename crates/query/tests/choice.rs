@@ -45,12 +45,15 @@ fn noise_is_the_better_for_the_whole_query() {
     use NoiseKind::{Gaussian, Laplace};
     for (groups, want) in [(1, Laplace), (4, Laplace), (64, Gaussian)] {
         for select in [COUNTS, SUMS, "lang, COUNT(*), AVG(score)"] {
-            let own = quote(&options(groups, ""), select);
-            assert_eq!(own.noise_kind(), want, "{groups} {select}");
+            let chosen = quote(&options(groups, ""), select);
+            assert_eq!(chosen.noise_kind(), want, "{groups} {select}");
             for noise in ["LAPLACE", "'gaussian'"] {
                 let named = quote(&options(groups, &format!(", noise = {noise}")), select);
-                let (own, named) = (own.usefulness().size(), named.usefulness().size());
-                assert!(own <= named * (1.0 + 1e-9), "{groups} {select} {noise}: {own} {named}");
+                let (chosen, named) = (chosen.usefulness().size(), named.usefulness().size());
+                assert!(
+                    chosen <= named * (1.0 + 1e-9),
+                    "{groups} {select} {noise}: {chosen} {named}"
+                );
             }
         }
     }
@@ -86,9 +89,9 @@ fn contracts_have_defaults_of_both() {
         );
         ask(&sql, &contract).unwrap()
     };
-    let own = ask("epsilon = 1");
-    assert_eq!(own.noise_kind(), NoiseKind::Laplace);
-    assert_eq!(own.usefulness().relative_error, 0.5);
+    let default_quote = ask("epsilon = 1");
+    assert_eq!(default_quote.noise_kind(), NoiseKind::Laplace);
+    assert_eq!(default_quote.usefulness().relative_error, 0.5);
     assert_eq!(ask("noise = GAUSSIAN, epsilon = 1").noise_kind(), NoiseKind::Gaussian);
     // A rho buys no other.
     assert_eq!(ask("rho = 1").noise_kind(), NoiseKind::Gaussian);
@@ -104,9 +107,9 @@ fn one_objective_chooses_all() {
             for select in [COUNTS, SUMS, MANY] {
                 let size = |more: &str| {
                     let all = options(groups, &format!("{prefer}{more}"));
-                    quoted(&all, select).map_or(f64::INFINITY, |own| own.usefulness().size())
+                    quoted(&all, select).map_or(f64::INFINITY, |priced| priced.usefulness().size())
                 };
-                let own = size("");
+                let chosen = size("");
                 for strategy in Strategy::CANDIDATES {
                     for weight in [None, Some(1), Some(2), Some(5), Some(12)] {
                         let mut named = format!(", group_selection_strategy = {strategy}");
@@ -116,8 +119,8 @@ fn one_objective_chooses_all() {
                         let other = size(&named);
                         // Shares are whole parts of 64, and a twentieth is for more groups.
                         assert!(
-                            own <= 1.07 * other,
-                            "{groups} {select}{prefer}{named}: {own} {other}"
+                            chosen <= 1.07 * other,
+                            "{groups} {select}{prefer}{named}: {chosen} {other}"
                         );
                     }
                 }
@@ -133,11 +136,11 @@ fn the_split_makes_both_sizes_equal() {
     let mut measured = 0;
     for groups in [1, 4, 64] {
         for select in [SUMS, MANY] {
-            let own = quote(&options(groups, ""), select);
-            let sizes = own.usefulness();
-            let Some(share) = own.selection_share() else {
+            let chosen = quote(&options(groups, ""), select);
+            let sizes = chosen.usefulness();
+            let Some(share) = chosen.selection_share() else {
                 // A measured count takes no share.
-                assert_eq!(own.selection().unwrap().strategy(), Strategy::MeasuredCount);
+                assert_eq!(chosen.selection().unwrap().strategy(), Strategy::MeasuredCount);
                 measured += 1;
                 continue;
             };
@@ -155,12 +158,12 @@ fn the_split_makes_both_sizes_equal() {
 /// At four groups of a unit the smallest threshold had twice the noise of the second.
 #[test]
 fn thresholds_alone_do_not_decide() {
-    let own = quote(&options(4, ""), COUNTS);
-    assert_eq!(own.selection().unwrap().strategy(), Strategy::TruncatedGeometric);
-    assert!(own.runner_up().is_some());
+    let chosen = quote(&options(4, ""), COUNTS);
+    assert_eq!(chosen.selection().unwrap().strategy(), Strategy::TruncatedGeometric);
+    assert!(chosen.runner_up().is_some());
     let more = quote(&options(4, ", prefer = GROUPS"), COUNTS);
-    let (own, more) = (own.usefulness(), more.usefulness());
-    assert!(more.to_appear < own.to_appear && more.to_be_precise / 0.2 > own.to_be_precise);
+    let (chosen, more) = (chosen.usefulness(), more.usefulness());
+    assert!(more.to_appear < chosen.to_appear && more.to_be_precise / 0.2 > chosen.to_be_precise);
 }
 
 /// Quotes of equal queries are equal in everything that a release is found by.
@@ -176,10 +179,10 @@ fn the_same_query_has_the_same_mechanisms() {
 #[test]
 fn other_limits_on_groups_have_a_price() {
     let limits = |groups: u32| LimitExplained::around(&quote(&options(groups, ""), MANY));
-    let told = limits(4);
-    let most: Vec<u32> = told.iter().map(|limit| limit.max_groups_contributed).collect();
+    let prices = limits(4);
+    let most: Vec<u32> = prices.iter().map(|limit| limit.max_groups_contributed).collect();
     assert_eq!(most, [1, 2, 4, 8, 16]);
-    for pair in told.windows(2) {
+    for pair in prices.windows(2) {
         // Single votes need many units where none of the others is certain, and few where all are.
         let same = pair[0].strategy == pair[1].strategy;
         assert!(!same || pair[0].units_for_half < pair[1].units_for_half, "{pair:?}");
@@ -190,7 +193,7 @@ fn other_limits_on_groups_have_a_price() {
     // Each is that of the query with the limit.
     assert_eq!(
         limits(16).into_iter().find(|limit| limit.max_groups_contributed == 4),
-        Some(told[2].clone())
+        Some(prices[2].clone())
     );
     let one: Vec<u32> = limits(1).iter().map(|limit| limit.max_groups_contributed).collect();
     assert_eq!(one, [1, 2, 4]);
@@ -242,10 +245,10 @@ fn a_default_noise_is_a_preference() {
 #[test]
 fn wishes_are_no_part_of_a_question() {
     let identity = |more: &str, select: &str| quote(&options(1, more), select).identity().unwrap();
-    let own = identity("", SUMS);
-    assert_eq!(identity(", noise = LAPLACE", SUMS), own);
-    assert_ne!(identity(", noise = GAUSSIAN", SUMS), own);
-    assert_ne!(identity(", group_selection_weight = 7", SUMS), own);
+    let plain = identity("", SUMS);
+    assert_eq!(identity(", noise = LAPLACE", SUMS), plain);
+    assert_ne!(identity(", noise = GAUSSIAN", SUMS), plain);
+    assert_ne!(identity(", group_selection_weight = 7", SUMS), plain);
     // Two parts that differ in wishes alone have one release.
     let twice = "SELECT x.n, y.n AS m FROM (SELECT COUNT(*) AS n FROM posts) x CROSS JOIN (SELECT \
                  WITH DIFFERENTIAL_PRIVACY OPTIONS (noise = LAPLACE) COUNT(*) AS n FROM posts) y";
@@ -266,7 +269,7 @@ fn wishes_are_no_part_of_a_question() {
 /// The choices themselves: releases on record are found by them.
 #[test]
 fn choices_do_not_change_by_mistake() {
-    let mut shown = Vec::new();
+    let mut choices = Vec::new();
     for budget in
         ["epsilon = 1, delta = 1e-8", "epsilon = 0.1, delta = 1e-6", "rho = 0.1, delta = 1e-6"]
     {
@@ -274,11 +277,11 @@ fn choices_do_not_change_by_mistake() {
             for (name, select) in [("counts", COUNTS), ("sums", SUMS), ("many", MANY)] {
                 for prefer in ["BALANCE", "GROUPS", "PRECISION"] {
                     let all = options(groups, &format!(", prefer = {prefer}"));
-                    let own = quote(&all.replace("epsilon = 1, delta = 1e-8", budget), select);
-                    let strategy = own.selection().unwrap().strategy();
-                    let share = own.selection_share().unwrap_or_default();
-                    let noise = own.noise_kind();
-                    shown.push(format!(
+                    let chosen = quote(&all.replace("epsilon = 1, delta = 1e-8", budget), select);
+                    let strategy = chosen.selection().unwrap().strategy();
+                    let share = chosen.selection_share().unwrap_or_default();
+                    let noise = chosen.noise_kind();
+                    choices.push(format!(
                         "{budget}, {groups} groups, {name}, {prefer}: {strategy} {share:.4}, \
                          {noise}"
                     ));
@@ -286,5 +289,5 @@ fn choices_do_not_change_by_mistake() {
             }
         }
     }
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(choices.join("\n"));
 }

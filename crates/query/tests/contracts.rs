@@ -10,7 +10,7 @@ use hushtable_query::{Contract, DateOrder, TableUnit};
 
 /// The error of the contract with one piece of text exchanged for another.
 fn errors(changes: &[(&str, &str)]) -> String {
-    let mut shown = String::new();
+    let mut report = String::new();
     for (old, new) in changes {
         assert_eq!(common::CONTRACT.matches(old).count(), 1, "{old}");
         let text = common::CONTRACT.replacen(old, new, 1);
@@ -18,9 +18,9 @@ fn errors(changes: &[(&str, &str)]) -> String {
             Ok(_) => "ACCEPTED".to_owned(),
             Err(error) => error.to_string(),
         };
-        writeln!(shown, "{old}  =>  {new}\n-> {error}\n").unwrap();
+        writeln!(report, "{old}  =>  {new}\n-> {error}\n").unwrap();
     }
-    shown
+    report
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn unique_keys_are_columns_of_public_tables() {
     };
     assert_eq!(with("unique = [\"town\"]").unwrap().tables["towns"].unique, ["town"]);
     assert!(with("").unwrap().tables["towns"].unique.is_empty());
-    let mut shown = String::new();
+    let mut report = String::new();
     for unique in [
         "unique = true",
         "unique = []",
@@ -240,9 +240,9 @@ fn unique_keys_are_columns_of_public_tables() {
         "unique = [\"upper\"]",
         "unique = [\"town\", \"town\"]",
     ] {
-        writeln!(shown, "{unique}\n-> {}\n", with(unique).unwrap_err()).unwrap();
+        writeln!(report, "{unique}\n-> {}\n", with(unique).unwrap_err()).unwrap();
     }
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(report);
 }
 
 /// Types in which two values of the files can become one name no unit, and no row that others refer
@@ -301,7 +301,7 @@ fn former_names_are_of_one_account_and_not_in_use() {
         ("ledger = \"test.ledger\"", retired("[\"users\", \"users\"]")),
     ];
     let changes: Vec<(&str, &str)> = lines.iter().map(|(old, new)| (*old, new.as_str())).collect();
-    let mut shown = errors(&changes);
+    let mut report = errors(&changes);
     // In two places.
     for (first, second) in [
         (
@@ -315,9 +315,9 @@ fn former_names_are_of_one_account_and_not_in_use() {
     ] {
         let text = common::CONTRACT.replacen(first.0, &first.1, 1).replacen(second.0, second.1, 1);
         let error = Contract::parse(&text, "hushtable.toml").unwrap_err();
-        writeln!(shown, "{}, {}\n-> {error}\n", first.1, second.1).unwrap();
+        writeln!(report, "{}, {}\n-> {error}\n", first.1, second.1).unwrap();
     }
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(report);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn contract() -> Contract {
     Contract::parse(CONTRACT, "hushtable.toml").unwrap()
 }
 
-fn asked(from: &str) -> Result<PrivateQuery, Refusal> {
+fn bind_from(from: &str) -> Result<PrivateQuery, Refusal> {
     bind(&format!("SELECT COUNT(*) AS n FROM {from}"), &contract())
 }
 
@@ -74,23 +74,23 @@ fn an_equality_within_one_table_joins_nothing() {
         "TRUE",
     ] {
         for kind in ["JOIN", "LEFT JOIN"] {
-            let refusal = asked(&format!("people a {kind} p ON {on}")).unwrap_err();
+            let refusal = bind_from(&format!("people a {kind} p ON {on}")).unwrap_err();
             assert_eq!(refusal.what, "a join has no equality between its sides", "{on}");
         }
-        let refusal = asked(&format!("people a, p WHERE {on}")).unwrap_err();
+        let refusal = bind_from(&format!("people a, p WHERE {on}")).unwrap_err();
         let known = ["no equality in WHERE joins", "no equality between its sides"];
         assert!(known.iter().any(|what| refusal.what.contains(what)), "{on}: {refusal}");
         let exists = format!("people a WHERE EXISTS (SELECT 1 FROM p WHERE {on})");
-        asked(&exists).unwrap_err();
+        bind_from(&exists).unwrap_err();
     }
-    asked("people a JOIN p ON MOD(p.age, 1) = MOD(a.w, 1)").unwrap();
+    bind_from("people a JOIN p ON MOD(p.age, 1) = MOD(a.w, 1)").unwrap();
 }
 
 #[test]
 fn rows_of_public_tables_multiply() {
     let join = |i: usize| format!(" JOIN p p{i} ON MOD(p{i}.age, 1) = MOD(a.w, 1)");
     let from = |joins: usize| format!("people a{}", (0..joins).map(join).collect::<String>());
-    let query = asked(&from(3)).unwrap();
+    let query = bind_from(&from(3)).unwrap();
     let joins = numbers(&query, &|_| 1000);
     let first = ("`p` by an expression of age".to_owned(), 1000);
     assert_eq!(joins, vec![first; 3]);
@@ -102,7 +102,7 @@ fn rows_of_public_tables_multiply() {
     assert!(refusal.what.starts_with("one row could meet 1331 rows"), "{refusal}");
     query.check_row(&numbers(&query, &|_| 10), 999).unwrap_err();
     // One join of a thousand rows is accepted, with little to compute of each.
-    let query = asked(&from(1)).unwrap();
+    let query = bind_from(&from(1)).unwrap();
     query.check_row(&numbers(&query, &|_| 1000), 1000).unwrap();
     query.check_row(&numbers(&query, &|_| 1001), 1000).unwrap_err();
     let long: Vec<String> = (0..50).map(|i| format!("a.w = {i}")).collect();
@@ -110,18 +110,18 @@ fn rows_of_public_tables_multiply() {
     let long = bind(&long, &contract()).unwrap();
     insta::assert_snapshot!(long.check_row(&numbers(&long, &|_| 1000), 1000).unwrap_err());
     // An empty table has no partner, and a row stays one row at least.
-    let left = asked("people a LEFT JOIN p ON p.age = a.w").unwrap();
+    let left = bind_from("people a LEFT JOIN p ON p.age = a.w").unwrap();
     assert_eq!(left.check_row(&numbers(&left, &|_| 0), 1000).unwrap().rows, 1);
 }
 
 /// Rows of which only the existence matters are looked at, and repeat nothing.
 #[test]
 fn memberships_repeat_no_row() {
-    let query = asked("people a WHERE a.town IN (SELECT town FROM p)").unwrap();
+    let query = bind_from("people a WHERE a.town IN (SELECT town FROM p)").unwrap();
     assert_eq!(numbers(&query, &|_| 1000), []);
     assert_eq!(query.check_row(&[], 1000).unwrap().rows, 1);
     let exists = "EXISTS (SELECT 1 FROM p WHERE p.town = a.town AND p.age > a.w)";
-    let query = asked(&format!("people a WHERE {exists} AND NOT {exists}")).unwrap();
+    let query = bind_from(&format!("people a WHERE {exists} AND NOT {exists}")).unwrap();
     let joins = numbers(&query, &|_| 900);
     assert_eq!(joins.len(), 2);
     let added = query.check_row(&joins, 1000).unwrap();
@@ -146,7 +146,7 @@ fn public_rows_are_counted_by_what_is_compared() {
         all
     };
     let most = |from: &str, count: u64| {
-        let query = asked(from).unwrap();
+        let query = bind_from(from).unwrap();
         (rows(&query), numbers(&query, &|_| count).into_iter().map(|(_, n)| n).collect::<Vec<_>>())
     };
     // The contract and the operators know these.
@@ -155,12 +155,12 @@ fn public_rows_are_counted_by_what_is_compared() {
     let grouped = "(SELECT town, MAX(age) AS age FROM p GROUP BY town)";
     assert_eq!(most(&format!("people a JOIN {grouped} g ON g.town = a.town"), 7), (vec![], known));
     // Of a group's other values, as many rows as agree in them.
-    let counted = |keys| vec![(keys, false)];
+    let unfiltered = |keys| vec![(keys, false)];
     let by_age = format!("people a JOIN {grouped} g ON g.age = a.w");
-    assert_eq!(most(&by_age, 7), (counted(0), vec![7]));
-    assert_eq!(most("people a JOIN p ON p.town = a.town", 7), (counted(1), vec![7]));
+    assert_eq!(most(&by_age, 7), (unfiltered(0), vec![7]));
+    assert_eq!(most("people a JOIN p ON p.town = a.town", 7), (unfiltered(1), vec![7]));
     let two = "people a JOIN p ON p.town = a.town AND p.age = a.w";
-    assert_eq!(most(two, 7), (counted(2), vec![7]));
+    assert_eq!(most(two, 7), (unfiltered(2), vec![7]));
     let filtered = "people a JOIN (SELECT town AS t, age + 1 AS old FROM p WHERE age > 90) q \
                     ON q.t = a.town AND q.old = a.w";
     assert_eq!(most(filtered, 7), (vec![(2, true)], vec![7]));
@@ -185,19 +185,19 @@ fn chains_of_joins_take_no_longer_with_each_join() {
     };
     let public = chain("p", &|i| format!("x{i}.town = x0.town"));
     let from = format!("people a JOIN (SELECT x0.age FROM p x0{public}) q ON q.age = a.w");
-    let query = asked(&from).unwrap();
+    let query = bind_from(&from).unwrap();
     assert_eq!(numbers(&query, &|_| 1)[0].1, 1);
     let refusal = query.check_row(&numbers(&query, &|_| 2), 1000).unwrap_err();
     assert!(refusal.what.starts_with("one row could meet 1099511627776 rows"), "{refusal}");
-    let own = chain("visits", &|i| format!("x{i}.id = x0.id"));
-    let query = asked(&format!("visits x0{own}")).unwrap();
+    let protected = chain("visits", &|i| format!("x{i}.id = x0.id"));
+    let query = bind_from(&format!("visits x0{protected}")).unwrap();
     assert_eq!(query.relation().max_rows_joined(), Some(1));
     query.check_row(&[], 1000).unwrap();
 }
 
 #[test]
 fn each_row_of_a_unit_meets_few_others() {
-    let rows = |from: &str| asked(from).unwrap().relation().max_rows_joined();
+    let rows = |from: &str| bind_from(from).unwrap().relation().max_rows_joined();
     // One of both sides has one row of a unit.
     let grouped = "(SELECT id, COUNT(*) AS n FROM visits GROUP BY id)";
     for from in [
@@ -210,21 +210,21 @@ fn each_row_of_a_unit_meets_few_others() {
     ] {
         assert_eq!(rows(&from), None, "{from}");
     }
-    let own = |n: usize| {
+    let self_join = |n: usize| {
         let join = |i: usize| format!(" JOIN visits v{i} ON v{i}.id = v.id");
         format!("visits v{}", (0..n).map(join).collect::<String>())
     };
-    let all: Vec<u32> = (1..5).map(|n| rows(&own(n)).unwrap()).collect();
+    let all: Vec<u32> = (1..5).map(|n| rows(&self_join(n)).unwrap()).collect();
     insta::assert_debug_snapshot!(all);
     let exists =
         "visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.id = v.id AND w.day > v.day)";
     assert!(rows(exists).is_some());
     // A dearer condition leaves fewer rows.
     let terms: Vec<String> = (0..60).map(|i| format!("v.day > v0.day + {i}")).collect();
-    let dear = format!("{} WHERE {}", own(1), terms.join(" OR "));
+    let dear = format!("{} WHERE {}", self_join(1), terms.join(" OR "));
     assert!(rows(&dear).unwrap() < all[0]);
-    for from in (1..5).map(own).chain([dear, exists.to_owned()]) {
-        let query = asked(&from).unwrap();
+    for from in (1..5).map(self_join).chain([dear, exists.to_owned()]) {
+        let query = bind_from(&from).unwrap();
         let added = query.check_row(&[], 1000).unwrap();
         assert!(added.operations <= MAX_ADDED_OPERATIONS, "{from}: {added:?}");
         // There is no slack to speak of.
@@ -295,10 +295,10 @@ fn the_limit_on_joined_rows_can_be_named() {
     // The contract's default, and the query's own.
     let stated = CONTRACT.replace("max_rows_per_group = 5", "max_rows_joined = 30");
     let stated = Contract::parse(&stated, "hushtable.toml").unwrap();
-    let counted = format!("SELECT COUNT(DISTINCT v.id) FROM {from}");
+    let distinct = format!("SELECT COUNT(DISTINCT v.id) FROM {from}");
     let rows = |sql: &str| bind(sql, &stated).unwrap().relation().max_rows_joined();
     assert_eq!(
-        (rows(&counted), rows(&sql(20).replace("COUNT(*)", "COUNT(DISTINCT v.id)"))),
+        (rows(&distinct), rows(&sql(20).replace("COUNT(*)", "COUNT(DISTINCT v.id)"))),
         (Some(30), Some(20))
     );
     // A row then meets more than it may, and the refusal names what would do.
@@ -313,7 +313,7 @@ fn the_limit_on_joined_rows_can_be_named() {
 /// A limit that is taken out of a query is missed.
 #[test]
 fn queries_that_are_read_back_have_their_limits() {
-    let query = asked("visits v JOIN visits w ON w.id = v.id AND w.day > v.day").unwrap();
+    let query = bind_from("visits v JOIN visits w ON w.id = v.id AND w.day > v.day").unwrap();
     let mut json = serde_json::to_value(&query).unwrap();
     Quote::new(serde_json::from_value(json.clone()).unwrap()).unwrap();
     fn without(json: &mut Json) {

@@ -30,14 +30,16 @@ fn joint(quote: &Quote) -> Vec<bool> {
 #[test]
 fn three_quantiles_are_one_measurement() {
     let of = |select: &str| quote(&format!("{OPTIONS} {select} FROM posts"));
-    let own = of("MEDIAN(score), PERCENTILE_CONT(score, 0.9), PERCENTILE_CONT(score, 0.25)");
-    assert_eq!(joint(&own), [true; 3]);
-    assert_eq!(own.total().to_string(), "epsilon = 1");
-    let losses: Vec<Option<Loss>> = own.noise().iter().map(Noise::loss).collect();
-    assert_eq!(losses, [Some(own.total()), None, None]);
-    let [Event::BoundedRange { epsilon, draws }, _] = own.events()[..] else { panic!("2 levels") };
+    let three = of("MEDIAN(score), PERCENTILE_CONT(score, 0.9), PERCENTILE_CONT(score, 0.25)");
+    assert_eq!(joint(&three), [true; 3]);
+    assert_eq!(three.total().to_string(), "epsilon = 1");
+    let losses: Vec<Option<Loss>> = three.noise().iter().map(Noise::loss).collect();
+    assert_eq!(losses, [Some(three.total()), None, None]);
+    let [Event::BoundedRange { epsilon, draws }, _] = three.events()[..] else {
+        panic!("2 levels")
+    };
     assert_eq!((epsilon.to_string().as_str(), draws.get()), ("0.5", 1));
-    let Noise::Joint(part) = &own.noise()[1] else { panic!("a part") };
+    let Noise::Joint(part) = &three.noise()[1] else { panic!("a part") };
     assert_eq!((part.first, part.part, part.draws.parts()), (0, 1, 3));
     assert_eq!(part.draws.percentile(1).unwrap().to_f64(), 0.9);
 
@@ -147,8 +149,8 @@ proptest! {
             let limit = Loss::concentrated("1000000".parse::<Rho>().unwrap());
             let least = least_loss(&[query(&text)], limit).unwrap().rho().unwrap();
             let events = quote.events();
-            let own = events.iter().map(|event| event.in_rho().unwrap().rho().unwrap().to_f64());
-            prop_assert!(least.to_f64() <= own.sum::<f64>() * (1.0 + 1e-9) + 1e-11);
+            let costs = events.iter().map(|event| event.in_rho().unwrap().rho().unwrap().to_f64());
+            prop_assert!(least.to_f64() <= costs.sum::<f64>() * (1.0 + 1e-9) + 1e-11);
         }
     }
 }

@@ -33,8 +33,8 @@ fn gaussian_noise_keeps_epsilon_and_delta() {
         for strategy in ["GAUSSIAN_THRESHOLD", "WEIGHTED_GAUSSIAN", "SIPS"] {
             for amount in ["0.1", "1", "5"] {
                 let more = format!(", noise = GAUSSIAN, group_selection_strategy = {strategy}");
-                let own = options(9, &more).replace("epsilon = 1", &format!("epsilon = {amount}"));
-                let quote = quoted(&own, select).unwrap();
+                let text = options(9, &more).replace("epsilon = 1", &format!("epsilon = {amount}"));
+                let quote = quoted(&text, select).unwrap();
                 assert_eq!(quote.total().to_string(), format!("epsilon = {amount}, delta = 1e-8"));
                 let Loss::Approximate { epsilon, delta } = quote.total() else {
                     panic!("currency")
@@ -43,7 +43,7 @@ fn gaussian_noise_keeps_epsilon_and_delta() {
                 for event in quote.events() {
                     all.add(&event, 1).unwrap();
                     match event {
-                        Event::Gaussian { mu_squared: own } => mu_squared += own.to_f64_up(),
+                        Event::Gaussian { mu_squared: part } => mu_squared += part.to_f64_up(),
                         Event::Approximate { epsilon, delta } => {
                             assert!(epsilon.is_zero());
                             new += delta.to_f64();

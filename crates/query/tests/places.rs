@@ -33,21 +33,21 @@ columns = { town = { type = "string" }, region = { type = "string" } }
 );
 
 /// The error that an analyst reads, under each query.
-fn shown(queries: &[&str]) -> String {
+fn rendered(queries: &[&str]) -> String {
     let contract =
         Contract::parse(&format!("{}{TABLES}", common::CONTRACT), "hushtable.toml").unwrap();
-    let mut shown = String::new();
+    let mut text = String::new();
     for query in queries {
         let refusal = bind(query, &contract).unwrap_err();
         let excerpt = refusal.excerpt().unwrap_or_else(|| "(no place)".to_owned());
-        writeln!(shown, "error: {}\n{excerpt}\n  hint: {}\n", refusal.what, refusal.hint).unwrap();
+        writeln!(text, "error: {}\n{excerpt}\n  hint: {}\n", refusal.what, refusal.hint).unwrap();
     }
-    shown
+    text
 }
 
 #[test]
 fn refusals_underline_the_place() {
-    insta::assert_snapshot!(shown(&[
+    insta::assert_snapshot!(rendered(&[
         "SELECT COUNT(*) FROM loans WHERE",
         "SELECT COUNT((*) FROM loans",
         "SELECT county, COUNT(*) FROM loans GROUP BY county LIMIT 3 FROM",
@@ -84,7 +84,7 @@ fn refusals_of_statements_underline_the_place() {
     let contract =
         Contract::parse(&format!("{}{TABLES}", common::CONTRACT), "hushtable.toml").unwrap();
     let by_kind = "(SELECT kind, COUNT(*) AS n FROM visits GROUP BY kind)";
-    let mut shown = String::new();
+    let mut text = String::new();
     for query in [
         "WITH by_kind AS (SELECT kind, COUNT(*) AS n FROM visits GROUP BY kind) \
          SELECT * FROM by_kidn",
@@ -109,14 +109,14 @@ fn refusals_of_statements_underline_the_place() {
         let query = query.replace("$t", by_kind);
         let Err(refusal) = SqlStatement::bind(&query, &contract) else { panic!("{query}") };
         let excerpt = refusal.excerpt().unwrap_or_else(|| "(no place)".to_owned());
-        writeln!(shown, "error: {}\n{excerpt}\n  hint: {}\n", refusal.what, refusal.hint).unwrap();
+        writeln!(text, "error: {}\n{excerpt}\n  hint: {}\n", refusal.what, refusal.hint).unwrap();
     }
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(text);
 }
 
 #[test]
 fn refusals_name_what_was_probably_meant() {
-    insta::assert_snapshot!(shown(&[
+    insta::assert_snapshot!(rendered(&[
         "SELECT conty, COUNT(*) FROM loans GROUP BY conty",
         "SELECT COUNT(*) FROM laons",
         "SELECT COUNT(*) FROM loans l WHERE l.Amuont > 3",

@@ -31,17 +31,17 @@ const PRIVATE: &str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, de
 
 #[test]
 fn a_count_reuses_the_noise_that_selected_its_group() {
-    let counted =
+    let count =
         quote(&format!("{PRIVATE} forum, COUNT(DISTINCT author) FROM posts GROUP BY forum"));
-    let selection = counted.selection().unwrap();
+    let selection = count.selection().unwrap();
     assert_eq!(selection.strategy(), Strategy::TruncatedGeometric);
-    assert!(matches!(counted.noise(), [Noise::OfSelection]));
-    assert_eq!(selection.loss(), counted.total());
-    assert_eq!(counted.total().to_string(), "epsilon = 1, delta = 1e-6");
+    assert!(matches!(count.noise(), [Noise::OfSelection]));
+    assert_eq!(selection.loss(), count.total());
+    assert_eq!(count.total().to_string(), "epsilon = 1, delta = 1e-6");
     // Keys alone are best chosen by single votes, and all of the budget goes to them.
     let keys = quote(&format!("{PRIVATE} forum FROM posts GROUP BY forum"));
     assert_eq!(keys.selection().unwrap().strategy(), Strategy::SingleVote);
-    assert_eq!(keys.total(), counted.total());
+    assert_eq!(keys.total(), count.total());
     // A count of rows is not a count of units.
     let rows = quote(&format!(
         "{PRIVATE} forum, COUNT(*, contribution_bounds_per_group => (0, 5)) FROM posts \
@@ -61,33 +61,33 @@ fn a_count_reuses_the_noise_that_selected_its_group() {
 #[test]
 fn the_identity_of_a_question_is_its_query_and_its_calibrations() {
     let identity = |text: &str| String::from_utf8(quote(text).identity().unwrap()).unwrap();
-    let own = identity(&format!(
+    let original = identity(&format!(
         "{PRIVATE} forum, SUM(score) AS s FROM posts WHERE score > 1 GROUP BY forum"
     ));
-    let shown: serde_json::Value = serde_json::from_str(&own).unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&shown).unwrap());
+    let json: serde_json::Value = serde_json::from_str(&original).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&json).unwrap());
     // Another spelling, heading, order or HAVING is no other question; another weight or strategy
     // is one.
     let spelled = identity(
         "select with differential_privacy options (max_groups_contributed = 2, delta = 1e-6, \
          epsilon = 1.0) p.forum, sum(P.score) as s from posts p where (p.score > 1) group by 1",
     );
-    assert_eq!(spelled, own);
+    assert_eq!(spelled, original);
     for same in [
         "forum, SUM(score) AS t FROM posts WHERE score > 1 GROUP BY forum HAVING t > 7",
         "-SUM(score) FROM posts WHERE TRUE AND score > 1 GROUP BY forum ORDER BY forum LIMIT 2",
     ] {
-        assert_eq!(identity(&format!("{PRIVATE} {same}")), own, "{same}");
+        assert_eq!(identity(&format!("{PRIVATE} {same}")), original, "{same}");
     }
     for other in [
         "forum, SUM(score, weight => 2) AS s FROM posts WHERE score > 1 GROUP BY forum",
         "forum, SUM(score) AS s FROM posts WHERE score > 2 GROUP BY forum",
     ] {
-        assert_ne!(identity(&format!("{PRIVATE} {other}")), own, "{other}");
+        assert_ne!(identity(&format!("{PRIVATE} {other}")), original, "{other}");
     }
     let strategy = PRIVATE.replace(")", ", group_selection_strategy = LAPLACE_THRESHOLD)");
     let other = "forum, SUM(score) AS s FROM posts WHERE score > 1 GROUP BY forum";
-    assert_ne!(identity(&format!("{strategy} {other}")), own);
+    assert_ne!(identity(&format!("{strategy} {other}")), original);
 }
 
 #[test]
@@ -101,7 +101,9 @@ fn with_keys_alone_the_default_releases_smaller_groups_than_any_named_strategy()
         };
         let to_appear = |t: &str| quote(t).usefulness().to_appear;
         let default = to_appear(&text(""));
-        for strategy in Strategy::CANDIDATES.into_iter().filter(|own| own.is_by_itself()) {
+        for strategy in
+            Strategy::CANDIDATES.into_iter().filter(|candidate| candidate.is_by_itself())
+        {
             let named = to_appear(&text(&format!(", group_selection_strategy = {strategy}")));
             assert!(named >= default * (1.0 - 1e-9), "{budget} {strategy}");
         }
@@ -153,13 +155,13 @@ fn groups_that_the_query_names_are_public() {
         assert_eq!(q.groups(), Groups::Public, "{text}");
         assert!(q.keys().iter().any(|key| key.by_query), "{text}");
         let groups = hushtable_query::public_groups(q.keys());
-        let shown = |row: &Vec<hushtable_query::Value>| {
+        let rendered = |row: &Vec<hushtable_query::Value>| {
             row.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
         };
-        let shown = groups.iter().map(shown).collect::<Vec<_>>().join(" ");
+        let rendered = groups.iter().map(rendered).collect::<Vec<_>>().join(" ");
         let quote = Quote::new(q).unwrap();
         assert!(quote.selection().is_none() && quote.total().delta().is_zero(), "{text}");
-        shown
+        rendered
     };
     let of = "COUNT(DISTINCT author) AS n FROM posts";
     for (text, want) in [
@@ -302,8 +304,8 @@ fn quantiles_of_several_groups_share_the_loss() {
         assert_eq!(draws.get(), 4);
         match quote.total() {
             Loss::Concentrated { rho, .. } => {
-                let own = event.in_rho().unwrap().rho().unwrap();
-                assert!((own.to_f64() / rho.to_f64() - 1.0).abs() < 1e-9);
+                let event_rho = event.in_rho().unwrap().rho().unwrap();
+                assert!((event_rho.to_f64() / rho.to_f64() - 1.0).abs() < 1e-9);
             }
             total => assert_eq!(event.in_epsilon(), Some(total.with_delta(Delta::ZERO))),
         }
@@ -339,8 +341,8 @@ fn medians_beside_split_sums_cost_plain_rho() {
     assert_eq!(policy.terms[0].rho.to_string(), "0.2");
     // A record of three thresholds: rho_1 + 9 rho_2, where a median after splitting would cost 9
     // rho_1, too.
-    let own = hushtable_query::policy_of(&quote, &|_, m, _| [m.high; 2]).unwrap();
-    assert!((own.split(&[3000.0]) - (0.1 + 9.0 * 0.2)).abs() < 1e-9);
+    let function = hushtable_query::policy_of(&quote, &|_, m, _| [m.high; 2]).unwrap();
+    assert!((function.split(&[3000.0]) - (0.1 + 9.0 * 0.2)).abs() < 1e-9);
     let median = &e.measurements[1];
     assert_eq!(median.split_threshold, None);
     assert_eq!(median.loss.unwrap().to_string(), "rho = 0.1");
@@ -365,7 +367,7 @@ fn explanations_read_as_expected() {
 }
 
 proptest! {
-    /// Whatever the weights and strategy, the parts add up to what was asked for, exactly.
+    /// Whatever the weights and strategy, the parts add up to the requested budget, exactly.
     #[test]
     fn parts_add_up_to_the_budget(
         weights in proptest::array::uniform3(1u32..=1000),
@@ -394,11 +396,11 @@ proptest! {
             }
             prop_assert_eq!(sum, quote.total());
             prop_assert_eq!(sum, query(&text).loss());
-            let asked: f64 = match quote.total() {
+            let total: f64 = match quote.total() {
                 Loss::Approximate { epsilon, .. } => epsilon.to_f64(),
                 Loss::Concentrated { rho, .. } => rho.to_f64(),
             };
-            prop_assert!((asked - amount).abs() < 1e-12);
+            prop_assert!((total - amount).abs() < 1e-12);
         }
     }
 }
@@ -467,14 +469,14 @@ fn averages_of_split_columns_cost_their_count_too() {
     let contract = Contract::parse(FIRMS, "hushtable.toml").unwrap();
     let text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) AVG(pay) AS a FROM firms";
     let quote = Quote::new(bind(text, &contract).unwrap()).unwrap();
-    let own = hushtable_query::policy_of(&quote, &|_, m, _| [m.high; 2]).unwrap();
-    let count = own.constant().to_f64();
-    assert!(count > 0.0 && (own.exact(&[0.0]) - count).abs() < 1e-12, "{count}");
+    let policy = hushtable_query::policy_of(&quote, &|_, m, _| [m.high; 2]).unwrap();
+    let count = policy.constant().to_f64();
+    assert!(count > 0.0 && (policy.exact(&[0.0]) - count).abs() < 1e-12, "{count}");
     for pieces in [1.0f64, 2.0, 7.0] {
-        let found = own.split(&[100.0 * pieces]);
+        let got = policy.split(&[100.0 * pieces]);
         let want = count + (0.5 - count) * pieces.powi(2);
-        assert!((found - want).abs() < 1e-9, "{pieces}: {found} {want}");
-        assert!(found <= 0.5 * pieces.powi(2) * (1.0 + 1e-12));
+        assert!((got - want).abs() < 1e-9, "{pieces}: {got} {want}");
+        assert!(got <= 0.5 * pieces.powi(2) * (1.0 + 1e-12));
     }
 }
 
@@ -606,10 +608,10 @@ fn split_columns_are_joined_on_unique_keys() {
     let split = query.measurements()[0].thresholds().unwrap();
     let classes = split.classes.as_ref().unwrap();
     assert_eq!((split.default, classes.values.len(), classes.key), (100, 1, None));
-    let place = |expr: &hushtable_query::Expr| {
-        (0..query.columns().len()).find(|&place| expr.is_column(place)).unwrap()
+    let position = |expr: &hushtable_query::Expr| {
+        (0..query.columns().len()).find(|&position| expr.is_column(position)).unwrap()
     };
-    let origin = query.relation().fields()[place(&classes.expr)].origin.as_ref().unwrap();
+    let origin = query.relation().fields()[position(&classes.expr)].origin.as_ref().unwrap();
     assert_eq!((origin.table.as_str(), origin.column.as_str()), ("loans", "sector"));
 
     for unique in ["", "unique = [\"sector\"]", "unique = [\"town\", \"sector\"]"] {

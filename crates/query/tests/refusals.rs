@@ -11,15 +11,15 @@ use hushtable_query::{ColumnType, Contract, Quote, SqlStatement, bind, bind_coun
 /// The error of every query, under the query.
 fn refusals(queries: &[&str]) -> String {
     let contract = common::contract();
-    let mut shown = String::new();
+    let mut report = String::new();
     for query in queries {
         let refusal = match bind(query, &contract).and_then(Quote::new) {
             Ok(_) => "ACCEPTED".to_owned(),
             Err(refusal) => refusal.to_string(),
         };
-        writeln!(shown, "{query}\n-> {refusal}\n").unwrap();
+        writeln!(report, "{query}\n-> {refusal}\n").unwrap();
     }
-    shown
+    report
 }
 
 #[test]
@@ -301,8 +301,8 @@ fn expressions() {
     .map(with)
     .to_vec();
     let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
-    let shown = refusals(&queries);
-    insta::assert_snapshot!(shown);
+    let report = refusals(&queries);
+    insta::assert_snapshot!(report);
     // Long chains are joined two by two, so it is depth that is limited, and size.
     let chain = |terms: usize, joint: &str| {
         format!("SELECT COUNT(*) FROM loans WHERE {}", vec!["amount > 1"; terms].join(joint))
@@ -364,8 +364,8 @@ fn dear_queries() {
             .to_owned(),
     ];
     let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
-    let shown = refusals(&queries).replace(&filler, "<1000 a>");
-    insta::assert_snapshot!(shown.replace(&hostile.replace(&filler, "<1000 a>"), "<term>"));
+    let report = refusals(&queries).replace(&filler, "<1000 a>");
+    insta::assert_snapshot!(report.replace(&hostile.replace(&filler, "<1000 a>"), "<term>"));
     // Names, codes and notes are asked for as ever.
     let accepted = [
         "SELECT COUNT(*) FROM loans WHERE UPPER(county) LIKE '%ADA%'",
@@ -377,8 +377,8 @@ fn dear_queries() {
         "SELECT COUNT(*) FROM loans \
          WHERE CAST(county AS FLOAT64) > 1 OR CAST(county AS DATE) IS NULL",
     ];
-    let shown = refusals(&accepted);
-    assert_eq!(shown.matches("-> ACCEPTED").count(), accepted.len(), "{shown}");
+    let report = refusals(&accepted);
+    assert_eq!(report.matches("-> ACCEPTED").count(), accepted.len(), "{report}");
     // Where the owner says that texts are short, more may be asked of them.
     let short = common::CONTRACT
         .replace("county]\ntype = \"string\"", "county]\ntype = \"string\"\nmax_bytes = 32");
@@ -390,7 +390,7 @@ fn dear_queries() {
 #[test]
 fn long_conditions_of_outer_joins_and_exists_are_refused() {
     let contract = Contract::parse(JOINED, "joined.toml").unwrap();
-    let asked = |from: &str, terms: usize| {
+    let bound = |from: &str, terms: usize| {
         let term = |i: usize| format!("ABS(t.size) + v.person_id > {i}");
         let long = (0..terms).map(term).collect::<Vec<_>>().join(" OR ");
         let sql = format!(
@@ -403,14 +403,14 @@ fn long_conditions_of_outer_joins_and_exists_are_refused() {
     let left = "visits v LEFT JOIN towns t ON t.town = v.town AND LONG";
     let exists = "visits v WHERE EXISTS (SELECT 1 FROM towns t WHERE t.town = v.town AND LONG)";
     for from in [left, exists] {
-        assert!(asked(from, 2).is_ok(), "{:?}", asked(from, 2));
+        assert!(bound(from, 2).is_ok(), "{:?}", bound(from, 2));
         insta::allow_duplicates! {
-            let Err(refusal) = asked(from, 10) else { panic!("{from}") };
+            let Err(refusal) = bound(from, 10) else { panic!("{from}") };
             insta::assert_snapshot!(refusal);
         }
     }
     // Computed after the join, for batches of pairs.
-    assert!(asked("visits v JOIN towns t ON t.town = v.town AND LONG", 10).is_ok());
+    assert!(bound("visits v JOIN towns t ON t.town = v.town AND LONG", 10).is_ok());
 }
 
 const JOINED: &str = r#"
@@ -476,15 +476,15 @@ fn nothing_beside_tables_and_joins_is_dropped() {
         assert!(refusal.contains("is not supported"), "{sql}: {refusal}");
     }
     let columns = [("county".to_owned(), ColumnType::String)];
-    let counted = |from: &str| {
+    let release = |from: &str| {
         let sql = format!("SELECT county, COUNT(*) FROM {from} GROUP BY county");
         bind_count_release(&sql, &columns).map(|_| ()).map_err(|refusal| refusal.to_string())
     };
-    assert_eq!(counted("t AS u"), Ok(()));
+    assert_eq!(release("t AS u"), Ok(()));
     for from in
         ["t FOR SYSTEM_TIME AS OF '2020-01-01'", "t WITH ORDINALITY", "t TABLESAMPLE (1 ROWS)"]
     {
-        let refusal = counted(from).unwrap_err();
+        let refusal = release(from).unwrap_err();
         assert!(refusal.contains("is not supported"), "{from}: {refusal}");
     }
 }

@@ -69,7 +69,7 @@ fn every_setting_of_a_contract_is_in_the_schema() {
     }
 }
 
-/// Whether a value is of a schema, by the keywords that ours uses.
+/// Whether a value fits a schema, by the keywords that this schema uses.
 fn valid(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
     if let Some(name) = schema["$ref"].as_str() {
         valid(value, root.pointer(name.trim_start_matches('#')).unwrap(), root)?;
@@ -108,12 +108,12 @@ fn valid(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
                 return fails("required");
             }
         }
-        for (key, own) in object {
+        for (key, field) in object {
             match (&schema["properties"][key], &schema["additionalProperties"]) {
                 (Value::Null, Value::Bool(false)) => return fails("additionalProperties"),
                 (Value::Null, Value::Null) => {}
-                (Value::Null, others) => valid(own, others, root)?,
-                (property, _) => valid(own, property, root)?,
+                (Value::Null, others) => valid(field, others, root)?,
+                (property, _) => valid(field, property, root)?,
             }
         }
     }

@@ -42,7 +42,7 @@ size = { type = "int" }
 }
 
 /// Each statement with its parts and the SQL around them, or its refusal.
-fn shown(statements: &[&str]) -> String {
+fn rendered(statements: &[&str]) -> String {
     let contract = contract();
     let mut out = String::new();
     for sql in statements {
@@ -57,10 +57,10 @@ fn shown(statements: &[&str]) -> String {
                     if let Some(weight) = weight.filter(|weight| *weight > 1) {
                         write!(out, ", weight {weight}").unwrap();
                     }
-                    let own = if weight.is_none() { ", its own" } else { "" };
+                    let budget = if weight.is_none() { ", its own" } else { "" };
                     let read = |r: &Read| format!(", reads part_{}[{}]", r.part + 1, r.column);
                     let reads: String = reads.iter().map(read).collect();
-                    write!(out, "{own}{reads}").unwrap();
+                    write!(out, "{budget}{reads}").unwrap();
                     if let Some(first) = part.same_as {
                         write!(out, ", free as part_{}", first + 1).unwrap();
                     }
@@ -79,7 +79,7 @@ fn shown(statements: &[&str]) -> String {
 
 #[test]
 fn parts_and_the_sql_around_them() {
-    insta::assert_snapshot!(shown(&[
+    insta::assert_snapshot!(rendered(&[
         "SELECT town, COUNT(*) AS n FROM people GROUP BY town ORDER BY n DESC LIMIT 3",
         // Windows over a private SELECT's own results.
         "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM people \
@@ -130,7 +130,7 @@ fn parts_and_the_sql_around_them() {
 
 #[test]
 fn each_level_of_a_group_by_is_a_part() {
-    insta::assert_snapshot!(shown(&[
+    insta::assert_snapshot!(rendered(&[
         "SELECT town, Sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (town, Sex)",
         "SELECT Town AS t, COUNT(*) AS n, GROUPING(town) AS all_towns, \
          COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY GROUPING(people.town)) AS share FROM people \
@@ -179,23 +179,23 @@ fn levels_fit_each_other_on_request() {
     let select = |options: &str, rest: &str| {
         format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest} FROM people GROUP BY")
     };
-    let own = select("consistent = true", "town, Sex, COUNT(*) AS n");
+    let consistent = select("consistent = true", "town, Sex, COUNT(*) AS n");
     let all = [
         // HAVING looks at the numbers that fit, and rows whose sex is not listed are in no level.
-        format!("{own} CUBE (town, Sex) HAVING n > 10 ORDER BY n"),
+        format!("{consistent} CUBE (town, Sex) HAVING n > 10 ORDER BY n"),
         select("consistent = true", "Sex, COUNT(*) AS n") + " GROUPING SETS ((Sex), (), ())",
         format!(
-            "SELECT a.town, a.n - b.n AS other FROM ({own} ROLLUP (town, Sex)) a \
+            "SELECT a.town, a.n - b.n AS other FROM ({consistent} ROLLUP (town, Sex)) a \
              JOIN ({} ROLLUP (town)) b USING (town)",
             select("consistent = NON_NEGATIVE", "town, COUNT(*) AS n")
         ),
         format!("{} ROLLUP (town)", select("consistent = false", "town, COUNT(*) AS n")),
         format!("{} ROLLUP (town)", select("consistent = maybe", "town, COUNT(*) AS n")),
-        format!("{own} town, Sex"),
+        format!("{consistent} town, Sex"),
         select("consistent = true", "COUNT(*) AS n").replace(" GROUP BY", ""),
         "WITH part_1_consistent AS (SELECT 1) SELECT * FROM part_1_consistent".to_owned(),
     ];
-    insta::assert_snapshot!(shown(&all.each_ref().map(String::as_str)));
+    insta::assert_snapshot!(rendered(&all.each_ref().map(String::as_str)));
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn groups_that_are_not_shown_have_a_row() {
              GROUP BY id) GROUP BY k"
         ),
     ];
-    insta::assert_snapshot!(shown(&all.each_ref().map(String::as_str)));
+    insta::assert_snapshot!(rendered(&all.each_ref().map(String::as_str)));
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn clipping_reports_are_parts_of_their_own() {
         format!("{with} (clipping_report = 7) COUNT(*) AS n FROM people"),
         format!("{with} (weight = 2, clipping_report = true) SUM(age) AS n FROM people"),
     ];
-    insta::assert_snapshot!(shown(&all.each_ref().map(String::as_str)));
+    insta::assert_snapshot!(rendered(&all.each_ref().map(String::as_str)));
 
     let contract = contract();
     let reported = |sql: &str| {
@@ -305,7 +305,7 @@ fn clipping_reports_are_parts_of_their_own() {
 
 #[test]
 fn named_windows_are_written_where_they_are_used() {
-    insta::assert_snapshot!(shown(&[
+    insta::assert_snapshot!(rendered(&[
         "SELECT town, COUNT(*) AS n, RANK() OVER w AS place, \
          SUM(COUNT(*)) OVER (w ROWS UNBOUNDED PRECEDING) AS running FROM people GROUP BY town \
          WINDOW w AS (ORDER BY COUNT(*) DESC) ORDER BY place",
@@ -323,7 +323,7 @@ fn named_windows_are_written_where_they_are_used() {
 
 #[test]
 fn budgets_of_statements() {
-    insta::assert_snapshot!(shown(&[
+    insta::assert_snapshot!(rendered(&[
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, \
          max_groups_contributed = 1) x.town, x.n, y.n AS all_people \
          FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) x CROSS JOIN (SELECT WITH \
@@ -355,7 +355,7 @@ fn refusals_of_statements() {
     let deep = format!("SELECT {}1 FROM people", "1 + ".repeat(3000));
     let chain = format!("SELECT COUNT(*) FROM people{}", " UNION ALL SELECT 1".repeat(3000));
     let collated = format!("SELECT town{} FROM people", " COLLATE x".repeat(3000));
-    let refused = shown(&[&deep, &chain, &collated]).replace(&"1 + ".repeat(3000), "…");
+    let refused = rendered(&[&deep, &chain, &collated]).replace(&"1 + ".repeat(3000), "…");
     let refused = refused.replace(&" UNION ALL SELECT 1".repeat(3000), "…");
     insta::assert_snapshot!("deep statements", refused.replace(&" COLLATE x".repeat(3000), "…"));
     let t = "(SELECT town, COUNT(*) AS n FROM people GROUP BY town)";
@@ -402,7 +402,7 @@ fn refusals_of_statements() {
     .map(|sql| sql.replace("$t", t))
     .to_vec();
     let around: Vec<&str> = around.iter().map(String::as_str).collect();
-    insta::assert_snapshot!(shown(&around));
+    insta::assert_snapshot!(rendered(&around));
 }
 
 #[test]
@@ -419,14 +419,14 @@ fn a_released_value_is_typed_before_it_is_known() {
     assert_eq!(statement.parts[1].reads, [Read { part: 0, column: 0, all: false }]);
     let quoted = Quote::new(query.clone()).unwrap();
     // The value decides nothing but itself, and an odd one is NULL.
-    for (value, shown) in [
+    for (value, literal) in [
         (Value::Float(41.5), Value::Float(41.5)),
         (Value::Null, Value::Null),
         (Value::Float(f64::NAN), Value::Null),
         (Value::Int(3), Value::Null),
     ] {
         let run = query.clone().with_released(&[Given::One(value)]).unwrap();
-        assert!(kinds(&run).contains(&ExprKind::Literal(shown)));
+        assert!(kinds(&run).contains(&ExprKind::Literal(literal)));
         assert_eq!(Quote::new(run).unwrap().total(), quoted.total());
     }
     assert!(query.clone().with_released(&[]).is_err());

@@ -8,7 +8,7 @@ use hushtable_mechanisms::TiedPart;
 use hushtable_query::{Contract, Noise, Quote, bind};
 
 /// The names of the measurements, those in brackets that are measured together.
-fn shown(sql: &str, contract: &Contract) -> String {
+fn measured_names(sql: &str, contract: &Contract) -> String {
     let quote =
         Quote::new(bind(sql, contract).map_err(|e| format!("{sql}: {e}")).unwrap()).unwrap();
     let (loss, of_noise) = (quote.query().loss(), quote.query().noise_delta());
@@ -26,7 +26,7 @@ fn posts(options: &str, select: &str) -> String {
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (delta = 1e-6, max_groups_contributed = 2, \
          {options}{rows}) {select} FROM posts GROUP BY lang"
     );
-    shown(&sql, &common::contract())
+    measured_names(&sql, &common::contract())
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn nothing_is_tied_that_is_better_apart() {
     // Where a unit replaces another in the only group, their count does not move at all.
     let replaced = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) AVG(amount) FROM loans";
     let contract = common::contract();
-    assert_eq!(shown(replaced, &contract), "sum of amount, count of amount");
+    assert_eq!(measured_names(replaced, &contract), "sum of amount, count of amount");
 }
 
 /// A count that selection gives is not measured again.
@@ -90,7 +90,8 @@ fn counts_of_the_selection_stay_its_own() {
                delta = 1e-6, max_groups_contributed = 1, max_rows_per_group = 1, \
                group_selection_strategy = STRATEGY) forum, COUNT(*), AVG(IF(score > 9, 1, 0)) \
                FROM posts GROUP BY forum";
-    let named = |strategy: &str| shown(&sql.replace("STRATEGY", strategy), &common::contract());
+    let named =
+        |strategy: &str| measured_names(&sql.replace("STRATEGY", strategy), &common::contract());
     let apart = "count of privacy units, sum of an expression of score";
     assert_eq!(named("TRUNCATED_GEOMETRIC"), apart);
     assert_eq!(named("OPTIMAL"), "[count of privacy units], [sum of an expression of score]");
@@ -104,7 +105,7 @@ fn noise_is_that_of_the_theory() {
                max_groups_contributed = 5, max_rows_per_group = 3) lang, COUNT(score), \
                SUM(score, contribution_bounds_per_row => (0, 100)) FROM posts GROUP BY lang";
     let quote = Quote::new(bind(sql, &common::contract()).unwrap()).unwrap();
-    let deviation = |place: usize| quote.noise()[place].deviation().unwrap();
+    let deviation = |index: usize| quote.noise()[index].deviation().unwrap();
     let unit = 5.0 * 3.0 / 0.01;
     assert!((deviation(0) / unit - 2.0).abs() < 1e-6);
     assert!((deviation(1) / unit - 100.0 * 2f64.sqrt()).abs() < 1e-4);

@@ -56,12 +56,12 @@ fn bound(sql: &str) -> Result<Quote, String> {
     Quote::new(parts.pop().unwrap().query).map_err(|r| r.to_string())
 }
 
-/// The number of rows that each unit of the side which is bounded first may have.
-fn taken(relation: &Relation) -> Option<u32> {
+/// The limit on the rows of each unit, on the side that is bounded first.
+fn row_limit(relation: &Relation) -> Option<u32> {
     match relation.operator() {
         Operator::Take { rows, .. } => Some(*rows),
-        Operator::Filter { input, .. } | Operator::Project { input, .. } => taken(input),
-        Operator::Join { left, right, .. } => taken(left).or_else(|| taken(right)),
+        Operator::Filter { input, .. } | Operator::Project { input, .. } => row_limit(input),
+        Operator::Join { left, right, .. } => row_limit(left).or_else(|| row_limit(right)),
         _ => None,
     }
 }
@@ -88,7 +88,7 @@ fn both_populations_pay_and_are_bounded() {
         let query = quote.query();
         assert_eq!(query.populations().collect::<Vec<_>>(), ["shop", "customer"], "{sql}");
         // Half of the 9 groups of a shop.
-        assert_eq!(taken(query.relation()), Some(4), "{sql}");
+        assert_eq!(row_limit(query.relation()), Some(4), "{sql}");
         let beside = query.relation().beside().unwrap();
         assert_eq!((beside.population.as_str(), beside.rows), ("customer", 4));
         let explanation = Explanation::new(&quote);
@@ -170,10 +170,10 @@ fn what_is_not_bounded_for_both_is_refused() {
              GROUP BY n"
         ),
     ];
-    let mut shown = String::new();
+    let mut refusals = String::new();
     for sql in &queries {
         let refusal = bound(sql).map(|_| ()).unwrap_err();
-        writeln!(shown, "{sql}\n-> {refusal}\n").unwrap();
+        writeln!(refusals, "{sql}\n-> {refusal}\n").unwrap();
     }
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(refusals);
 }

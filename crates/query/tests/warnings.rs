@@ -15,22 +15,22 @@ fn posts(select: &str) -> String {
     )
 }
 
-/// The warnings of every query, under what is asked.
+/// The warnings of every query, under the query.
 fn warnings(selects: &[&str]) -> String {
     let contract = common::contract();
-    let mut shown = String::new();
+    let mut report = String::new();
     for select in selects {
         let query = bind(&posts(select), &contract).unwrap();
         let warned = query.warnings().to_vec();
         let explained = Explanation::new(&Quote::new(query).unwrap());
         assert_eq!(explained.warnings, warned);
-        writeln!(shown, "{select}").unwrap();
+        writeln!(report, "{select}").unwrap();
         for warning in warned {
-            writeln!(shown, "-> {:?}: {}\n   hint: {}", warning.code, warning.what, warning.hint)
+            writeln!(report, "-> {:?}: {}\n   hint: {}", warning.code, warning.what, warning.hint)
                 .unwrap();
         }
     }
-    shown
+    report
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn plain_queries_have_no_warnings() {
         "AVG(score, contribution_bounds_per_group => (0, 5)) FROM posts",
         "AVG(IF(score > 3, 1, 0)) AS a, SUM(score) AS s FROM posts",
     ] {
-        let shown = warnings(&[select]);
-        assert_eq!(shown.lines().count(), 1, "{shown}");
+        let report = warnings(&[select]);
+        assert_eq!(report.lines().count(), 1, "{report}");
     }
     // Rows that are units have one row in a group.
     let query = bind("SELECT AVG(amount) FROM loans", &common::contract()).unwrap();
@@ -132,12 +132,12 @@ fn expressions_tell_their_range() {
         ("CAST(NULL AS INT64)", None),
         ("3", Some((3, 3))),
     ] {
-        let found = bounds(expression);
+        let got = bounds(expression);
         let near =
             |(a, b): (i64, i64), (c, d): (i64, i64)| a == c && (b == d || b - 1 == d && b > 1000);
         assert!(
-            found == want || found.zip(want).is_some_and(|(f, w)| near(f, w)),
-            "{expression}: {found:?}, {want:?}"
+            got == want || got.zip(want).is_some_and(|(f, w)| near(f, w)),
+            "{expression}: {got:?}, {want:?}"
         );
     }
     // Quantiles have them as their range, and rows that are units need no limit of rows.

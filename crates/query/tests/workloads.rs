@@ -105,8 +105,11 @@ fn explained(workload: &Workload) -> (Value, Vec<Value>) {
     let quotes = priced(workload, &contract).unwrap();
     let each: Vec<Explanation> = quotes.iter().map(Explanation::new).collect();
     let names = workload.queries.iter().map(|q| q.name.as_str());
-    let parts: Vec<(&str, &Quote, &Explanation)> =
-        names.zip(&quotes).zip(&each).map(|((name, quote), own)| (name, quote, own)).collect();
+    let parts: Vec<(&str, &Quote, &Explanation)> = names
+        .zip(&quotes)
+        .zip(&each)
+        .map(|((name, quote), explanation)| (name, quote, explanation))
+        .collect();
     let whole = WorkloadExplanation::new(&parts, Some(table)).unwrap();
     let json = |value: &Explanation| serde_json::to_value(value).unwrap();
     (serde_json::to_value(&whole).unwrap(), each.iter().map(json).collect())
@@ -130,13 +133,13 @@ fn levels_of_quantiles_are_composed_adaptively() {
     let delta = "1e-5".parse().unwrap();
     let (adaptive, fixed) = (all.epsilon_at(delta), all.clone().in_advance().epsilon_at(delta));
     assert!(fixed < adaptive, "{fixed:?} {adaptive:?}");
-    let told = explained(&workload).0["total_as_epsilon"][0]["epsilon"].as_f64().unwrap();
-    assert_eq!(told, adaptive.unwrap().to_f64());
+    let epsilon = explained(&workload).0["total_as_epsilon"][0]["epsilon"].as_f64().unwrap();
+    assert_eq!(epsilon, adaptive.unwrap().to_f64());
 }
 
 #[test]
 fn wrong_workloads() {
-    let mut shown = String::new();
+    let mut errors = String::new();
     for (old, new) in [
         ("rho = 1", "rho = 1\nepsilon = 1"),
         ("rho = 1\n", ""),
@@ -191,13 +194,13 @@ fn wrong_workloads() {
         let error = Workload::parse(&text, "workload.toml", &sql_file)
             .and_then(|workload| priced(&workload, &contract()));
         let error = error.map_or_else(|e| e.to_string(), |_| "ACCEPTED".to_owned());
-        writeln!(shown, "{old}  =>  {new}\n-> {error}\n").unwrap();
+        writeln!(errors, "{old}  =>  {new}\n-> {error}\n").unwrap();
     }
     for text in ["", "rho = 1", "rho = 1\nqueries = []", "rho = 1\nqueries = 3"] {
         let error = Workload::parse(text, "workload.toml", &sql_file).unwrap_err();
-        writeln!(shown, "{text:?}\n-> {error}\n").unwrap();
+        writeln!(errors, "{text:?}\n-> {error}\n").unwrap();
     }
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(errors);
 }
 
 /// Two levels of a table.
@@ -218,12 +221,12 @@ fn fitting(text: &str) -> Result<String, ContractError> {
     let workload = Workload::parse(text, "workload.toml", &sql_file)?;
     let quotes = priced(&workload, &contract())?;
     let levels = workload.levels(&quotes.iter().collect::<Vec<_>>())?;
-    Ok(levels.map_or_else(|| "NOT ADJUSTED".to_owned(), |own| format!("{own:?}")))
+    Ok(levels.map_or_else(|| "NOT ADJUSTED".to_owned(), |consistent| format!("{consistent:?}")))
 }
 
 #[test]
 fn tables_that_are_no_levels_are_refused_by_name() {
-    let mut shown = String::new();
+    let mut outcomes = String::new();
     for (old, new) in [
         ("rho = 1", "rho = 1"),
         ("consistent = true", "consistent = \"non_negative\""),
@@ -252,10 +255,11 @@ fn tables_that_are_no_levels_are_refused_by_name() {
         ),
     ] {
         assert_eq!(LEVELS.matches(old).count(), 1, "{old}");
-        let told = fitting(&LEVELS.replacen(old, new, 1)).unwrap_or_else(|error| error.to_string());
-        writeln!(shown, "{old}  =>  {new}\n-> {told}\n").unwrap();
+        let outcome =
+            fitting(&LEVELS.replacen(old, new, 1)).unwrap_or_else(|error| error.to_string());
+        writeln!(outcomes, "{old}  =>  {new}\n-> {outcome}\n").unwrap();
     }
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(outcomes);
 }
 
 /// Rows whose values are not listed at one level are in none; the order of conditions, and lists of
@@ -269,8 +273,8 @@ fn levels_are_about_the_rows_that_are_listed() {
     assert!(filter(LEVELS).contains("\"23\""));
     let text = LEVELS.replace("FROM firms\"", "FROM firms WHERE loan > 3 AND state = 'GA'\"");
     let text = text.replace("FROM firms G", "FROM firms WHERE state = 'GA' AND 3 < loan G");
-    let told = fitting(&text).map_err(|error| error.to_string());
-    assert!(told.is_ok() || told.unwrap_err().contains("other rows"));
+    let outcome = fitting(&text).map_err(|error| error.to_string());
+    assert!(outcome.is_ok() || outcome.unwrap_err().contains("other rows"));
     let text = LEVELS.replace("FROM firms\"", "FROM firms WHERE loan > 3 AND state = 'GA'\"");
     let text = text.replace("FROM firms G", "FROM firms WHERE state = 'GA' AND loan > 3 G");
     fitting(&text).unwrap();
@@ -332,9 +336,9 @@ fn shares_add_up_and_delta_goes_to_those_who_use_it() {
     assert_eq!(deltas, [false, false, false, false, true, false, true]);
     // The workload's defaults come before the contract's, and a query's options before both.
     assert!(quotes.iter().all(|q| q.query().max_groups_contributed() == 1));
-    let own =
+    let sql =
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1) COUNT(*) FROM firms";
-    assert_eq!(priced(&of_queries(&[(1, own)]), &contract()).unwrap().len(), 1);
+    assert_eq!(priced(&of_queries(&[(1, sql)]), &contract()).unwrap().len(), 1);
 }
 
 #[test]
@@ -356,7 +360,7 @@ struct Firm<'a> {
 
 impl Firm<'_> {
     fn value(&self, column: &str) -> f64 {
-        self.values.iter().find(|(own, _)| *own == column).unwrap().1
+        self.values.iter().find(|(name, _)| *name == column).unwrap().1
     }
 
     /// The thresholds that it meets in a term: that of the noise, and that at which it is split.
@@ -368,9 +372,10 @@ impl Firm<'_> {
         }
         assert_eq!(classes["by"], "state");
         let listed = classes["listed"].as_array().unwrap();
-        let own = listed.iter().find(|class| class["value"] == self.state);
-        let own = own.map_or(&classes["default"], |class| &class["threshold"]).as_f64().unwrap();
-        [if classes["noise_by_class"] == true { own } else { largest }, own]
+        let threshold = listed.iter().find(|class| class["value"] == self.state);
+        let threshold =
+            threshold.map_or(&classes["default"], |class| &class["threshold"]).as_f64().unwrap();
+        [if classes["noise_by_class"] == true { threshold } else { largest }, threshold]
     }
 
     /// rho (value / threshold)^2, and the number of pieces.
@@ -415,11 +420,12 @@ impl Firm<'_> {
         let constant = policy["rho_constant"].as_f64().unwrap();
         let [mut exact, mut split] = [constant; 2];
         exact += each.iter().map(|(rho, _)| rho).sum::<f64>();
-        for own in policy["pieces"].as_array().unwrap() {
-            let own_terms = own["terms"].as_array().unwrap().iter();
-            let most = own_terms.map(|i| each[i.as_u64().unwrap() as usize].1).fold(1.0, f64::max);
-            exact += own["rho_choice"].as_f64().unwrap_or(0.0) * most * most;
-            split += own["rho"].as_f64().unwrap() * most * most;
+        for pieces in policy["pieces"].as_array().unwrap() {
+            let term_indexes = pieces["terms"].as_array().unwrap().iter();
+            let most =
+                term_indexes.map(|i| each[i.as_u64().unwrap() as usize].1).fold(1.0, f64::max);
+            exact += pieces["rho_choice"].as_f64().unwrap_or(0.0) * most * most;
+            split += pieces["rho"].as_f64().unwrap() * most * most;
         }
         [exact, split]
     }
@@ -456,22 +462,22 @@ proptest! {
         let mut list: Vec<(u32, String)> = Vec::new();
         let mut columns: Vec<Vec<&str>> = Vec::new();
         for (i, &(chosen, form, weight)) in queries.iter().enumerate() {
-            let own: Vec<&str> = SUMS
+            let selected: Vec<&str> = SUMS
                 .iter()
                 .enumerate()
                 // Groups by pieces are for queries that split.
                 .filter(|(bit, _)| chosen >> bit & 1 == 1 || form == 3 && *bit == 0)
                 .map(|(_, (column, _))| *column)
                 .collect();
-            let mut own = own;
-            let sums: Vec<String> = own.iter().map(|column| format!("SUM({column})")).collect();
+            let mut selected = selected;
+            let sums: Vec<String> = selected.iter().map(|column| format!("SUM({column})")).collect();
             let measured = [&sums[..], &["COUNT(*)".to_owned()]].concat().join(", ");
             let sql = FORMS[form].replace("{}", &measured).replace("{i}", &i.to_string());
             list.push((weight, sql));
             if form == 4 {
-                own.insert(0, "pay");
+                selected.insert(0, "pay");
             }
-            columns.push(own);
+            columns.push(selected);
         }
         let list: Vec<(u32, &str)> = list.iter().map(|(w, sql)| (*w, sql.as_str())).collect();
         let (whole, parts) = explained(&of_queries(&list));
@@ -483,8 +489,8 @@ proptest! {
         }
         let mut want = [0.0; 2];
         for (part, columns) in parts.iter().zip(&columns) {
-            let own = firm.by_query(part, columns);
-            want = [want[0] + own[0], want[1] + own[1]];
+            let losses = firm.by_query(part, columns);
+            want = [want[0] + losses[0], want[1] + losses[1]];
         }
         let got = firm.by_workload(policy);
         prop_assert!(near(got[0], want[0]) && near(got[1], want[1]), "{got:?} {want:?}");
@@ -498,17 +504,17 @@ proptest! {
                 prop_assert!(!same || !term["growth"].is_null(), "{policy:#}");
             }
         }
-        for (place, example) in policy["examples"].as_array().unwrap().iter().enumerate() {
+        for (index, example) in policy["examples"].as_array().unwrap().iter().enumerate() {
             let sum = |name: &str| {
-                let own = |part: &Value| match part["policy"].is_null() {
+                let loss = |part: &Value| match part["policy"].is_null() {
                     true => part["total"]["rho"].as_f64().unwrap(),
-                    false => part["policy"]["examples"][place][name].as_f64().unwrap(),
+                    false => part["policy"]["examples"][index][name].as_f64().unwrap(),
                 };
-                parts.iter().map(own).sum::<f64>()
+                parts.iter().map(loss).sum::<f64>()
             };
             for name in ["exact", "split"] {
                 let (got, want) = (example[name].as_f64().unwrap(), sum(name));
-                prop_assert!(got >= want && near(got, want), "{name} {place}");
+                prop_assert!(got >= want && near(got, want), "{name} {index}");
             }
             // At the thresholds it is the whole budget.
             if example["multiple"] == 1.0 {

@@ -30,11 +30,11 @@ impl Octaves {
     /// noise does one time in twenty, or after a gap of one octave seldom does. Octaves beyond a
     /// wider gap count where noise cannot explain them.
     pub(super) fn last(&self) -> Option<usize> {
-        let exceeds = |place: usize, times: f64| {
-            self.units.get(place).is_some_and(|units| *units > times * self.deviation)
+        let exceeds = |octave: usize, times: f64| {
+            self.units.get(octave).is_some_and(|units| *units > times * self.deviation)
         };
-        let most = |best: usize, place: usize| {
-            if self.units.get(place) > self.units.get(best) { place } else { best }
+        let most = |best: usize, octave: usize| {
+            if self.units.get(octave) > self.units.get(best) { octave } else { best }
         };
         let mode = (0..self.units.len()).reduce(most)?;
         if !exceeds(mode, FAR) {
@@ -43,11 +43,11 @@ impl Octaves {
         let mut last = mode;
         loop {
             let near = [(last + 2, AFTER_GAP), (last + 1, NEXT)];
-            let next = near.into_iter().find(|&(place, times)| exceeds(place, times));
-            let next = next.map(|(place, _)| place);
-            let far = || (last + 1..self.units.len()).rev().find(|&place| exceeds(place, FAR));
+            let next = near.into_iter().find(|&(octave, times)| exceeds(octave, times));
+            let next = next.map(|(octave, _)| octave);
+            let far = || (last + 1..self.units.len()).rev().find(|&octave| exceeds(octave, FAR));
             match next.or_else(far) {
-                Some(place) => last = place,
+                Some(octave) => last = octave,
                 None => return Some(last),
             }
         }
@@ -69,9 +69,10 @@ const FALL: f64 = 1.5;
 
 /// Units of an octave at the middles of its quarters, larger sizes being fewer.
 fn spread(low: f64, high: f64, units: f64) -> impl Iterator<Item = (f64, f64)> {
-    let place = move |part: i32| (f64::from(part) + 0.5) / f64::from(PARTS);
-    let size = move |part: i32| if low > 0.0 { low * (high / low).powf(place(part)) } else { high };
-    let weight = move |part: i32| 2f64.powf(-FALL * place(part));
+    let middle = move |part: i32| (f64::from(part) + 0.5) / f64::from(PARTS);
+    let size =
+        move |part: i32| if low > 0.0 { low * (high / low).powf(middle(part)) } else { high };
+    let weight = move |part: i32| 2f64.powf(-FALL * middle(part));
     let all: f64 = (0..PARTS).map(weight).sum();
     (0..PARTS).map(move |part| (size(part), units * weight(part) / all))
 }

@@ -16,9 +16,9 @@ const LEAST_VARIANCE: f64 = 1e-9;
 /// A measurement that levels have in common and that adds up over their groups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adjusted {
-    /// Its place in each level's part, and the variance of its noise there.
+    /// Its index among the measurements of each level's part, and the variance of its noise there.
     pub levels: Vec<(usize, f64)>,
-    /// The adjustment that is asked for.
+    /// How it is adjusted.
     pub wanted: AdjustOptions,
 }
 
@@ -51,10 +51,10 @@ impl Consistent {
             if !adds_up(measurement, quotes)? {
                 continue;
             }
-            let same = |own: &Measurement| own.is_measured_as(measurement);
+            let same = |other: &Measurement| other.is_measured_as(measurement);
             let level = |quote: &&Quote| {
-                let place = quote.query().measurements().iter().position(same)?;
-                Some((place, variance(quote, place)?))
+                let index = quote.query().measurements().iter().position(same)?;
+                Some((index, variance(quote, index)?))
             };
             let levels: Option<Vec<_>> = quotes.iter().map(level).collect();
             let levels = levels.ok_or_else(|| {
@@ -68,8 +68,8 @@ impl Consistent {
                 )
             })?;
             let from_zero = measurement.low >= 0;
-            let wanted = AdjustOptions { from_zero, non_negative: self.non_negative };
-            all.push(Adjusted { levels, wanted });
+            let options = AdjustOptions { from_zero, non_negative: self.non_negative };
+            all.push(Adjusted { levels, wanted: options });
         }
         Ok(all)
     }
@@ -79,25 +79,25 @@ impl Consistent {
     pub fn noises(
         &self,
         quotes: &[&Quote],
-        own: &Adjusted,
+        adjusted: &Adjusted,
         sizes: &[usize],
     ) -> Option<Vec<AdjustedNoise>> {
         if !quotes.iter().all(|quote| is_complete(quote)) {
             return None;
         }
-        let levels = self.levels.iter().zip(&own.levels);
+        let levels = self.levels.iter().zip(&adjusted.levels);
         let levels: Vec<_> = levels.map(|(l, (_, v))| (l.keys.as_slice(), *v)).collect();
         // Each row is a unit, and enters one group of each level.
         let fits = quotes.iter().all(|quote| quote.query().unit().is_none());
         let of_level = |of: usize| {
             let mut noise = AdjustedNoise::new(fits);
             for (level, share) in shares(sizes, &levels, of)? {
-                let (place, _) = own.levels.get(level)?;
-                match quotes.get(level)?.noise().get(*place)? {
-                    Noise::Own(SumMechanism::Additive(own)) => noise.add(share, 1.0, own),
+                let (index, _) = adjusted.levels.get(level)?;
+                match quotes.get(level)?.noise().get(*index)? {
+                    Noise::Own(SumMechanism::Additive(additive)) => noise.add(share, 1.0, additive),
                     Noise::Tied(tied) => {
                         let draws = tied.noise.draws(tied.part).into_iter();
-                        draws.for_each(|(times, own)| noise.add(share, times, own));
+                        draws.for_each(|(times, additive)| noise.add(share, times, additive));
                         noise.add_rounding(share);
                     }
                     _ => return None,
@@ -108,20 +108,21 @@ impl Consistent {
         (0..levels.len()).map(of_level).collect()
     }
 
-    /// How precise the levels are, before and after: of each measurement that is adjusted.
+    /// The precision of each adjusted measurement at each level, before and after the adjustment.
     ///
     /// # Errors
-    /// Where [`measurements`](Self::measurements) has one.
+    /// Those of [`measurements`](Self::measurements).
     pub fn precision(&self, quotes: &[&Quote]) -> Result<Vec<ConsistentPrecision>, Refusal> {
         let sizes = self.sizes(quotes);
         let complete = quotes.iter().all(|quote| is_complete(quote));
         let mut all = Vec::new();
-        for own in self.measurements(quotes)? {
-            let levels = self.levels.iter().zip(&own.levels);
+        for adjusted in self.measurements(quotes)? {
+            let levels = self.levels.iter().zip(&adjusted.levels);
             let before: Vec<_> = levels.map(|(l, (_, v))| (l.keys.as_slice(), *v)).collect();
             let after = complete.then(|| variances(&sizes, &before));
-            for (at, (quote, &(place, variance))) in quotes.iter().zip(&own.levels).enumerate() {
-                let Some(measurement) = quote.query().measurements().get(place) else { continue };
+            for (at, (quote, &(index, variance))) in quotes.iter().zip(&adjusted.levels).enumerate()
+            {
+                let Some(measurement) = quote.query().measurements().get(index) else { continue };
                 let deviation = |variance: f64| variance.sqrt() * measurement.step.to_f64();
                 let after = after.as_ref().and_then(|all| all.get(at));
                 all.push(ConsistentPrecision {
@@ -135,12 +136,12 @@ impl Consistent {
         Ok(all)
     }
 
-    /// How many values each key has, where they are public; one for each other key.
+    /// The number of values of each key that is public; one for each other key.
     fn sizes(&self, quotes: &[&Quote]) -> Vec<usize> {
         let mut sizes = vec![1; self.keys()];
         for (level, quote) in self.levels.iter().zip(quotes) {
-            for (&place, key) in level.keys.iter().zip(quote.query().keys()) {
-                sizes[place] = key.public.as_ref().map_or(1, Vec::len);
+            for (&index, key) in level.keys.iter().zip(quote.query().keys()) {
+                sizes[index] = key.public.as_ref().map_or(1, Vec::len);
             }
         }
         sizes
@@ -169,7 +170,7 @@ impl Consistent {
         if kinds.iter().any(|(_, complete)| !complete) {
             return Ok(());
         }
-        // The table of all keys is computed, shown or not.
+        // The table of all keys is computed even if it is not shown.
         let sizes = self.sizes(quotes);
         let cells = sizes.into_iter().fold(1, usize::saturating_mul);
         if cells > MAX_PUBLIC_KEYS {
@@ -215,13 +216,13 @@ fn adds_up(measurement: &Measurement, quotes: &[&Quote]) -> Result<bool, Refusal
     }
 }
 
-/// The variance of a measurement's noise, in steps; that of a count which has shown its group is as
-/// before that is known.
-fn variance(quote: &Quote, place: usize) -> Option<f64> {
-    let noise = quote.noise().get(place)?;
+/// The variance of a measurement's noise, in steps. For a count by which its group was chosen, the
+/// variance without regard to that choice.
+fn variance(quote: &Quote, index: usize) -> Option<f64> {
+    let noise = quote.noise().get(index)?;
     let deviation = match noise {
         Noise::OfSelection => quote.selection()?.count_deviation(),
         noise => noise.deviation(),
     };
-    deviation.map(|own| (own * own).max(LEAST_VARIANCE))
+    deviation.map(|deviation| (deviation * deviation).max(LEAST_VARIANCE))
 }

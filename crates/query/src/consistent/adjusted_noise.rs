@@ -13,7 +13,7 @@
 use hushtable_mechanisms::{Additive, AdditiveLaw};
 use hushtable_numbers::search::first;
 
-/// The part of the deviation that the normal number is, by which the law is made smooth.
+/// Deviation of the normal number that makes the law smooth, relative to that of the noise.
 const SMOOTH: f64 = 0.01;
 
 /// How far below zero the normal number may be.
@@ -42,7 +42,7 @@ pub struct AdjustedNoise {
     /// Steps by which what was measured together is rounded, at most.
     rounding: f64,
     /// Whether levels fit each other before noise is added, whatever the data: then the number
-    /// without noise is a whole one, and is what was asked for.
+    /// without noise is a whole one, and the exact answer to the query.
     fits: bool,
 }
 
@@ -59,16 +59,16 @@ impl AdjustedNoise {
         Self { fits, ..Self::default() }
     }
 
-    /// Adds the noise of that many cells, each of which counts `times`, and has its draw as often
-    /// as `draw` says.
+    /// Adds the noise of `many` cells, each of which counts `times` and contains the draw `draw`
+    /// times.
     pub(crate) fn add(&mut self, (times, many): (f64, f64), draw: f64, noise: &Additive) {
         let (times, law) = ((times * draw).abs(), noise.law());
         if times == 0.0 {
             return;
         }
-        let own = self.draws.iter_mut().find(|own| own.times == times && own.law == law);
-        match own {
-            Some(own) => own.many += many,
+        let entry = self.draws.iter_mut().find(|entry| entry.times == times && entry.law == law);
+        match entry {
+            Some(entry) => entry.many += many,
             None => self.draws.push(Draws { times, many, law }),
         }
     }
@@ -87,26 +87,27 @@ impl AdjustedNoise {
         self.draws.iter().map(Draws::variance).sum()
     }
 
-    /// A number of steps that the noise exceeds, either way, with a probability of `outside` at
-    /// most. `None` where the noise is too small for it.
+    /// A number of steps that the noise exceeds in either direction with a probability of at most
+    /// `outside`. `None` if the noise is too small for that.
     pub(crate) fn half_width(&self, outside: f64) -> Option<f64> {
-        let mut own = self.clone();
+        let mut noise = self.clone();
         // The widest laws first: their factors are the first to make a product zero.
-        own.draws.sort_by(|a, b| b.variance().total_cmp(&a.variance()));
-        let scale = own.variance().sqrt();
+        noise.draws.sort_by(|a, b| b.variance().total_cmp(&a.variance()));
+        let scale = noise.variance().sqrt();
         if scale == 0.0 {
-            return Some(own.rounding);
+            return Some(noise.rounding);
         }
-        let bound = own.chernoff(outside, 0.0)?;
-        let width = own.inverted(outside, scale).map_or(bound, |own| own.min(bound));
-        Some((width + own.rounding) * (1.0 + 1e-9))
+        let bound = noise.chernoff(outside, 0.0)?;
+        let width = noise.inverted(outside, scale).map_or(bound, |width| width.min(bound));
+        Some((width + noise.rounding) * (1.0 + 1e-9))
     }
 
     /// Chernoff's bound of the noise with a normal number of that deviation added.
     fn chernoff(&self, outside: f64, smooth: f64) -> Option<f64> {
         let needed = (2.0 / outside).ln();
         let bound = |t: f64| {
-            let sum: f64 = self.draws.iter().map(|own| own.many * own.moment(own.times * t)).sum();
+            let sum: f64 =
+                self.draws.iter().map(|draws| draws.many * draws.moment(draws.times * t)).sum();
             (sum + 0.5 * (smooth * t).powi(2) + needed) / t
         };
         // Any t gives a bound. Normal numbers have the first; Laplace noise needs one below the
@@ -116,7 +117,8 @@ impl AdjustedNoise {
         let tried = (1..=60).map(|k| normal * f64::from(k) / 40.0);
         let tried = tried.chain((1..100).map(|k| last * f64::from(k) / 100.0));
         let tried = tried.filter(|t| t.is_finite() && *t < last);
-        let least = tried.map(bound).filter(|own| own.is_finite()).fold(f64::INFINITY, f64::min);
+        let least =
+            tried.map(bound).filter(|value| value.is_finite()).fold(f64::INFINITY, f64::min);
         least.is_finite().then_some(least)
     }
 
@@ -137,7 +139,7 @@ impl AdjustedNoise {
             .collect::<Option<_>>()?;
         let beyond = |w: f64| {
             let sines =
-                factors.iter().zip(1..).map(|(own, k)| own * (f64::from(k) * step * w).sin());
+                factors.iter().zip(1..).map(|(factor, k)| factor * (f64::from(k) * step * w).sin());
             let within = (step * w + 2.0 * sines.sum::<f64>()) / std::f64::consts::PI;
             1.0 - within + outside * WRAPPED + ROUNDING * (1.0 + terms as f64)
         };
@@ -148,13 +150,13 @@ impl AdjustedNoise {
     /// The characteristic function of the noise with a normal number of that deviation added.
     fn characteristic(&self, u: f64, smooth: f64) -> Option<f64> {
         let (mut log, mut sign) = (-0.5 * (smooth * u).powi(2), 1.0);
-        for own in &self.draws {
+        for draws in &self.draws {
             if log < NOTHING {
                 return Some(0.0);
             }
-            let (size, negative) = characteristic(own.law, own.times * u)?;
-            log += own.many * size;
-            if negative && own.many % 2.0 == 1.0 {
+            let (size, negative) = characteristic(draws.law, draws.times * u)?;
+            log += draws.many * size;
+            if negative && draws.many % 2.0 == 1.0 {
                 sign = -sign;
             }
         }
@@ -287,13 +289,13 @@ mod tests {
             for u in [0.001, 0.02, 0.3, 1.7, 3.1, 5.0, -40.0] {
                 let sum: f64 = (-400..=400).map(|x| pmf(law, x) * (u * x as f64).cos()).sum();
                 let (log, negative) = characteristic(law, u).unwrap();
-                let own = if negative { -log.exp() } else { log.exp() };
-                assert!((own - sum).abs() < 1e-10, "{law:?} {u}: {own} {sum}");
+                let got = if negative { -log.exp() } else { log.exp() };
+                assert!((got - sum).abs() < 1e-10, "{law:?} {u}: {got} {sum}");
             }
             for t in [0.001, 0.01, 0.05, 0.1] {
                 let sum: f64 = (-900..=900).map(|x| pmf(law, x) * (t * x as f64).exp()).sum();
-                let own = Draws { times: 1.0, many: 1.0, law }.moment(t);
-                assert!((own - sum.ln()).abs() < 1e-9, "{law:?} {t}: {own} {}", sum.ln());
+                let moment = Draws { times: 1.0, many: 1.0, law }.moment(t);
+                assert!((moment - sum.ln()).abs() < 1e-9, "{law:?} {t}: {moment} {}", sum.ln());
             }
         }
     }
@@ -311,7 +313,7 @@ mod tests {
         ] {
             let (reach, mut law) = (1200i128, vec![0.0; 2401]);
             law[1200] = 1.0;
-            for &(times, many, own) in &draws {
+            for &(times, many, draw_law) in &draws {
                 let halves = (2.0 * times) as i128;
                 for _ in 0..many as usize {
                     let mut next = vec![0.0; law.len()];
@@ -319,7 +321,7 @@ mod tests {
                         for x in -90..=90 {
                             let to = at as i128 + halves * x;
                             if let Some(to) = usize::try_from(to).ok().filter(|t| *t < next.len()) {
-                                next[to] += mass * pmf(own, x);
+                                next[to] += mass * pmf(draw_law, x);
                             }
                         }
                     }

@@ -22,7 +22,7 @@ use super::complete::{Complete, Keys};
 /// Noisy cells of a level that count alike in an adjusted cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Alike {
-    /// The level, by its place.
+    /// The level's index.
     pub(super) level: usize,
     /// How much each of them counts.
     pub(super) times: f64,
@@ -31,8 +31,8 @@ pub(super) struct Alike {
 }
 
 impl Complete {
-    /// The noisy cells of all levels in an adjusted cell of the level of these keys: all cells of a
-    /// level are alike in that.
+    /// The noisy cells of all levels in an adjusted cell of the level with the keys `of`. The cells
+    /// of one level do not differ in this.
     pub(super) fn alike(&self, of: Keys) -> Vec<Alike> {
         let factors = self.inverse();
         let mut all = Vec::new();
@@ -55,15 +55,16 @@ impl Complete {
                 let mut next: BTreeMap<Vec<bool>, f64> = BTreeMap::new();
                 for (within, many) in cells {
                     let differ = within.iter().zip(&terms);
-                    let differ = differ.map(|(own, (needed, _))| *own && needed & key == 0);
+                    let differ =
+                        differ.map(|(possible, (needed, _))| *possible && needed & key == 0);
                     *next.entry(differ.collect()).or_default() += many * (size - 1) as f64;
                     *next.entry(within).or_default() += many;
                 }
                 cells = next;
             }
             for (within, cells) in cells {
-                let own = within.iter().zip(&terms).filter(|(within, _)| **within);
-                let sum: f64 = own.map(|(_, (_, term))| term).sum();
+                let matching = within.iter().zip(&terms).filter(|(within, _)| **within);
+                let sum: f64 = matching.map(|(_, (_, term))| term).sum();
                 let times = self.beside(of) / variance * sum;
                 if times != 0.0 {
                     all.push(Alike { level, times, cells });

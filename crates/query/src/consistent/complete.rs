@@ -36,8 +36,8 @@ impl Complete {
     pub(super) fn new(sizes: &[usize], levels: &[(Keys, f64)]) -> Self {
         // A table without keys has one cell.
         let sizes = if sizes.is_empty() { vec![1] } else { sizes.to_vec() };
-        let mut own = Self { sizes, levels: levels.to_vec(), family: Vec::new() };
-        let mut sets = vec![own.all_keys()];
+        let mut table = Self { sizes, levels: levels.to_vec(), family: Vec::new() };
+        let mut sets = vec![table.all_keys()];
         for &(keys, _) in levels {
             let meets: Vec<Keys> = sets.iter().map(|set| set & keys).chain([keys]).collect();
             sets.extend(meets);
@@ -45,13 +45,13 @@ impl Complete {
             sets.dedup();
         }
         sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
-        let weight = |&(keys, variance): &(Keys, f64)| own.beside(keys) / variance;
+        let weight = |&(keys, variance): &(Keys, f64)| table.beside(keys) / variance;
         let eigenvalue = |set: Keys| {
             let above = levels.iter().filter(|(keys, _)| set & !keys == 0);
             (set, above.map(weight).sum())
         };
-        own.family = sets.into_iter().map(eigenvalue).collect();
-        own
+        table.family = sets.into_iter().map(eigenvalue).collect();
+        table
     }
 
     /// The number of cells.
@@ -76,16 +76,16 @@ impl Complete {
 
     /// How many values these keys have together.
     pub(super) fn values(&self, keys: Keys) -> f64 {
-        let own = self.sizes.iter().enumerate().filter(|(key, _)| keys & (1 << key) != 0);
-        own.map(|(_, &size)| size as f64).product()
+        let sizes = self.sizes.iter().enumerate().filter(|(key, _)| keys & (1 << key) != 0);
+        sizes.map(|(_, &size)| size as f64).product()
     }
 
-    /// How many cells one of a level is the sum of.
+    /// How many cells of the table each cell of a level is the sum of.
     pub(super) fn beside(&self, keys: Keys) -> f64 {
         self.values(!keys)
     }
 
-    /// How far apart the cells of a level are in each key, and how many they are.
+    /// How far apart the cells of a level are in each key, and how many cells it has.
     pub(super) fn strides(&self, keys: Keys) -> (Vec<usize>, usize) {
         let (mut strides, mut cells) = (vec![0; self.sizes.len()], 1);
         for (key, size) in self.sizes.iter().enumerate().rev() {
@@ -97,25 +97,25 @@ impl Complete {
         (strides, cells)
     }
 
-    /// Visits all cells in their order, with the place of each in a level.
+    /// Visits all cells in their order, each with its index in a level.
     fn visit(&self, keys: Keys, mut visit: impl FnMut(usize, usize)) {
         let strides = self.strides(keys).0;
         let last = self.sizes.len() - 1;
         let (length, step) = (self.sizes[last], strides[last]);
         let mut digits = vec![0; last];
-        let (mut cell, mut place) = (0, 0);
+        let (mut cell, mut index) = (0, 0);
         while cell < self.cells() {
             for value in 0..length {
-                visit(cell + value, place + value * step);
+                visit(cell + value, index + value * step);
             }
             cell += length;
             for key in (0..last).rev() {
                 digits[key] += 1;
-                place += strides[key];
+                index += strides[key];
                 if digits[key] < self.sizes[key] {
                     break;
                 }
-                place -= strides[key] * self.sizes[key];
+                index -= strides[key] * self.sizes[key];
                 digits[key] = 0;
             }
         }
@@ -127,13 +127,13 @@ impl Complete {
         T: Copy + Default + std::ops::AddAssign,
     {
         let mut sums = vec![T::default(); self.strides(keys).1];
-        self.visit(keys, |cell, place| sums[place] += table[cell]);
+        self.visit(keys, |cell, index| sums[index] += table[cell]);
         sums
     }
 
     /// Adds a level's value to each of its cells.
     fn spread(&self, table: &mut [f64], keys: Keys, values: &[f64], factor: f64) {
-        self.visit(keys, |cell, place| table[cell] += factor * values[place]);
+        self.visit(keys, |cell, index| table[cell] += factor * values[index]);
     }
 
     /// The factors of the averages that g(H) is the sum of.
@@ -150,7 +150,7 @@ impl Complete {
     /// The c_U of H^-1. Effects that no level measures are zero: of all tables that fit as well, it
     /// gives the most even one.
     pub(super) fn inverse(&self) -> Vec<(Keys, f64)> {
-        self.factors(|own| if own > 0.0 { 1.0 / own } else { 0.0 })
+        self.factors(|eigenvalue| if eigenvalue > 0.0 { 1.0 / eigenvalue } else { 0.0 })
     }
 
     fn apply(&self, factors: &[(Keys, f64)], table: &[f64]) -> Vec<f64> {
@@ -191,36 +191,42 @@ impl Complete {
     /// never below zero.
     pub(super) fn non_negative(&self, measured: &[Vec<f64>]) -> Vec<f64> {
         let weighted = self.weighted(measured);
-        let positive = self.family.iter().map(|(_, own)| *own).filter(|own| *own > 0.0);
+        let positive = self
+            .family
+            .iter()
+            .map(|(_, eigenvalue)| *eigenvalue)
+            .filter(|eigenvalue| *eigenvalue > 0.0);
         let penalty = positive.fold(f64::INFINITY, f64::min);
-        let factors = self.factors(|own| 1.0 / (own + penalty));
+        let factors = self.factors(|eigenvalue| 1.0 / (eigenvalue + penalty));
         let near = 1e-4 / penalty.sqrt();
-        let mut kept: Vec<f64> =
+        let mut clipped: Vec<f64> =
             self.estimate(measured).into_iter().map(|value| value.max(0.0)).collect();
-        let mut differences = vec![0.0; kept.len()];
+        let mut differences = vec![0.0; clipped.len()];
         for _ in 0..MAX_ROUNDS {
-            let wanted = weighted.iter().zip(&kept).zip(&differences);
-            let wanted: Vec<f64> = wanted
-                .map(|((own, kept), difference)| own + penalty * (kept - difference))
+            let target = weighted.iter().zip(&clipped).zip(&differences);
+            let target: Vec<f64> = target
+                .map(|((weight, clipped), difference)| weight + penalty * (clipped - difference))
                 .collect();
-            let fitting = self.apply(&factors, &wanted);
+            let fitting = self.apply(&factors, &target);
             let mut farthest = 0f64;
-            for ((fits, kept), difference) in fitting.iter().zip(&mut kept).zip(&mut differences) {
+            for ((fits, clipped), difference) in
+                fitting.iter().zip(&mut clipped).zip(&mut differences)
+            {
                 let next = (fits + *difference).max(0.0);
-                farthest = farthest.max((next - *kept).abs()).max((fits - next).abs());
+                farthest = farthest.max((next - *clipped).abs()).max((fits - next).abs());
                 *difference += fits - next;
-                *kept = next;
+                *clipped = next;
             }
             if farthest <= near {
                 break;
             }
         }
-        kept
+        clipped
     }
 
-    /// Whole numbers near a table, whose sums are near its sums at all levels: each cell is rounded
-    /// to the side that leaves the errors of the sums so far smaller, together. None is on the
-    /// other side of a whole number, so that a table that is not below zero stays so.
+    /// Whole numbers near a table, whose sums are near the table's at all levels. Each cell is
+    /// rounded to the side that leaves the errors of the sums so far smaller, together. No cell
+    /// moves past a whole number, so that a table that is not below zero stays so.
     pub(super) fn rounded(&self, table: &[f64]) -> Vec<i128> {
         let all = self.all_keys();
         let mut levels: Vec<(Vec<usize>, Vec<f64>)> = Vec::new();
@@ -230,25 +236,25 @@ impl Complete {
         }
         let many = (levels.len() + 1) as f64;
         let mut digits = vec![0; self.sizes.len()];
-        let mut places = vec![0; levels.len()];
+        let mut indexes = vec![0; levels.len()];
         let mut whole = Vec::with_capacity(table.len());
         for &value in table {
             let down = value.floor();
             let rest = value - down;
-            let errors = levels.iter().zip(&places).map(|((_, errors), &place)| errors[place]);
+            let errors = levels.iter().zip(&indexes).map(|((_, errors), &index)| errors[index]);
             let up = errors.sum::<f64>() + many * (0.5 - rest) < 0.0;
             let error = if up { 1.0 - rest } else { -rest };
             whole.push(down as i128 + i128::from(up));
-            for ((_, errors), &place) in levels.iter_mut().zip(&places) {
-                errors[place] += error;
+            for ((_, errors), &index) in levels.iter_mut().zip(&indexes) {
+                errors[index] += error;
             }
             for key in (0..digits.len()).rev() {
                 digits[key] += 1;
                 let begins = digits[key] == self.sizes[key];
-                for ((strides, _), place) in levels.iter().zip(&mut places) {
-                    *place += strides[key];
+                for ((strides, _), index) in levels.iter().zip(&mut indexes) {
+                    *index += strides[key];
                     if begins {
-                        *place -= strides[key] * self.sizes[key];
+                        *index -= strides[key] * self.sizes[key];
                     }
                 }
                 if !begins {

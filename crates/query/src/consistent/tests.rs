@@ -27,7 +27,11 @@ fn rows_of(sizes: &[usize], level: &LevelCells) -> Vec<Vec<f64>> {
     let all = self::level(sizes, &(0..sizes.len()).collect::<Vec<_>>(), 1.0);
     let row = |cell: usize| {
         let within = |at: usize| {
-            level.keys.iter().zip(&level.codes).all(|(&key, own)| all.codes[key][at] == own[cell])
+            level
+                .keys
+                .iter()
+                .zip(&level.codes)
+                .all(|(&key, codes)| all.codes[key][at] == codes[cell])
         };
         (0..all.values.len()).map(|at| f64::from(u8::from(within(at)))).collect()
     };
@@ -110,18 +114,18 @@ proptest! {
         let values: Vec<Vec<f64>> =
             levels.iter().map(|l| rest.by_ref().take(l.values.len()).collect()).collect();
         let table = Complete::new(&sizes, &kinds(&levels));
-        let (own, (want, inverse)) = (table.estimate(&values), dense(&sizes, &levels, &values));
-        for (own, want) in own.iter().zip(&want) {
-            prop_assert!((own - want).abs() < 1e-8 * (1.0 + want.abs()), "{own} {want}");
+        let (got, (want, inverse)) = (table.estimate(&values), dense(&sizes, &levels, &values));
+        for (got, want) in got.iter().zip(&want) {
+            prop_assert!((got - want).abs() < 1e-8 * (1.0 + want.abs()), "{got} {want}");
         }
         for level in &levels {
             let row = &rows_of(&sizes, level)[0];
             let with = |i: usize| row.iter().zip(&inverse[i]).map(|(a, b)| a * b).sum::<f64>();
             let want: f64 = (0..row.len()).map(|i| row[i] * with(i)).sum();
-            let own = table.variance(keys_of(level));
-            prop_assert!((own - want).abs() < 1e-8 * want, "{own} {want}");
+            let variance = table.variance(keys_of(level));
+            prop_assert!((variance - want).abs() < 1e-8 * want, "{variance} {want}");
             // Every level gains.
-            prop_assert!(own < level.variance * (1.0 - 1e-9));
+            prop_assert!(variance < level.variance * (1.0 - 1e-9));
         }
     }
 
@@ -151,25 +155,25 @@ proptest! {
             let row = &rows[seed as usize % rows.len()];
             let alike = table.alike(keys_of(of));
             let mut variance = 0.0;
-            for (place, level) in levels.iter().enumerate() {
-                let times = |own: &Vec<f64>| -> f64 {
+            for (index, level) in levels.iter().enumerate() {
+                let times = |cells: &Vec<f64>| -> f64 {
                     let with = |other: &Vec<f64>| -> f64 {
-                        own.iter().zip(other).map(|(a, b)| a * b).sum()
+                        cells.iter().zip(other).map(|(a, b)| a * b).sum()
                     };
                     let all = row.iter().zip(&inverse).map(|(row, other)| row * with(other));
                     all.sum::<f64>() / level.variance
                 };
                 let mut want: Vec<f64> = rows_of(&sizes, level).iter().map(times).collect();
-                let own = alike.iter().filter(|own| own.level == place);
-                let mut own: Vec<f64> =
-                    own.flat_map(|own| vec![own.times; own.cells as usize]).collect();
-                own.resize(want.len(), 0.0);
+                let entries = alike.iter().filter(|entry| entry.level == index);
+                let mut got: Vec<f64> =
+                    entries.flat_map(|entry| vec![entry.times; entry.cells as usize]).collect();
+                got.resize(want.len(), 0.0);
                 want.sort_by(f64::total_cmp);
-                own.sort_by(f64::total_cmp);
-                for (own, want) in own.iter().zip(&want) {
-                    prop_assert!((own - want).abs() < 1e-6, "{own} {want}");
+                got.sort_by(f64::total_cmp);
+                for (got, want) in got.iter().zip(&want) {
+                    prop_assert!((got - want).abs() < 1e-6, "{got} {want}");
                 }
-                variance += level.variance * own.iter().map(|own| own * own).sum::<f64>();
+                variance += level.variance * got.iter().map(|got| got * got).sum::<f64>();
             }
             let want = table.variance(keys_of(of));
             prop_assert!((variance - want).abs() < 1e-9 * want, "{variance} {want}");
@@ -189,17 +193,17 @@ proptest! {
         let mut rest = numbers(seed, all).into_iter().map(|x| 12.0 * x - 5.0);
         let values: Vec<Vec<f64>> =
             levels.iter().map(|l| rest.by_ref().take(l.values.len()).collect()).collect();
-        let own = Complete::new(&sizes, &kinds(&levels)).non_negative(&values);
-        prop_assert!(own.iter().all(|x| *x >= 0.0));
+        let table = Complete::new(&sizes, &kinds(&levels)).non_negative(&values);
+        prop_assert!(table.iter().all(|x| *x >= 0.0));
         // The conditions of Karush, Kuhn and Tucker.
-        let mut slope = vec![0.0; own.len()];
+        let mut slope = vec![0.0; table.len()];
         for (level, values) in levels.iter().zip(&values) {
             for (row, value) in rows_of(&sizes, level).iter().zip(values) {
-                let off: f64 = row.iter().zip(&own).map(|(a, b)| a * b).sum::<f64>() - value;
+                let off: f64 = row.iter().zip(&table).map(|(a, b)| a * b).sum::<f64>() - value;
                 slope.iter_mut().zip(row).for_each(|(s, a)| *s += a * off / level.variance);
             }
         }
-        for (slope, x) in slope.iter().zip(&own) {
+        for (slope, x) in slope.iter().zip(&table) {
             prop_assert!(*slope > -0.2 && (*x < 1e-3 || slope.abs() < 0.2), "{slope} at {x}");
         }
     }
@@ -209,13 +213,13 @@ proptest! {
         let (sizes, sets) = shapes().swap_remove(shape);
         let mut levels: Vec<LevelCells> =
             sets.iter().map(|keys| level(&sizes, keys, 4.0)).collect();
-        for (place, level) in levels.iter_mut().enumerate() {
-            let noise = numbers(seed ^ place as u64, level.values.len());
+        for (index, level) in levels.iter_mut().enumerate() {
+            let noise = numbers(seed ^ index as u64, level.values.len());
             level.values = noise.iter().map(|x| (x * 40.0) as i128 - 10).collect();
         }
         let before = levels.clone();
-        let wanted = AdjustOptions { from_zero: true, non_negative };
-        let estimates = adjust(&sizes, &mut levels, wanted).unwrap();
+        let options = AdjustOptions { from_zero: true, non_negative };
+        let estimates = adjust(&sizes, &mut levels, options).unwrap();
         check_sums(&sizes, &levels);
         if non_negative {
             prop_assert!(levels.iter().all(|level| level.values.iter().all(|x| *x >= 0)));
@@ -226,8 +230,8 @@ proptest! {
             let table = Complete::new(&sizes, &kinds(&before));
             let estimate = table.estimate(&values);
             for level in &levels {
-                for (own, want) in level.values.iter().zip(table.sums(&estimate, keys_of(level))) {
-                    prop_assert!((*own as f64 - want).abs() < 2.0, "{own} {want}");
+                for (got, want) in level.values.iter().zip(table.sums(&estimate, keys_of(level))) {
+                    prop_assert!((*got as f64 - want).abs() < 2.0, "{got} {want}");
                 }
             }
         }
@@ -236,10 +240,10 @@ proptest! {
             before.iter().map(|l| l.values.iter().map(|&x| x as f64).collect()).collect();
         let table = Complete::new(&sizes, &kinds(&before));
         let estimate = table.estimate(&values);
-        for (level, own) in levels.iter().zip(&estimates) {
-            for (own, want) in own.iter().zip(table.sums(&estimate, keys_of(level))) {
-                let near = (own.whole as f64 + own.rest - want).abs() < 1e-9;
-                prop_assert!(near && own.rest.abs() <= 0.5, "{own:?} {want}");
+        for (level, got) in levels.iter().zip(&estimates) {
+            for (got, want) in got.iter().zip(table.sums(&estimate, keys_of(level))) {
+                let near = (got.whole as f64 + got.rest - want).abs() < 1e-9;
+                prop_assert!(near && got.rest.abs() <= 0.5, "{got:?} {want}");
             }
         }
         // The order of rows does not matter.
@@ -249,8 +253,8 @@ proptest! {
             level.codes.iter_mut().for_each(|codes| codes.reverse());
         }
         adjust(&sizes, &mut turned, AdjustOptions { from_zero: true, non_negative }).unwrap();
-        for (own, turned) in levels.iter().zip(&turned) {
-            prop_assert!(own.values.iter().eq(turned.values.iter().rev()));
+        for (level, turned) in levels.iter().zip(&turned) {
+            prop_assert!(level.values.iter().eq(turned.values.iter().rev()));
         }
     }
 
@@ -266,14 +270,14 @@ proptest! {
             .iter()
             .map(|keys| level(&sizes, keys, 1.0 + keys.len() as f64))
             .collect();
-        for (place, level) in levels.iter_mut().enumerate() {
+        for (index, level) in levels.iter_mut().enumerate() {
             let cells = level.values.len();
-            let noise = numbers(seed ^ (place as u64 + 7), cells);
+            let noise = numbers(seed ^ (index as u64 + 7), cells);
             level.values = noise.iter().map(|x| (x * 30.0) as i128 - 6).collect();
-            level.complete = (public && place == 2) || place == 3;
+            level.complete = (public && index == 2) || index == 3;
             if !level.complete {
-                let kept = numbers(seed ^ (place as u64 + 77), cells);
-                let keep = |cell: usize| kept[cell] > 0.3;
+                let draws = numbers(seed ^ (index as u64 + 77), cells);
+                let keep = |cell: usize| draws[cell] > 0.3;
                 level.values = (0..cells).filter(|&c| keep(c)).map(|c| level.values[c]).collect();
                 for codes in &mut level.codes {
                     *codes = (0..cells).filter(|&c| keep(c)).map(|c| codes[c]).collect();
@@ -290,10 +294,10 @@ proptest! {
                 let complete = coarse.complete && fine.complete;
                 for whole in together((coarse, 0), (fine, 0), complete).unwrap() {
                     let sum: i128 = whole.parts.iter().map(|&part| fine.values[part]).sum();
-                    let own = coarse.values[whole.whole];
+                    let value = coarse.values[whole.whole];
                     let any = !whole.parts.is_empty();
-                    let fits = if complete { own == sum } else { own >= sum || !any };
-                    prop_assert!(fits, "{own} {sum}");
+                    let fits = if complete { value == sum } else { value >= sum || !any };
+                    prop_assert!(fits, "{value} {sum}");
                 }
             }
         }
@@ -303,8 +307,8 @@ proptest! {
         // Sums that may be below zero say nothing about groups that are not shown.
         let mut signed = before.clone();
         adjust(&sizes, &mut signed, AdjustOptions { from_zero: false, non_negative }).unwrap();
-        for (own, before) in signed.iter().zip(&before).filter(|(own, _)| !own.complete) {
-            prop_assert_eq!(&own.values, &before.values);
+        for (level, before) in signed.iter().zip(&before).filter(|(level, _)| !level.complete) {
+            prop_assert_eq!(&level.values, &before.values);
         }
     }
 }
@@ -329,9 +333,9 @@ proptest! {
         let before = error(&values);
         nearest(&mut values, &variances, &wholes, &(3..9).collect::<Vec<_>>());
         prop_assert!(error(&values) <= before * (1.0 + 1e-5), "{} {before}", error(&values));
-        for own in &wholes {
-            let sum: f64 = own.parts.iter().map(|&part| values[part]).sum();
-            prop_assert!(values[own.whole] >= sum - 1e-3);
+        for whole in &wholes {
+            let sum: f64 = whole.parts.iter().map(|&part| values[part]).sum();
+            prop_assert!(values[whole.whole] >= sum - 1e-3);
         }
     }
 }
@@ -340,8 +344,8 @@ fn check_sums(sizes: &[usize], levels: &[LevelCells]) {
     for coarse in levels {
         for fine in levels {
             if keys_of(coarse) & !keys_of(fine) == 0 {
-                let own = LevelCells { complete: true, ..fine.clone() };
-                for whole in together((coarse, 0), (&own, 0), true).unwrap() {
+                let fine_level = LevelCells { complete: true, ..fine.clone() };
+                for whole in together((coarse, 0), (&fine_level, 0), true).unwrap() {
                     let sum: i128 = whole.parts.iter().map(|&part| fine.values[part]).sum();
                     assert_eq!(coarse.values[whole.whole], sum, "{sizes:?}");
                 }
@@ -367,12 +371,12 @@ fn cells_that_do_not_fit_their_level_are_refused() {
     let sizes = [2, 2];
     let mut twice = level(&sizes, &[0], 1.0);
     twice.codes = vec![vec![0, 0]];
-    let wanted = AdjustOptions { from_zero: true, non_negative: false };
-    assert!(adjust(&sizes, &mut [twice], wanted).is_none());
+    let options = AdjustOptions { from_zero: true, non_negative: false };
+    assert!(adjust(&sizes, &mut [twice], options).is_none());
     let mut beyond = level(&sizes, &[0], 1.0);
     beyond.codes = vec![vec![0, 2]];
-    assert!(adjust(&sizes, &mut [beyond], wanted).is_none());
-    assert!(adjust(&sizes, &mut [level(&sizes, &[0], 0.0)], wanted).is_none());
+    assert!(adjust(&sizes, &mut [beyond], options).is_none());
+    assert!(adjust(&sizes, &mut [level(&sizes, &[0], 0.0)], options).is_none());
 }
 
 #[test]
@@ -396,10 +400,10 @@ fn a_million_cells_gain_at_every_level_and_add_up() {
         }
     }
     for non_negative in [false, true] {
-        let mut own = levels.clone();
-        adjust(&sizes, &mut own, AdjustOptions { from_zero: true, non_negative }).unwrap();
-        for level in &own {
-            let sums = table.sums(&own[0].values, keys_of(level));
+        let mut adjusted = levels.clone();
+        adjust(&sizes, &mut adjusted, AdjustOptions { from_zero: true, non_negative }).unwrap();
+        for level in &adjusted {
+            let sums = table.sums(&adjusted[0].values, keys_of(level));
             assert_eq!(level.values, sums);
             let exact = table.sums(&base, keys_of(level));
             let squares = |values: &[i128]| {

@@ -79,7 +79,7 @@ pub(super) fn columns(
             None => column,
             Some(item) => match bounds(&item, column_type)? {
                 None => Column { automatic_bounds: true, ..column },
-                own => Column { bounds: own, ..column },
+                range => Column { bounds: range, ..column },
             },
         };
         if let Some(split) = settings.get("split") {
@@ -112,8 +112,8 @@ pub(super) fn columns(
         .collect();
     for (index, item) in computed {
         let expression = expression(&item, &stored, columns[index].column_type, quoted_names)?;
-        let place = "`expression`".to_owned();
-        let part = RowPart { place, expr: &expression, columns: bytes.clone() };
+        let clause = "`expression`".to_owned();
+        let part = RowPart { place: clause, expr: &expression, columns: bytes.clone() };
         cost::check(&[part]).map_err(|e| item.error(e.what, e.hint))?;
         columns[index].expression = Some(expression);
     }
@@ -250,7 +250,7 @@ fn listed_keys(
     let mut seen = std::collections::HashSet::new();
     if let Some((at, _)) = keys.iter().enumerate().find(|(_, k)| !seen.insert(format!("{k:?}"))) {
         return Err(items[at].error(
-            format!("`{name}` lists {} twice", items[at].shown()),
+            format!("`{name}` lists {} twice", items[at].rendered()),
             "list every group once",
         ));
     }

@@ -181,12 +181,12 @@ impl CsvSettings {
         } else {
             // In quotes, a field may hold the delimiter.
             let NumberFormat { decimal, thousands, .. } = &values.numbers;
-            let taken = match delimiter {
+            let conflict = match delimiter {
                 d if d == *decimal => Some("decimal"),
                 d if Some(d) == *thousands => Some("thousands"),
                 _ => None,
             };
-            if let Some(setting) = taken {
+            if let Some(setting) = conflict {
                 return wrong(
                     setting,
                     format!(

@@ -55,9 +55,9 @@ impl<'a, 'i> FormerNames<'a, 'i> {
                      people a name that was never used",
                 ));
             }
-            let own =
+            let belongs =
                 |table: &&Table| table.population.is_some() && table.population == *population;
-            if tables.values().filter(own).any(|table| table.unit_text() == *name) {
+            if tables.values().filter(belongs).any(|table| table.unit_text() == *name) {
                 return Err(item.error(
                     format!("`{key}` lists `{name}`, which are the units now"),
                     "list units that the population had before",

@@ -1,4 +1,4 @@
-//! Reading TOML with the place of everything, so that errors can point at it.
+//! Reading TOML with the position of every value, so that errors can point at it.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub struct ContractError {
 }
 
 impl ContractError {
-    /// The fault and its place, and what would work.
+    /// The fault with its position, and what would work.
     pub fn what_and_hint(&self) -> (String, Option<String>) {
         let Self { file, line, what, hint } = self;
         (format!("{file}:{line}: {what}"), Some(hint.clone()))
@@ -109,9 +109,9 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// Refuses a file in which its owner still has to decide several settings, and names them all.
-    /// The reader of a setting refuses it where it is the only one, and says how it is written.
+    /// A single one is refused by the reader of that setting, which says how it is written.
     pub(crate) fn refuse_todos(&self) -> Result<(), ContractError> {
-        let mut found: Vec<(usize, &str, Range<usize>)> = Vec::new();
+        let mut todos: Vec<(usize, &str, Range<usize>)> = Vec::new();
         let mut open = vec![self.table];
         while let Some(table) = open.pop() {
             for (key, value) in table.iter() {
@@ -119,16 +119,16 @@ impl<'a, 'i> Section<'a, 'i> {
                     DeValue::Table(inner) => open.push(inner),
                     DeValue::String(text) if text.starts_with(TODO) => {
                         let span = value.span();
-                        found.push((self.source.line(&span), key.get_ref(), span));
+                        todos.push((self.source.line(&span), key.get_ref(), span));
                     }
                     _ => {}
                 }
             }
         }
-        found.sort_unstable_by_key(|(line, ..)| *line);
-        let [(_, _, first), _, ..] = found.as_slice() else { return Ok(()) };
+        todos.sort_unstable_by_key(|(line, ..)| *line);
+        let [(_, _, first), _, ..] = todos.as_slice() else { return Ok(()) };
         let all: Vec<String> =
-            found.iter().map(|(line, key, _)| format!("`{key}` on line {line}")).collect();
+            todos.iter().map(|(line, key, _)| format!("`{key}` on line {line}")).collect();
         Err(self.source.error(
             first,
             format!(
@@ -187,8 +187,8 @@ impl<'a, 'i> Item<'a, 'i> {
         self.source.line(&self.span)
     }
 
-    /// How the value reads, for errors.
-    pub(crate) fn shown(&self) -> String {
+    /// The value as errors show it.
+    pub(crate) fn rendered(&self) -> String {
         match self.value {
             DeValue::String(s) => format!("\"{s}\""),
             DeValue::Integer(i) => i.to_string(),
@@ -211,7 +211,7 @@ impl<'a, 'i> Item<'a, 'i> {
     }
 
     pub(crate) fn wrong(&self, expected: &str, hint: &str) -> ContractError {
-        self.error(format!("`{}` = {} is not {expected}", self.key, self.shown()), hint)
+        self.error(format!("`{}` = {} is not {expected}", self.key, self.rendered()), hint)
     }
 
     pub(crate) fn text(&self, expected: &str, hint: &str) -> Result<&'a str, ContractError> {

@@ -72,7 +72,7 @@ pub(super) fn split(
                 HINT,
             )
         })?;
-        if values.iter().any(|(own, _)| *own == value) {
+        if values.iter().any(|(earlier, _)| *earlier == value) {
             return Err(item.error(format!("`values` lists `{text}` twice"), "list it once"));
         }
         values.push((value, threshold(&item)?));

@@ -50,9 +50,9 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     let section = tables_item.section("tables", hint)?;
     section.items().try_for_each(|(name, item)| names.add("tables", name, &item))?;
     for (name, item) in section.items() {
-        let (table, own) = table(name, &item, quoted_names, &mut analysts, &mut former)?;
-        if let Some(own) = own
-            && populations.insert(name.to_owned(), own).is_some()
+        let (table, population) = table(name, &item, quoted_names, &mut analysts, &mut former)?;
+        if let Some(population) = population
+            && populations.insert(name.to_owned(), population).is_some()
         {
             return Err(item.error(
                 format!("table `{name}` is a population of its own, and there is [units.{name}]"),
@@ -112,7 +112,7 @@ fn table<'a, 'i>(
     let columns = columns::columns(&columns, quoted_names)?;
 
     let (population, unit) = units::membership(name, &section, &columns)?;
-    let own = match &population {
+    let settings = match &population {
         // The short form: the table is a population of its own.
         Some(population) if section.get("unit").is_none() => {
             Some(units::settings(population, (&label, "tables"), &section, analysts, former)?)
@@ -135,7 +135,9 @@ fn table<'a, 'i>(
     };
     if let Some(column) = columns.iter().find(|c| c.split.is_some())
         && (unit != TableUnit::Row
-            || own.as_ref().is_none_or(|own| own.neighbouring != Neighbouring::AddRemove))
+            || settings
+                .as_ref()
+                .is_none_or(|settings| settings.neighbouring != Neighbouring::AddRemove))
     {
         let ways = ["privacy_unit", "unit", "public"];
         let unit_item = ways.iter().find_map(|way| section.get(way));
@@ -169,7 +171,7 @@ fn table<'a, 'i>(
         group_selection_by_pieces,
         columns,
     };
-    Ok((table, own))
+    Ok((table, settings))
 }
 
 /// The columns in which no two rows of a public table agree; or the column of the unit, of which a
@@ -180,7 +182,7 @@ fn unique(
     columns: &[Column],
 ) -> Result<Vec<String>, ContractError> {
     let hint = "unique = [\"town\"]: the columns in which no two rows agree";
-    let own = match unit {
+    let unit_column = match unit {
         TableUnit::Public => None,
         TableUnit::Column(column) => Some(column),
         TableUnit::Row | TableUnit::Through { .. } => {
@@ -197,7 +199,7 @@ fn unique(
         if !columns.iter().any(|c| c.name == name && c.expression.is_none()) {
             return Err(part.error(format!("`{name}` is not a column of the table's files"), hint));
         }
-        if names.iter().any(|own| own == name) {
+        if names.iter().any(|earlier| earlier == name) {
             return Err(part.error(format!("`unique` lists `{name}` twice"), "list it once"));
         }
         names.push(name.to_owned());
@@ -205,7 +207,7 @@ fn unique(
     if names.is_empty() {
         return Err(item.error("`unique` lists no column", hint));
     }
-    if let Some(column) = own
+    if let Some(column) = unit_column
         && names != [column.as_str()]
     {
         return Err(item.error(

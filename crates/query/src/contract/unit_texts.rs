@@ -8,8 +8,9 @@ use super::{Contract, Population, Table};
 impl Contract {
     /// How the tables of a population hold its units: the text of each, by the table's name.
     pub fn units_of(&self, population: &Population) -> BTreeMap<String, String> {
-        let own = |table: &&Table| table.population.as_deref() == Some(population.name.as_str());
-        let tables = self.tables.values().filter(own);
+        let belongs =
+            |table: &&Table| table.population.as_deref() == Some(population.name.as_str());
+        let tables = self.tables.values().filter(belongs);
         tables.map(|table| (table.name.clone(), table.unit_text())).collect()
     }
 }
@@ -18,17 +19,17 @@ impl Table {
     /// How it holds the privacy units, as a text that no other table and no other way has:
     /// `visits.customer_id`, `rows of visits`, `bills.visit_id references visits.visit_id`.
     pub fn unit_text(&self) -> String {
-        let own = identifier(&self.name);
+        let table_name = identifier(&self.name);
         match &self.unit {
-            TableUnit::Row => format!("rows of {own}"),
-            TableUnit::Column(column) => format!("{own}.{}", identifier(column)),
+            TableUnit::Row => format!("rows of {table_name}"),
+            TableUnit::Column(column) => format!("{table_name}.{}", identifier(column)),
             TableUnit::Through { column, table, references } => format!(
-                "{own}.{} references {}.{}",
+                "{table_name}.{} references {}.{}",
                 identifier(column),
                 identifier(table),
                 identifier(references)
             ),
-            TableUnit::Public => format!("nobody in {own}"),
+            TableUnit::Public => format!("nobody in {table_name}"),
         }
     }
 }

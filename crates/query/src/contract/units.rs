@@ -53,8 +53,8 @@ pub enum TableUnit {
     Public,
 }
 
-/// Names that each have budgets of their own, by what is left of them without letter case and white
-/// space: people would take two names with the same rest for one.
+/// Names that each have budgets of their own, without letter case and white space: people would
+/// take two names that differ only in these for one.
 #[derive(Default)]
 pub(super) struct Names(BTreeMap<String, String>);
 

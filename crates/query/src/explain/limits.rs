@@ -41,14 +41,19 @@ impl LimitExplained {
         if query.unit().is_none() || query.groups() == Groups::Single {
             return Vec::new();
         }
-        let own = query.max_groups_contributed();
-        let mut limits: Vec<u32> =
-            [own / 4, own / 2, own, own.saturating_mul(2), own.saturating_mul(4)]
-                .into_iter()
-                .map(|limit| limit.clamp(1, MAX_GROUPS))
-                .collect();
+        let current = query.max_groups_contributed();
+        let mut limits: Vec<u32> = [
+            current / 4,
+            current / 2,
+            current,
+            current.saturating_mul(2),
+            current.saturating_mul(4),
+        ]
+        .into_iter()
+        .map(|limit| limit.clamp(1, MAX_GROUPS))
+        .collect();
         limits.dedup();
-        let other = |limit: u32| match limit == own {
+        let other = |limit: u32| match limit == current {
             true => Some(Self::of(quote)),
             // A limit with which no noise can be drawn is left out.
             false => Some(Self::of(&Quote::new(query.clone().with_max_groups(limit)).ok()?)),

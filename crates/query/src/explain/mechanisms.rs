@@ -99,16 +99,21 @@ impl MechanismsOnData {
     /// that is no sum that is not clamped, or one of the sizes is zero.
     pub fn of(
         quote: &Quote,
-        place: usize,
+        index: usize,
         (sums, same_noise): (Vec<SizeQuantile>, SizeQuantile),
         (values, same_loss): (Vec<SizeQuantile>, SizeQuantile),
     ) -> Option<Self> {
-        let measurement = quote.query().measurements().get(place)?;
+        let measurement = quote.query().measurements().get(index)?;
         let sum = measurement.measure.per_record()?;
-        let rho = quote.noise().get(place)?.loss()?.rho()?;
+        let rho = quote.noise().get(index)?.loss()?.rho()?;
         let step = measurement.step.to_f64();
-        let own = made((measurement, sum), sum.mechanism, measurement.high.unsigned_abs(), rho);
-        let lost = Rho::from_f64_up(own.ok()?.loss(same_loss.size)).ok()?;
+        let growth = mechanism_growth(
+            (measurement, sum),
+            sum.mechanism,
+            measurement.high.unsigned_abs(),
+            rho,
+        );
+        let lost = Rho::from_f64_up(growth.ok()?.loss(same_loss.size)).ok()?;
         let steps = (same_loss.size / step).round() as u64;
         if steps == 0 || same_noise.size <= 0.0 || lost.is_zero() {
             return None;
@@ -131,7 +136,7 @@ impl MechanismsOnData {
     }
 }
 
-/// Where mechanisms are to be the same.
+/// The sizes at which mechanisms are made equal.
 struct At {
     /// The size of a record in steps, and its loss.
     loss: (u64, Rho),
@@ -159,14 +164,14 @@ fn explained(measurement: &Measurement, rho: Rho) -> Option<MechanismsExplained>
 
 /// The growth of a mechanism that can be drawn from, in the column's units: a record of that many
 /// steps loses that rho.
-fn made(
+fn mechanism_growth(
     (measurement, sum): (&Measurement, &PerRecordSum),
     mechanism: RecordMechanism,
     steps: u64,
     rho: Rho,
 ) -> Result<LossCurve, MechanismError> {
-    let made = PerRecord::new(mechanism, steps, sum.offset_at(measurement.high), rho)?;
-    Ok(made.growth().in_units_of(measurement.step.to_f64()))
+    let per_record = PerRecord::new(mechanism, steps, sum.offset_at(measurement.high), rho)?;
+    Ok(per_record.growth().in_units_of(measurement.step.to_f64()))
 }
 
 /// All mechanisms, at equal loss and at equal noise: their standard errors at these sums and losses
@@ -179,19 +184,21 @@ fn compared(
     values: &[f64],
 ) -> Option<[Vec<MechanismCompared>; 2]> {
     let step = measurement.step.to_f64();
-    let told = |mechanism: RecordMechanism, growth: LossCurve| MechanismCompared {
+    let comparison = |mechanism: RecordMechanism, growth: LossCurve| MechanismCompared {
         mechanism,
         impossible: None,
         standard_errors: sums.iter().map(|&sum| standard_error(growth, sum)).collect(),
         losses: values.iter().map(|&value| growth.loss(value)).collect(),
     };
-    let own = made((measurement, sum), sum.mechanism, measurement.high.unsigned_abs(), rho).ok()?;
+    let current =
+        mechanism_growth((measurement, sum), sum.mechanism, measurement.high.unsigned_abs(), rho)
+            .ok()?;
     let offset = sum.offset_at(measurement.high) as f64 * step;
-    let error = standard_error(own, at.noise);
+    let error = standard_error(current, at.noise);
     let (steps, lost) = at.loss;
     let at_equal_loss = RecordMechanism::ALL.map(|mechanism| {
-        match made((measurement, sum), mechanism, steps, lost) {
-            Ok(growth) => told(mechanism, growth),
+        match mechanism_growth((measurement, sum), mechanism, steps, lost) {
+            Ok(growth) => comparison(mechanism, growth),
             Err(error) => MechanismCompared {
                 mechanism,
                 impossible: Some(error.to_string()),
@@ -201,6 +208,6 @@ fn compared(
         }
     });
     let at_equal_noise = RecordMechanism::ALL
-        .map(|mechanism| told(mechanism, mechanism.growth_at_error(offset, at.noise, error)));
+        .map(|mechanism| comparison(mechanism, mechanism.growth_at_error(offset, at.noise, error)));
     Some([at_equal_loss.to_vec(), at_equal_noise.to_vec()])
 }

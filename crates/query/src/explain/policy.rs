@@ -175,13 +175,13 @@ pub fn policy_of_noise(
         if by_pieces { (Rho::ZERO, selecting) } else { (selecting, Rho::ZERO) };
     let mut terms = Vec::new();
     let measurements = quote.query().measurements().iter().zip(quote.noise());
-    for (place, (measurement, noise)) in measurements.enumerate() {
+    for (index, (measurement, noise)) in measurements.enumerate() {
         let Some(loss) = noise.loss() else { continue };
-        let rho = rho_at(loss.rho()?, times(place))?;
+        let rho = rho_at(loss.rho()?, times(index))?;
         match measurement.measure.per_record() {
             Some(sum) => {
                 let step = measurement.step.to_f64();
-                let [noise, split_at] = met(place, measurement, &sum.thresholds);
+                let [noise, split_at] = met(index, measurement, &sum.thresholds);
                 let value = |steps: i64| steps as f64 * step;
                 let term =
                     PolicyTerm::new(rho, value(noise)).ok()?.split_at(value(split_at)).ok()?;
@@ -237,15 +237,15 @@ pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
 
 /// Greatest loss of a record whose values are that multiple of its own thresholds.
 fn example(quote: &Quote, multiple: f64) -> Option<PolicyExample> {
-    let worst = |place: usize, measurement: &Measurement, _: &Thresholds| {
-        let rho = quote.noise().get(place).and_then(|n| n.loss()?.rho());
+    let worst = |index: usize, measurement: &Measurement, _: &Thresholds| {
+        let rho = quote.noise().get(index).and_then(|n| n.loss()?.rho());
         let of_class = rho.and_then(|rho| worst_class(measurement, rho, multiple));
         [of_class.unwrap_or(measurement.high); 2]
     };
     let policy = policy_of(quote, &worst)?;
     let measurements = quote.query().measurements().iter().enumerate();
-    let value = |(place, measurement): (usize, &Measurement)| {
-        let [threshold, _] = worst(place, measurement, measurement.thresholds()?);
+    let value = |(index, measurement): (usize, &Measurement)| {
+        let [threshold, _] = worst(index, measurement, measurement.thresholds()?);
         Some(threshold as f64 * measurement.step.to_f64() * multiple)
     };
     let values: Vec<f64> = measurements.filter_map(value).collect();

@@ -54,8 +54,8 @@ enum At {
     High,
 }
 
-/// The precision of outputs with noise: of that `most` different ones, from the first on. It takes
-/// about a millisecond for each, and a statement has room for thousands.
+/// The precision of the first `most` different outputs with noise. Each takes about a millisecond,
+/// and a statement has room for thousands.
 pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
     let query = quote.query();
     let intervals = Intervals::new(quote, IntervalsWanted::USUAL, 1);
@@ -72,23 +72,23 @@ pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
         let row = ReleasedRow { keys: &keys, steps: &steps, rest: &[], known: &known };
         intervals.exact(output, &row).map(f64::abs)
     };
-    let reads = |expr: &Expr, wanted: &dyn Fn(usize) -> bool| {
-        let mut found = Vec::new();
+    let reads = |expr: &Expr, predicate: &dyn Fn(usize) -> bool| {
+        let mut indexes = Vec::new();
         expr.visit_columns(&mut |column| {
-            let own = column.checked_sub(query.keys().len()).filter(|&own| wanted(own));
-            found.extend(own.filter(|own| !found.contains(own)));
+            let index = column.checked_sub(query.keys().len()).filter(|&index| predicate(index));
+            indexes.extend(index.filter(|index| !indexes.contains(index)));
         });
-        found.len()
+        indexes.len()
     };
-    let is_quantile = |own: usize| quote.noise().get(own).is_some_and(Noise::is_quantile);
+    let is_quantile = |index: usize| quote.noise().get(index).is_some_and(Noise::is_quantile);
     let is_sum =
-        |own: usize| query.measurements().get(own).is_some_and(|own| !is_count(&own.measure));
-    let shown = |rows: u64| is_often_shown(quote, rows);
-    let sizes: Vec<u64> = SIZES.into_iter().filter(|&rows| shown(rows)).collect();
-    let sizes = if sizes.is_empty() { first_shown(shown).into_iter().collect() } else { sizes };
-    let mut found: Vec<(&Expr, PrecisionExplained)> = Vec::new();
+        |index: usize| query.measurements().get(index).is_some_and(|m| !is_count(&m.measure));
+    let visible = |rows: u64| is_often_shown(quote, rows);
+    let sizes: Vec<u64> = SIZES.into_iter().filter(|&rows| visible(rows)).collect();
+    let sizes = if sizes.is_empty() { first_visible(visible).into_iter().collect() } else { sizes };
+    let mut earlier: Vec<(&Expr, PrecisionExplained)> = Vec::new();
     let outputs = query.outputs().iter().zip(intervals.covered()).enumerate();
-    let explained = outputs.filter_map(|(place, (output, covered))| {
+    let explained = outputs.filter_map(|(index, (output, covered))| {
         let name = output.name.clone();
         let without = match covered {
             Covered::Exact => return None,
@@ -107,11 +107,11 @@ pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
                 without,
             });
         }
-        let same = found.iter().find(|(expr, _)| **expr == output.expr);
+        let same = earlier.iter().find(|(expr, _)| **expr == output.expr);
         if let Some((_, same)) = same {
             return Some(PrecisionExplained { name, ..same.clone() });
         }
-        if found.len() >= most {
+        if earlier.len() >= most {
             return Some(PrecisionExplained {
                 name,
                 half_widths: Vec::new(),
@@ -124,48 +124,48 @@ pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
             _ => &[At::Middle],
         };
         let worst = |rows: u64, values: &[At]| {
-            let all = values.iter().map(|&own| Some((at(rows, place, own)?, own)));
+            let all = values.iter().map(|&value| Some((at(rows, index, value)?, value)));
             all.reduce(|one, other| Some(if one?.0 >= other?.0 { one? } else { other? })).flatten()
         };
         let of_sizes: Vec<(u64, f64, At)> = sizes
             .iter()
-            .filter_map(|&rows| worst(rows, values).map(|(half, own)| (rows, half, own)))
+            .filter_map(|&rows| worst(rows, values).map(|(half, value)| (rows, half, value)))
             .collect();
         // The values that are the worst in a large group are so in others.
-        let rows_for_tenth = of_sizes.last().and_then(|&(rows, half, own)| {
+        let rows_for_tenth = of_sizes.last().and_then(|&(rows, half, value)| {
             let near = |rows: u64| {
-                let half = at(rows, place, own);
-                let middle = middle(rows, place);
-                shown(rows) && half.zip(middle).is_some_and(|(half, of)| half <= 0.1 * of)
+                let half = at(rows, index, value);
+                let middle = middle(rows, index);
+                visible(rows) && half.zip(middle).is_some_and(|(half, of)| half <= 0.1 * of)
             };
-            let middle = middle(rows, place)?;
+            let middle = middle(rows, index)?;
             least(rows as f64 * half / (0.1 * middle), near)
         });
         let half_widths = of_sizes.into_iter();
         let half_widths =
             half_widths.map(|(rows, half_width, _)| HalfWidth { rows, half_width }).collect();
         let explained = PrecisionExplained { name, half_widths, rows_for_tenth, without: None };
-        found.push((&output.expr, explained.clone()));
+        earlier.push((&output.expr, explained.clone()));
         Some(explained)
     });
     explained.collect()
 }
 
-/// Why an output has no ± that has one in a smaller query.
+/// Why an output has no ±, though it would have one in a smaller query.
 const LATER: &str = "comes after many others: ask for it in a statement with fewer columns";
 
 /// Whether a group of that many rows is shown so often that being shown says little about its
-/// noise: always, unless the noise of what is shown decides about that.
+/// noise. Always so, unless the noise of what is shown decides about that.
 fn is_often_shown(quote: &Quote, rows: u64) -> bool {
     let decides = quote.deciding_count().is_some()
         || quote.noise().iter().any(|noise| matches!(noise, Noise::OfSelection));
     let chance = quote.selection().filter(|_| decides);
-    chance.is_none_or(|own| own.keep_probability(rows) >= Selection::SEEN_ANYWAY)
+    chance.is_none_or(|selection| selection.keep_probability(rows) >= Selection::SEEN_ANYWAY)
 }
 
-/// The least power of ten with which a group is shown so often.
-fn first_shown(shown: impl Fn(u64) -> bool) -> Option<u64> {
-    (1..=18).map(|zeros| 10u64.pow(zeros)).find(|&rows| shown(rows))
+/// The least power of ten of rows with which a group is shown that often.
+fn first_visible(visible: impl Fn(u64) -> bool) -> Option<u64> {
+    (1..=18).map(|zeros| 10u64.pow(zeros)).find(|&rows| visible(rows))
 }
 
 fn is_count(measure: &Measure) -> bool {
@@ -220,8 +220,8 @@ pub(super) fn advice(quote: &Quote) -> Vec<String> {
     let groups = query.max_groups_contributed();
     let laplace = quote.noise_kind() == NoiseKind::Laplace;
     let less = |times: f64| if laplace { times } else { times.sqrt() };
-    let own = |noise: &Noise| !matches!(noise, Noise::OfSelection);
-    let measured = quote.noise().iter().filter(|noise| own(noise)).count();
+    let is_measured = |noise: &Noise| !matches!(noise, Noise::OfSelection);
+    let measured = quote.noise().iter().filter(|noise| is_measured(noise)).count();
     let beside = query.relation().beside();
     if groups > 1 && query.groups() != Groups::Single && beside.is_none() {
         let times = less(f64::from(groups));

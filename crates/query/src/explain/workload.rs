@@ -175,7 +175,7 @@ fn policy(parts: &[(&str, &Quote, &Explanation)], table: &Table) -> Option<Workl
     }
     let first = parts.iter().find_map(|(.., explained)| explained.policy.as_ref())?;
     whole.examples =
-        (0..first.examples.len()).filter_map(|place| sum_of_examples(parts, place)).collect();
+        (0..first.examples.len()).filter_map(|index| sum_of_examples(parts, index)).collect();
     Some(whole)
 }
 
@@ -188,21 +188,21 @@ impl WorkloadPolicy {
         policy: &PolicyExplained,
         columns: Vec<(String, f64)>,
     ) -> Option<()> {
-        let mut places = Vec::new();
+        let mut indexes = Vec::new();
         let mut rho = policy.rho_pieces.unwrap_or(Rho::ZERO);
         for (term, (column, granularity)) in policy.terms.iter().zip(columns) {
             rho = rho.checked_add(term.rho)?;
-            let same = |own: &WorkloadTerm| {
+            let same = |other: &WorkloadTerm| {
                 term.growth.is_none()
-                    && own.column == column
-                    && own.term == PolicyTermExplained { rho: own.term.rho, ..term.clone() }
+                    && other.column == column
+                    && other.term == PolicyTermExplained { rho: other.term.rho, ..term.clone() }
             };
-            let place = match self.terms.iter().position(same) {
-                Some(place) => {
-                    let own = self.terms.get_mut(place)?;
-                    own.term.rho = own.term.rho.checked_add(term.rho)?;
-                    own.queries.push(query.to_owned());
-                    place
+            let index = match self.terms.iter().position(same) {
+                Some(index) => {
+                    let other = self.terms.get_mut(index)?;
+                    other.term.rho = other.term.rho.checked_add(term.rho)?;
+                    other.queries.push(query.to_owned());
+                    index
                 }
                 None => {
                     let (term, queries) = (term.clone(), vec![query.to_owned()]);
@@ -210,20 +210,20 @@ impl WorkloadPolicy {
                     self.terms.len() - 1
                 }
             };
-            places.push(place);
+            indexes.push(index);
         }
-        places.sort_unstable();
-        match self.pieces.iter_mut().find(|own| own.terms == places) {
-            Some(own) => {
-                own.rho = own.rho.checked_add(rho)?;
-                own.rho_choice = match (own.rho_choice, policy.rho_pieces) {
-                    (Some(own), Some(more)) => Some(own.checked_add(more)?),
-                    (own, more) => own.or(more),
+        indexes.sort_unstable();
+        match self.pieces.iter_mut().find(|pieces| pieces.terms == indexes) {
+            Some(pieces) => {
+                pieces.rho = pieces.rho.checked_add(rho)?;
+                pieces.rho_choice = match (pieces.rho_choice, policy.rho_pieces) {
+                    (Some(choice), Some(more)) => Some(choice.checked_add(more)?),
+                    (choice, more) => choice.or(more),
                 };
             }
             None => {
                 let rho_choice = policy.rho_pieces;
-                self.pieces.push(WholePieces { rho, rho_choice, terms: places });
+                self.pieces.push(WholePieces { rho, rho_choice, terms: indexes });
             }
         }
         Some(())
@@ -232,13 +232,13 @@ impl WorkloadPolicy {
 
 /// A record that is the same multiple of all thresholds loses the sum of what it loses by each
 /// query.
-fn sum_of_examples(parts: &[(&str, &Quote, &Explanation)], place: usize) -> Option<PolicyExample> {
+fn sum_of_examples(parts: &[(&str, &Quote, &Explanation)], index: usize) -> Option<PolicyExample> {
     let (mut exact, mut split, mut delta, mut multiple) = (0.0, 0.0, 0.0, None);
     let mut private = false;
     for (_, quote, explained) in parts {
-        let own = match &explained.policy {
+        let query_delta = match &explained.policy {
             Some(policy) => {
-                let example = policy.examples.get(place)?;
+                let example = policy.examples.get(index)?;
                 multiple = Some(example.multiple);
                 exact += example.exact;
                 split += example.split;
@@ -251,8 +251,8 @@ fn sum_of_examples(parts: &[(&str, &Quote, &Explanation)], place: usize) -> Opti
                 quote.selection().map(|_| quote.total().delta().to_f64())
             }
         };
-        private |= own.is_some();
-        delta += own.unwrap_or(0.0);
+        private |= query_delta.is_some();
+        delta += query_delta.unwrap_or(0.0);
     }
     // Each addition is off by half an epsilon at most.
     let up = |sum: f64| sum * (1.0 + parts.len() as f64 * f64::EPSILON);

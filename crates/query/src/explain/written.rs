@@ -4,17 +4,17 @@ use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
 use crate::types::{ColumnType, Value, text_as_sql};
 
 /// An expression as SQL over columns of these names.
-pub(super) fn written(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
-    let own = |e: &Expr| written(e, columns);
+pub(super) fn expression_sql(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
+    let sql = |e: &Expr| expression_sql(e, columns);
     let inner = |e: &Expr| match &e.kind {
         ExprKind::Binary(..) | ExprKind::Not(_) | ExprKind::InList(..) | ExprKind::Like { .. } => {
-            format!("({})", own(e))
+            format!("({})", sql(e))
         }
-        _ => own(e),
+        _ => sql(e),
     };
     let list = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(", ");
     match &expr.kind {
-        ExprKind::Column(place) => columns.get(*place).map_or("?", |(name, _)| name).to_owned(),
+        ExprKind::Column(index) => columns.get(*index).map_or("?", |(name, _)| name).to_owned(),
         ExprKind::Literal(value) => value.as_sql(),
         ExprKind::Released(_) => "a released value".to_owned(),
         ExprKind::Not(e) => match &e.kind {
@@ -25,13 +25,15 @@ pub(super) fn written(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
         ExprKind::Binary(op, left, right) => {
             // Chains of one operator need no brackets.
             let side = |e: &Expr| match &e.kind {
-                ExprKind::Binary(own_op, ..)
-                    if own_op == op && matches!(op, BinaryOp::And | BinaryOp::Or) =>
+                ExprKind::Binary(inner_op, ..)
+                    if inner_op == op && matches!(op, BinaryOp::And | BinaryOp::Or) =>
                 {
-                    own(e)
+                    sql(e)
                 }
-                ExprKind::Binary(own_op, ..) if *op == BinaryOp::And && compares(*own_op) => own(e),
-                ExprKind::InList(..) | ExprKind::Like { .. } if *op == BinaryOp::And => own(e),
+                ExprKind::Binary(inner_op, ..) if *op == BinaryOp::And && compares(*inner_op) => {
+                    sql(e)
+                }
+                ExprKind::InList(..) | ExprKind::Like { .. } if *op == BinaryOp::And => sql(e),
                 _ => inner(e),
             };
             format!("{} {} {}", side(left), op.symbol(), side(right))
@@ -43,40 +45,40 @@ pub(super) fn written(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
             let like = if *any_case { "ILIKE" } else { "LIKE" };
             format!("{} {like} {}", inner(value), text_as_sql(pattern))
         }
-        ExprKind::Match { value, pattern, wanted } => {
-            let name = match wanted {
+        ExprKind::Match { value, pattern, wanted: usage } => {
+            let name = match usage {
                 MatchUse::Contains => "REGEXP_CONTAINS",
                 MatchUse::Count => "REGEXP_COUNT",
                 MatchUse::Extract => "REGEXP_EXTRACT",
                 MatchUse::Replace(_) => "REGEXP_REPLACE",
             };
-            format!("{name}({}, {})", own(value), text_as_sql(pattern.text()))
+            format!("{name}({}, {})", sql(value), text_as_sql(pattern.text()))
         }
         ExprKind::Case(branches, otherwise) => {
             let mut out = "CASE".to_owned();
             for (test, result) in branches {
-                out += &format!(" WHEN {} THEN {}", own(test), own(result));
+                out += &format!(" WHEN {} THEN {}", sql(test), sql(result));
             }
             if let Some(e) = otherwise {
-                out += &format!(" ELSE {}", own(e));
+                out += &format!(" ELSE {}", sql(e));
             }
             out + " END"
         }
         ExprKind::Cast(e) => match (e.column_type, expr.column_type) {
             // A wider number is the same number.
-            (from, to) if from.is_numeric() && to.is_numeric() => own(e),
-            (_, to) => format!("CAST({} AS {to})", own(e)),
+            (from, to) if from.is_numeric() && to.is_numeric() => sql(e),
+            (_, to) => format!("CAST({} AS {to})", sql(e)),
         },
         ExprKind::Among(of, _) => {
-            format!("({}) IN (released values)", list(&mut of.iter().map(own)))
+            format!("({}) IN (released values)", list(&mut of.iter().map(sql)))
         }
-        ExprKind::Call(Function::ToInt, of) => list(&mut of.iter().map(own)),
+        ExprKind::Call(Function::ToInt, of) => list(&mut of.iter().map(sql)),
         ExprKind::Call(Function::DatePart(part), of) => {
             let part = format!("{part:?}").to_uppercase();
-            format!("EXTRACT({part} FROM {})", list(&mut of.iter().map(own)))
+            format!("EXTRACT({part} FROM {})", list(&mut of.iter().map(sql)))
         }
         ExprKind::Call(function, of) => {
-            format!("{}({})", function.name(), list(&mut of.iter().map(own)))
+            format!("{}({})", function.name(), list(&mut of.iter().map(sql)))
         }
     }
 }

@@ -58,16 +58,16 @@ impl Linear {
 
     fn times(mut self, factor: f64) -> Self {
         self.constant *= factor;
-        self.terms.iter_mut().for_each(|(_, own)| *own *= factor);
+        self.terms.iter_mut().for_each(|(_, coefficient)| *coefficient *= factor);
         self
     }
 
     fn plus(mut self, other: Self) -> Self {
         self.constant += other.constant;
-        for (place, factor) in other.terms {
-            match self.terms.iter_mut().find(|(own, _)| *own == place) {
-                Some((_, own)) => *own += factor,
-                None => self.terms.push((place, factor)),
+        for (index, factor) in other.terms {
+            match self.terms.iter_mut().find(|(other, _)| *other == index) {
+                Some((_, coefficient)) => *coefficient += factor,
+                None => self.terms.push((index, factor)),
             }
         }
         self
@@ -77,23 +77,23 @@ impl Linear {
         self.terms.is_empty()
     }
 
-    fn factor(&self, place: usize) -> f64 {
-        self.terms.iter().find(|(own, _)| *own == place).map_or(0.0, |(_, factor)| *factor)
+    fn factor(&self, index: usize) -> f64 {
+        self.terms.iter().find(|(other, _)| *other == index).map_or(0.0, |(_, factor)| *factor)
     }
 
     fn at(&self, values: &[(usize, f64)]) -> f64 {
-        self.constant + values.iter().map(|&(place, value)| self.factor(place) * value).sum::<f64>()
+        self.constant + values.iter().map(|&(index, value)| self.factor(index) * value).sum::<f64>()
     }
 }
 
 impl Ratio {
-    /// An expression as a ratio, where its value is one if it has a value at all. Columns from
-    /// `measurements` on are known.
+    /// An expression as a ratio that equals it wherever it has a value. Columns from `measurements`
+    /// on are known.
     pub(super) fn of(expr: &Expr, measurements: usize, facts: &Facts) -> Option<Self> {
-        let own = |e: &Expr| Self::of(e, measurements, facts);
+        let ratio = |e: &Expr| Self::of(e, measurements, facts);
         match &expr.kind {
-            ExprKind::Column(place) if *place < measurements => {
-                let terms = vec![(*place, 1.0)];
+            ExprKind::Column(index) if *index < measurements => {
+                let terms = vec![(*index, 1.0)];
                 Some(Self { above: Linear { constant: 0.0, terms }, below: Linear::of(1.0) })
             }
             ExprKind::Column(_) | ExprKind::Literal(_) => {
@@ -107,17 +107,17 @@ impl Ratio {
             // A cast that rounds is another number.
             ExprKind::Cast(inner) => match (inner.column_type, expr.column_type) {
                 (ColumnType::Int | ColumnType::Decimal { .. }, ColumnType::Float)
-                | (ColumnType::Int, ColumnType::Decimal { .. }) => own(inner),
+                | (ColumnType::Int, ColumnType::Decimal { .. }) => ratio(inner),
                 (ColumnType::Decimal { scale }, ColumnType::Decimal { scale: to })
                     if to >= scale =>
                 {
-                    own(inner)
+                    ratio(inner)
                 }
                 _ => None,
             },
-            ExprKind::Call(Function::Negate, of) => Some(own(of.first()?)?.times(-1.0)),
+            ExprKind::Call(Function::Negate, of) => Some(ratio(of.first()?)?.times(-1.0)),
             ExprKind::Binary(op, left, right) => {
-                let (left, right) = (own(left)?, own(right)?);
+                let (left, right) = (ratio(left)?, ratio(right)?);
                 match op {
                     BinaryOp::Add => left.plus(right),
                     BinaryOp::Sub => left.plus(right.times(-1.0)),
@@ -132,7 +132,7 @@ impl Ratio {
             }
             // Where the condition is not true there is no value.
             ExprKind::Case(branches, None) => match branches.as_slice() {
-                [(_, result)] => own(result),
+                [(_, result)] => ratio(result),
                 _ => None,
             },
             _ => None,
@@ -173,10 +173,10 @@ impl Ratio {
         Some(self.times(factor))
     }
 
-    /// The interval of the exact ratio, from the released values of the measurements that it reads:
-    /// it misses with a probability of `outside` at most. `None` where it is unbounded.
+    /// The interval of the exact ratio, from the released values of the measurements that it reads.
+    /// It misses with a probability of at most `outside`. `None` if it is unbounded.
     ///
-    /// Around exact values it says how far away released ones are, too: as its farther end is.
+    /// Around exact values it also says how far away released ones are: as far as its farther end.
     ///
     /// *Proof.* Let S and C be the exact sums, r = S/C with C > 0, M and N their noises, and q(t)
     /// what |M - t N| exceeds with probability o. (S + M)/(C + N) is above r + h only if
@@ -191,12 +191,12 @@ impl Ratio {
         outside: f64,
         halvings: u32,
     ) -> Option<(f64, f64)> {
-        let values: Vec<(usize, f64)> = terms.iter().map(|term| (term.place, term.value)).collect();
+        let values: Vec<(usize, f64)> = terms.iter().map(|term| (term.index, term.value)).collect();
         let (above, below) = (self.above.at(&values), self.below.at(&values));
         let width = |ratio: f64| {
             let factors: Vec<f64> = terms
                 .iter()
-                .map(|term| self.above.factor(term.place) - ratio * self.below.factor(term.place))
+                .map(|term| self.above.factor(term.index) - ratio * self.below.factor(term.index))
                 .collect();
             quantile(terms, &factors, outside)
         };
@@ -204,7 +204,7 @@ impl Ratio {
             let (middle, half) = (above / below, width(0.0)? / below.abs());
             return bounded(middle - half, middle + half);
         }
-        let below_only: Vec<f64> = terms.iter().map(|term| self.below.factor(term.place)).collect();
+        let below_only: Vec<f64> = terms.iter().map(|term| self.below.factor(term.index)).collect();
         if below.abs() <= quantile(terms, &below_only, outside)? * (1.0 + ROUNDING) {
             return None;
         }
@@ -231,7 +231,7 @@ fn bounded(low: f64, high: f64) -> Option<(f64, f64)> {
 
 /// A measurement in a ratio.
 pub(super) struct Term<'a> {
-    pub(super) place: usize,
+    pub(super) index: usize,
     /// Its released value.
     pub(super) value: f64,
     /// The size of a lattice step.
@@ -254,15 +254,15 @@ struct Draw<'a> {
 }
 
 impl<'a> Combined<'a> {
-    /// The noise of the measurement at that place; `None` for other mechanisms.
-    pub(super) fn new(place: usize, noise: &'a Noise) -> Option<Self> {
+    /// The noise of the measurement at that index; `None` for other mechanisms.
+    pub(super) fn new(index: usize, noise: &'a Noise) -> Option<Self> {
         match noise {
-            Noise::Own(own) => {
-                let draw = Draw { name: (place, 0), times: 1.0, noise: own.additive()? };
+            Noise::Own(mechanism) => {
+                let draw = Draw { name: (index, 0), times: 1.0, noise: mechanism.additive()? };
                 Some(Self { draws: vec![draw], rounding: 0.0 })
             }
             Noise::Tied(tied) => {
-                // No place of a measurement.
+                // No index of a measurement.
                 let common = usize::MAX - tied.count;
                 let draws = tied.noise.draws(tied.part).into_iter().enumerate();
                 let draws =
@@ -283,8 +283,8 @@ fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
         half_steps += term.noise.rounding * factor.abs() * term.step;
         for Draw { name, times, noise } in &term.noise.draws {
             let size = factor * term.step * times;
-            match draws.iter_mut().find(|(own, ..)| own == name) {
-                Some((_, own, _)) => *own += size,
+            match draws.iter_mut().find(|(other, ..)| other == name) {
+                Some((_, total, _)) => *total += size,
                 None => draws.push((*name, size, noise)),
             }
         }
@@ -295,7 +295,7 @@ fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
         draws.iter().map(|(_, size, noise)| Some(size.abs() * law(noise.law())?)).collect()
     };
     let gaussian = all(|law| match law {
-        AdditiveLaw::RoundedGaussian(own) => Some(own.sigma().to_f64()),
+        AdditiveLaw::RoundedGaussian(gaussian) => Some(gaussian.sigma().to_f64()),
         AdditiveLaw::DiscreteLaplace(_) => None,
     });
     let width = match gaussian {
@@ -304,7 +304,9 @@ fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
         }
         None => sum_of_laplaces(
             all(|law| match law {
-                AdditiveLaw::DiscreteLaplace(own) => Some(scale_around(own.scale().to_f64())),
+                AdditiveLaw::DiscreteLaplace(laplace) => {
+                    Some(scale_around(laplace.scale().to_f64()))
+                }
                 AdditiveLaw::RoundedGaussian(_) => None,
             })?,
             outside,
@@ -325,16 +327,16 @@ fn sum_of_laplaces(scales: Vec<f64>, outside: f64) -> Option<f64> {
         return None;
     }
     scales.sort_by(f64::total_cmp);
-    for place in 1..scales.len() {
-        scales[place] = scales[place].max(APART * scales[place - 1]);
+    for index in 1..scales.len() {
+        scales[index] = scales[index].max(APART * scales[index - 1]);
     }
     let Some(&largest) = scales.last() else { return Some(0.0) };
-    let weight = |place: usize, b: f64| {
-        let others = scales.iter().enumerate().filter(|(other, _)| *other != place);
+    let weight = |index: usize, b: f64| {
+        let others = scales.iter().enumerate().filter(|(other, _)| *other != index);
         others.map(|(_, a)| 1.0 / (1.0 - (a / b) * (a / b))).product::<f64>()
     };
     let weights: Vec<(f64, f64)> =
-        scales.iter().enumerate().map(|(place, &b)| (b, weight(place, b))).collect();
+        scales.iter().enumerate().map(|(index, &b)| (b, weight(index, b))).collect();
     let tail = |t: f64| weights.iter().map(|(b, weight)| weight * (-t / b).exp()).sum::<f64>();
     let within = |t: f64| tail(t) <= outside * (1.0 - ROUNDING);
     let (low, high) = grow(largest, 2.0, f64::MAX, within)?;
@@ -354,8 +356,8 @@ mod tests {
             (vec![1.0, 1.0], 0.05, 4.1126),
             (vec![2.0, 1e-9], 0.1, 4.6052),
         ] {
-            let own = sum_of_laplaces(scales.clone(), outside).unwrap();
-            assert!(own >= want * (1.0 - 1e-4) && own < want * 1.011, "{scales:?} {own} {want}");
+            let got = sum_of_laplaces(scales.clone(), outside).unwrap();
+            assert!(got >= want * (1.0 - 1e-4) && got < want * 1.011, "{scales:?} {got} {want}");
         }
         assert_eq!(sum_of_laplaces(vec![1.0; 7], 0.05), None);
     }

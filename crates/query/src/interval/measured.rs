@@ -29,7 +29,7 @@ enum ReleasedLaw<'a> {
     Adjusted { width: f64, fits: bool },
 }
 
-/// A sum whose group is seen for the noise of its count, which the sum shares.
+/// A sum that shares the noise of the count by which its group was chosen.
 ///
 /// *Proof.* Of the sums that are seen, a share o may miss. Say that a count is often seen if its
 /// chance is 0.8 or more. Where the exact count is, the noise alone misses with 0.8 o at most,
@@ -39,7 +39,7 @@ enum ReleasedLaw<'a> {
 /// count's interval, which misses with half of o. Both are for counts that are seen.
 struct WithCount<'a> {
     selection: &'a Selection,
-    /// The place of the count.
+    /// The index of the count.
     count: usize,
     /// The noise alone is within it.
     width: i128,
@@ -59,14 +59,14 @@ enum Sum<'a> {
 /// The known values of a row beside its measurements.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
-    /// How it came that it is seen, where that was by its noisy count.
+    /// How it came to be seen, if that was by its noisy count.
     pub(super) seen: Seen,
-    /// Whether it has a unit for sure.
+    /// The number of units that it has at least.
     pub(super) least: u64,
 }
 
 impl<'a> Measured<'a> {
-    /// A quantile whose interval has its ends in these places of the measurements.
+    /// A quantile whose interval has its ends at these indexes of the measurements.
     pub(super) fn between(measurement: &'a Measurement, ends: [usize; 2], level: f64) -> Self {
         Self { measurement, law: ReleasedLaw::Ends(ends), level }
     }
@@ -88,11 +88,11 @@ impl<'a> Measured<'a> {
         noise: &'a Noise,
         (selection, decides): (Option<&'a Selection>, Option<usize>),
         level: f64,
-        place: usize,
+        index: usize,
     ) -> Option<Self> {
-        if decides == Some(place) {
+        if decides == Some(index) {
             let width = match noise {
-                Noise::Own(SumMechanism::Additive(own)) => Some(own.half_width(level, 1)),
+                Noise::Own(SumMechanism::Additive(additive)) => Some(additive.half_width(level, 1)),
                 Noise::Tied(tied) => Some(tied.noise.half_width(tied.part, level, 1)),
                 _ => None,
             };
@@ -103,8 +103,8 @@ impl<'a> Measured<'a> {
             && decides == Some(tied.count)
             && let TiedPart::Sum(sum) = tied.part
         {
-            let own = 1.0 - (1.0 - level) * Selection::SEEN_ANYWAY;
-            let width = tied.noise.half_width(tied.part, own, 1);
+            let sum_level = 1.0 - (1.0 - level) * Selection::SEEN_ANYWAY;
+            let width = tied.noise.half_width(tied.part, sum_level, 1);
             let span = tied.noise.span(sum)?;
             let selection = selection?;
             let law = ReleasedLaw::WithCount(WithCount {
@@ -116,14 +116,14 @@ impl<'a> Measured<'a> {
             });
             return Some(Self { measurement, law, level });
         }
-        let sum = |own: &'a SumMechanism| match own {
+        let sum = |mechanism: &'a SumMechanism| match mechanism {
             SumMechanism::Additive(additive) => {
                 Sum::Within(i128::try_from(additive.half_width(level, 1)).unwrap_or(i128::MAX))
             }
             SumMechanism::PerRecord(record) => Sum::Of(record),
         };
         let law = match noise {
-            Noise::Own(own) => ReleasedLaw::Sums { key: None, classes: vec![sum(own)] },
+            Noise::Own(mechanism) => ReleasedLaw::Sums { key: None, classes: vec![sum(mechanism)] },
             Noise::ByClass(by_class) => ReleasedLaw::Sums {
                 key: Some(by_class.key),
                 classes: by_class.all().map(sum).collect(),
@@ -177,8 +177,8 @@ impl<'a> Measured<'a> {
             ReleasedLaw::Count(selection, _) => {
                 selection.count_interval(released, self.level, group.seen)?
             }
-            ReleasedLaw::WithCount(own) => {
-                own.range(released, *steps.get(own.count)?, self.level, group.seen)?
+            ReleasedLaw::WithCount(with_count) => {
+                with_count.range(released, *steps.get(with_count.count)?, self.level, group.seen)?
             }
             // It was drawn by itself, and may be beyond an end.
             ReleasedLaw::Ends([low, high]) => {
@@ -231,7 +231,7 @@ impl<'a> Measured<'a> {
                 }
             },
             ReleasedLaw::Count(_, width) => within((*width)?),
-            ReleasedLaw::WithCount(own) => within(own.width),
+            ReleasedLaw::WithCount(with_count) => within(with_count.width),
             ReleasedLaw::Ends(_) | ReleasedLaw::Adjusted { .. } => return None,
         };
         in_units(self.measurement.step, low, high)
@@ -239,13 +239,13 @@ impl<'a> Measured<'a> {
 
     /// The part of an interval that a sum of such contributions can be in.
     fn possible(&self, low: i128, high: i128, least: u64) -> (i128, i128) {
-        let own = self.measurement;
-        let least = match own.measure {
+        let measurement = self.measurement;
+        let least = match measurement.measure {
             // A unit has a row at least.
             Measure::Units | Measure::Rows => Some(least.into()),
-            _ => (own.low >= 0).then_some(0),
+            _ => (measurement.low >= 0).then_some(0),
         };
-        let most = (own.high <= 0).then_some(0);
+        let most = (measurement.high <= 0).then_some(0);
         let within = |end: i128| {
             let end = least.map_or(end, |least| end.max(least));
             most.map_or(end, |most| end.min(most))

@@ -51,28 +51,31 @@ fn gaussian(select: &str) -> Quote {
     quote(&format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) {select}"))
 }
 
-fn wanted(level: &str) -> IntervalsWanted {
+fn at_level(level: &str) -> IntervalsWanted {
     IntervalsWanted { level: level.parse().unwrap(), simultaneous: false }
 }
 
 /// The noisy sums of a group.
 pub(crate) fn released(quote: &Quote, exact: &[i128], generator: &mut Generator) -> Vec<i128> {
     let mut noisy = exact.to_vec();
-    for (place, noise) in quote.noise().iter().enumerate() {
+    for (index, noise) in quote.noise().iter().enumerate() {
         match noise {
-            Noise::Own(own) => own.release(generator, &mut noisy[place..=place]).unwrap(),
+            Noise::Own(mechanism) => {
+                mechanism.release(generator, &mut noisy[index..=index]).unwrap()
+            }
             Noise::Tied(tied) if tied.part == TiedPart::Count => {
-                let mut places = vec![0; tied.noise.sums()];
+                let mut sum_indexes = vec![0; tied.noise.sums()];
                 for (other, noise) in quote.noise().iter().enumerate() {
-                    if let Noise::Tied(own) = noise
-                        && let (TiedPart::Sum(at), true) = (own.part, own.count == place)
+                    if let Noise::Tied(sum) = noise
+                        && let (TiedPart::Sum(at), true) = (sum.part, sum.count == index)
                     {
-                        places[at] = other;
+                        sum_indexes[at] = other;
                     }
                 }
-                let mut sums: Vec<Vec<i128>> = places.iter().map(|&at| vec![exact[at]]).collect();
-                tied.noise.release(generator, &mut noisy[place..=place], &mut sums).unwrap();
-                for (at, sum) in places.into_iter().zip(sums) {
+                let mut sums: Vec<Vec<i128>> =
+                    sum_indexes.iter().map(|&at| vec![exact[at]]).collect();
+                tied.noise.release(generator, &mut noisy[index..=index], &mut sums).unwrap();
+                for (at, sum) in sum_indexes.into_iter().zip(sums) {
                     noisy[at] = sum[0];
                 }
             }
@@ -95,7 +98,7 @@ pub(crate) fn number(value: &Value) -> f64 {
 /// The share of releases whose interval of the first output holds `value`, and the mean of how wide
 /// it is.
 fn coverage(quote: &Quote, exact: &[i128], value: f64) -> (f64, f64) {
-    let intervals = Intervals::new(quote, wanted("90"), 1);
+    let intervals = Intervals::new(quote, at_level("90"), 1);
     let mut generator = TestSeed(17).generator();
     let (mut held, mut width) = (0, 0.0);
     for _ in 0..2000 {
@@ -141,7 +144,7 @@ fn one_measurement_is_covered_as_stated() {
 #[test]
 fn expressions_over_several_releases_are_covered_conservatively() {
     let (sum, count) = (gaussian("SUM(x) FROM t"), laplace("COUNT(*) FROM t"));
-    let each = wanted("90").of_each(2);
+    let each = at_level("90").of_each(2);
     assert_eq!(each.level.percent(), 95.0);
     let of = [&sum, &count].map(|quote| Intervals::new(quote, each, 1));
     let columns = [("s".to_owned(), ColumnType::Int), ("n".to_owned(), ColumnType::Int)];
@@ -236,7 +239,7 @@ fn counts_of_the_selection_are_covered_where_they_are_seen() {
              town, COUNT(*) AS n FROM t GROUP BY town"
         ));
         assert!(matches!(quote.noise(), [Noise::OfSelection]));
-        let intervals = Intervals::new(&quote, wanted("90"), 1);
+        let intervals = Intervals::new(&quote, at_level("90"), 1);
         let selection = quote.selection().unwrap();
         for size in [5u64, 15, 25, 60] {
             let units = vec![size; 200_000];
@@ -278,7 +281,7 @@ fn what_is_measured_with_the_count_that_chooses_is_covered_where_it_is_seen() {
         let count = quote.deciding_count().unwrap();
         assert!(quote.noise().iter().all(|noise| matches!(noise, Noise::Tied(_))));
         let threshold = quote.selection().unwrap().threshold().unwrap() as i128;
-        let intervals = Intervals::new(&quote, wanted("90"), 1);
+        let intervals = Intervals::new(&quote, at_level("90"), 1);
         let mut widths = Vec::new();
         for size in [2, threshold / 3, threshold - 3, threshold + 40, 4 * threshold] {
             let exact: Vec<i128> =
@@ -320,8 +323,8 @@ fn what_is_measured_with_the_count_that_chooses_is_covered_where_it_is_seen() {
 }
 
 /// The interval of the first output, as text.
-fn shown(quote: &Quote, steps: &[i128]) -> String {
-    let intervals = Intervals::new(quote, wanted("95"), 1);
+fn interval_text(quote: &Quote, steps: &[i128]) -> String {
+    let intervals = Intervals::new(quote, at_level("95"), 1);
     let known: Vec<Value> = intervals.known().iter().map(|_| Value::Int(2)).collect();
     let row = ReleasedRow { keys: &[], steps, rest: &[], known: &known };
     match intervals.of(&row).remove(0) {
@@ -333,23 +336,24 @@ fn shown(quote: &Quote, steps: &[i128]) -> String {
 #[test]
 fn ends_are_within_what_is_possible() {
     // A count is not below zero, and a mean not beyond the bounds of the values.
-    assert_eq!(shown(&laplace("COUNT(*) FROM t"), &[1]), "0 to 4");
-    assert_eq!(shown(&laplace("COUNT(*) FROM t"), &[-30]), "0 to 0");
-    assert_eq!(shown(&laplace("AVG(x) FROM t"), &[100, 1]), "0 to 100");
-    assert_eq!(shown(&laplace("COUNTIF(x > 3) / COUNT(*) FROM t"), &[2, 1]), "0 to 1");
+    assert_eq!(interval_text(&laplace("COUNT(*) FROM t"), &[1]), "0 to 4");
+    assert_eq!(interval_text(&laplace("COUNT(*) FROM t"), &[-30]), "0 to 0");
+    assert_eq!(interval_text(&laplace("AVG(x) FROM t"), &[100, 1]), "0 to 100");
+    assert_eq!(interval_text(&laplace("COUNTIF(x > 3) / COUNT(*) FROM t"), &[2, 1]), "0 to 1");
     // A quotient by zero is NULL, and another denominator has one or more in it.
-    assert_eq!(shown(&laplace("SUM(x) / SUM(y) FROM t"), &[2, 1]), "none");
-    assert_eq!(shown(&laplace("COUNT(*) - COUNT(*) FROM t"), &[9]), "-6 to 6");
-    assert_eq!(shown(&laplace("IF(COUNT(*) > 5, COUNT(*), 0) FROM t"), &[9]), "6 to 12");
-    assert_eq!(shown(&laplace("IF(COUNT(*) > 8, COUNT(*), 0) FROM t"), &[9]), "0 to 12");
-    assert_eq!(shown(&laplace("COALESCE(AVG(x), 0) FROM t"), &[100, 1]), "0 to 100");
-    assert_eq!(shown(&laplace("CAST(SUM(y) AS INT64) FROM t"), &[12_345]), "93 to 153");
-    assert_eq!(shown(&laplace("GREATEST(SUM(y), 0) FROM t"), &[-2_345]), "0.00 to 6.51");
+    assert_eq!(interval_text(&laplace("SUM(x) / SUM(y) FROM t"), &[2, 1]), "none");
+    assert_eq!(interval_text(&laplace("COUNT(*) - COUNT(*) FROM t"), &[9]), "-6 to 6");
+    assert_eq!(interval_text(&laplace("IF(COUNT(*) > 5, COUNT(*), 0) FROM t"), &[9]), "6 to 12");
+    assert_eq!(interval_text(&laplace("IF(COUNT(*) > 8, COUNT(*), 0) FROM t"), &[9]), "0 to 12");
+    assert_eq!(interval_text(&laplace("COALESCE(AVG(x), 0) FROM t"), &[100, 1]), "0 to 100");
+    assert_eq!(interval_text(&laplace("CAST(SUM(y) AS INT64) FROM t"), &[12_345]), "93 to 153");
+    assert_eq!(interval_text(&laplace("GREATEST(SUM(y), 0) FROM t"), &[-2_345]), "0.00 to 6.51");
 }
 
 #[test]
 fn what_has_no_interval_says_why() {
-    let covered = |quote: &Quote| Intervals::new(quote, wanted("95"), 1).covered().next().unwrap();
+    let covered =
+        |quote: &Quote| Intervals::new(quote, at_level("95"), 1).covered().next().unwrap();
     let quantile = Covered::Without(NoInterval::Quantile);
     assert_eq!(covered(&laplace("MEDIAN(x) FROM t")), quantile);
     assert_eq!(covered(&laplace("MEDIAN(x) / COUNT(*) FROM t")), quantile);
@@ -381,18 +385,18 @@ fn quantiles_are_covered_where_intervals_are_drawn() {
         let outputs = quote.query().outputs().len();
         assert_eq!(quote.noise().len(), 3 * outputs);
         for level in ["95", "90"] {
-            let intervals = Intervals::new(&quote, wanted(level), 1);
-            assert!(intervals.covered().all(|own| own == Covered::Interval));
+            let intervals = Intervals::new(&quote, at_level(level), 1);
+            assert!(intervals.covered().all(|covered| covered == Covered::Interval));
             let (mut held, mut width) = (0, 0.0);
             for _ in 0..2_000 {
                 let mut steps = vec![0; quote.noise().len()];
-                for (place, noise) in quote.noise().iter().enumerate() {
+                for (index, noise) in quote.noise().iter().enumerate() {
                     match noise {
-                        Noise::Quantile(own) => {
-                            steps[place] = own.release(&mut generator, values).unwrap().into();
+                        Noise::Quantile(quantile) => {
+                            steps[index] = quantile.release(&mut generator, values).unwrap().into();
                         }
-                        Noise::Joint(own) if own.pays() => {
-                            let points = own.draws.release(&mut generator, values).unwrap();
+                        Noise::Joint(joint) if joint.pays() => {
+                            let points = joint.draws.release(&mut generator, values).unwrap();
                             for (other, noise) in quote.noise().iter().enumerate() {
                                 if let Noise::Joint(part) = noise {
                                     steps[other] = points[part.part].into();
@@ -425,17 +429,20 @@ fn intervals_of_quantiles_have_the_level_they_were_drawn_at() {
     };
     let drawn = of(", quantile_intervals = 95", "MEDIAN(x)");
     let covered =
-        |quote: &Quote, wanted| Intervals::new(quote, wanted, 5).covered().next().unwrap();
-    assert_eq!(covered(&drawn, wanted("95")), Covered::Interval);
-    assert_eq!(covered(&drawn, wanted("50")), Covered::Interval);
+        |quote: &Quote, options| Intervals::new(quote, options, 5).covered().next().unwrap();
+    assert_eq!(covered(&drawn, at_level("95")), Covered::Interval);
+    assert_eq!(covered(&drawn, at_level("50")), Covered::Interval);
     let higher = Covered::Without(NoInterval::LevelOfQuantile);
-    assert_eq!(covered(&drawn, wanted("99")), higher);
-    let simultaneous = IntervalsWanted { simultaneous: true, ..wanted("95") };
+    assert_eq!(covered(&drawn, at_level("99")), higher);
+    let simultaneous = IntervalsWanted { simultaneous: true, ..at_level("95") };
     assert_eq!(covered(&drawn, simultaneous), higher);
     // Each of two has half of the probability of a miss.
     let both = "PERCENTILE_CONT(x, 0.75) - PERCENTILE_CONT(x, 0.25)";
-    assert_eq!(covered(&of(", quantile_intervals = 95", both), wanted("95")), higher);
-    assert_eq!(covered(&of(", quantile_intervals = 97.5", both), wanted("95")), Covered::Interval);
+    assert_eq!(covered(&of(", quantile_intervals = 95", both), at_level("95")), higher);
+    assert_eq!(
+        covered(&of(", quantile_intervals = 97.5", both), at_level("95")),
+        Covered::Interval
+    );
     // A third of the budget each: the quantile and both ends.
     let losses: Vec<String> =
         drawn.noise().iter().map(|noise| noise.loss().unwrap().to_string()).collect();
@@ -455,7 +462,7 @@ fn known_groups_are_always_seen() {
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
          max_groups_contributed = 1) size, COUNT(*) AS n FROM t GROUP BY size",
     );
-    let intervals = Intervals::new(&quote, wanted("95"), 1);
+    let intervals = Intervals::new(&quote, at_level("95"), 1);
     assert!(intervals.reads_keys());
     let of = |key: &str, count: i128| {
         let keys = [Value::String(key.to_owned())];
@@ -474,8 +481,8 @@ fn known_groups_are_always_seen() {
 fn simultaneous_intervals_hold_together() {
     let quote = laplace("AVG(x) AS m, COUNT(x) AS n FROM t");
     let (groups, exact) = (20, [48_000i128, 1_000]);
-    let wanted = IntervalsWanted { simultaneous: true, ..wanted("90") };
-    let intervals = Intervals::new(&quote, wanted, groups);
+    let options = IntervalsWanted { simultaneous: true, ..at_level("90") };
+    let intervals = Intervals::new(&quote, options, groups);
     let mut generator = TestSeed(3).generator();
     let mut held = 0;
     for _ in 0..2_000 {
@@ -505,7 +512,7 @@ fn output(intervals: &Intervals<'_>, steps: &[i128]) -> Option<f64> {
 fn share_within(quote: &Quote, rows: u64, exact: &[i128]) -> f64 {
     let intervals = Intervals::new(quote, IntervalsWanted::USUAL, 1);
     let explained = crate::Explanation::new(quote).precision.remove(0);
-    let half = explained.half_widths.iter().find(|own| own.rows == rows).unwrap().half_width;
+    let half = explained.half_widths.iter().find(|width| width.rows == rows).unwrap().half_width;
     let value = output(&intervals, exact).unwrap();
     let threshold = quote
         .deciding_count()
@@ -518,7 +525,7 @@ fn share_within(quote: &Quote, rows: u64, exact: &[i128]) -> f64 {
             continue;
         }
         all += 1.0;
-        let near = output(&intervals, &steps).is_some_and(|own| (own - value).abs() <= half);
+        let near = output(&intervals, &steps).is_some_and(|result| (result - value).abs() <= half);
         within += f64::from(u8::from(near));
     }
     within / all
@@ -567,7 +574,7 @@ fn what_explain_says_holds_for_all_exact_values() {
                 for select in ["AVG(x)", "AVG(y)"] {
                     let quote = quote(select);
                     let wide = crate::Explanation::new(&quote).precision.remove(0);
-                    if wide.half_widths.iter().all(|own| own.rows != rows) {
+                    if wide.half_widths.iter().all(|width| width.rows != rows) {
                         continue;
                     }
                     let of_sum = &quote.query().measurements()[0];
@@ -598,7 +605,7 @@ fn what_explain_says_holds_for_the_groups_that_are_shown() {
             let quote = quote(&sql);
             let count = quote.deciding_count().unwrap();
             let explained = crate::Explanation::new(&quote);
-            for rows in explained.precision[0].half_widths.iter().map(|own| own.rows) {
+            for rows in explained.precision[0].half_widths.iter().map(|width| width.rows) {
                 let n = i128::from(rows);
                 let mut exact = vec![50 * n; quote.query().measurements().len()];
                 exact[count] = n;

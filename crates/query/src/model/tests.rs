@@ -40,7 +40,7 @@ fn what_is_wrong_is_told_with_its_line() {
         assert!(GOOD.contains(from), "{from}");
         GOOD.replace(from, to)
     };
-    let shown: Vec<String> = [
+    let errors: Vec<String> = [
         String::new(),
         "[parameters".to_owned(),
         "[parameters]\n".to_owned(),
@@ -84,5 +84,5 @@ fn what_is_wrong_is_told_with_its_line() {
     .iter()
     .map(|text| ModelFile::parse(text, "m.toml").unwrap_err().to_string())
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(errors.join("\n"));
 }

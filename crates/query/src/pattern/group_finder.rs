@@ -18,8 +18,8 @@ use super::prepared::Work;
 
 /// Most sets of states.
 const MAX_SETS: usize = 1_000;
-/// Most places of a table.
-const MAX_PLACES: usize = 1 << 18;
+/// Most cells of a table.
+const MAX_CELLS: usize = 1 << 18;
 /// Most steps to fill the tables.
 const MAX_WORK: usize = 1_000_000;
 
@@ -41,9 +41,9 @@ pub(super) struct GroupFinder {
     edge: u8,
     /// How many kinds there are.
     many_kinds: usize,
-    /// The set at the end of a match, by the kind of what is behind it.
+    /// The set at the end of a match, by the kind of what is after it.
     ends: Vec<u16>,
-    /// The set before a byte, by the set behind it and the byte's class.
+    /// The set before a byte, by the set after it and the byte's class.
     before: Vec<u16>,
     /// The entry that a state goes to by a byte, by the state and the byte's class.
     reads: Vec<u16>,
@@ -64,7 +64,7 @@ struct Way {
     passed: (u32, u32),
 }
 
-/// What assertions such as `^` and `\b` tell apart beside a place.
+/// What assertions such as `^` and `\b` tell apart on one side of a position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Other,
@@ -97,8 +97,8 @@ impl Side {
     }
 }
 
-/// The states that lead from a place to the end of the match, in order, and the kind of what is
-/// behind the place.
+/// The states that lead from a position to the end of the match, in order, and the kind of what is
+/// after the position.
 type Set = (Vec<StateID>, u8);
 
 /// The tables while they are filled.
@@ -179,7 +179,7 @@ impl GroupFinder {
     pub(super) fn find(
         &self,
         text: &[u8],
-        found: Range<usize>,
+        span: Range<usize>,
         sets: &mut Vec<u16>,
     ) -> Option<Slots> {
         let kind = |at: Option<usize>| match at.and_then(|at| text.get(at)) {
@@ -187,9 +187,9 @@ impl GroupFinder {
             None => usize::from(self.edge),
         };
         let class = |byte: u8| usize::from(self.classes[usize::from(byte)]);
-        let matched = text.get(found.clone())?;
+        let matched = text.get(span.clone())?;
         sets.clear();
-        let mut set = *self.ends.get(kind(Some(found.end)))?;
+        let mut set = *self.ends.get(kind(Some(span.end)))?;
         sets.push(set);
         for &byte in matched.iter().rev() {
             set = *self.before.get(usize::from(set) * self.width + class(byte))?;
@@ -197,17 +197,17 @@ impl GroupFinder {
         }
         let mut slots: Slots = [None; 2 * (MAX_GROUPS + 1)];
         let mut entry = 0;
-        let mut before = kind(found.start.checked_sub(1));
-        for (place, set) in sets.iter().rev().enumerate() {
+        let mut before = kind(span.start.checked_sub(1));
+        for (offset, set) in sets.iter().rev().enumerate() {
             let row = usize::from(*set) * self.many_kinds + before;
             let way = *self.steps.get(row * self.entries + entry)?;
             let Way { state, passed: (from, to) } = *self.ways.get(usize::from(way))?;
             if from < to {
                 for &slot in self.slots.get(from as usize..to as usize)? {
-                    *slots.get_mut(usize::from(slot))? = Some(found.start + place);
+                    *slots.get_mut(usize::from(slot))? = Some(span.start + offset);
                 }
             }
-            let Some(&byte) = matched.get(place) else { break };
+            let Some(&byte) = matched.get(offset) else { break };
             let next = usize::from(state) * self.width + class(byte);
             entry = usize::from(*self.reads.get(next)?);
             before = usize::from(self.kinds[usize::from(byte)]);
@@ -262,8 +262,8 @@ impl<'a> Builder<'a> {
 
     /// The number of a side among those that differ.
     fn kind(&self, side: Side) -> u8 {
-        let place = self.sides.iter().position(|own| *own == side);
-        place.and_then(|place| u8::try_from(place).ok()).unwrap_or(0)
+        let index = self.sides.iter().position(|other| *other == side);
+        index.and_then(|index| u8::try_from(index).ok()).unwrap_or(0)
     }
 
     /// Notes where each state goes by a byte of each class.
@@ -290,7 +290,7 @@ impl<'a> Builder<'a> {
                 self.reads.push(number);
             }
         }
-        (self.reads.len() <= MAX_PLACES).then_some(())
+        (self.reads.len() <= MAX_CELLS).then_some(())
     }
 
     fn set_number(&mut self, set: Set) -> Option<u16> {
@@ -303,14 +303,14 @@ impl<'a> Builder<'a> {
         (self.sets.len() <= MAX_SETS).then_some(number)
     }
 
-    /// The set before a byte of that class, of the set behind it.
+    /// The set before a byte of that class, given the set after it.
     fn set_before(&mut self, behind: usize, class: usize) -> Option<Set> {
         self.spend(self.readers.len())?;
         let side = Side::of(*self.examples.get(class)?);
         let mut leads: Vec<Option<bool>> = vec![None; self.entries.len()];
         let mut states = Vec::new();
-        for place in 0..self.readers.len() {
-            let entry = *self.reads.get(place * self.examples.len() + class)?;
+        for reader in 0..self.readers.len() {
+            let entry = *self.reads.get(reader * self.examples.len() + class)?;
             if entry == NOWHERE {
                 continue;
             }
@@ -321,14 +321,14 @@ impl<'a> Builder<'a> {
             };
             *leads.get_mut(entry)? = Some(leads_on);
             if leads_on {
-                states.push(*self.readers.get(place)?);
+                states.push(*self.readers.get(reader)?);
             }
         }
         Some((states, self.kind(side)))
     }
 
-    /// The first way from an entry to a state of the set, and the slots that it passes; `None`
-    /// around that where it is too much work.
+    /// The first way from an entry to a state of the set, and the slots that it passes; the outer
+    /// `None` is for too much work.
     fn way(&mut self, set: usize, side: Side, entry: usize) -> Option<Option<(StateID, Vec<u8>)>> {
         self.search += 1;
         let (states, behind) = self.sets.get(set)?;
@@ -338,7 +338,7 @@ impl<'a> Builder<'a> {
         let mut open = vec![(*self.entries.get(entry)?, 0)];
         let mut passed: Vec<u8> = Vec::new();
         let mut steps = 0;
-        let found = loop {
+        let result = loop {
             let Some((id, many)) = open.pop() else { break None };
             steps += 1;
             passed.truncate(many);
@@ -367,16 +367,16 @@ impl<'a> Builder<'a> {
             }
         };
         self.spend(steps)?;
-        Some(found)
+        Some(result)
     }
 
     /// The ways on from each set, kind and entry.
     fn steps(&mut self) -> Option<(Vec<u16>, Vec<Way>, Vec<u8>)> {
-        let places = self.sets.len() * self.sides.len() * self.entries.len();
-        if places > MAX_PLACES {
+        let cells = self.sets.len() * self.sides.len() * self.entries.len();
+        if cells > MAX_CELLS {
             return None;
         }
-        let (mut steps, mut ways, mut slots) = (Vec::with_capacity(places), Vec::new(), Vec::new());
+        let (mut steps, mut ways, mut slots) = (Vec::with_capacity(cells), Vec::new(), Vec::new());
         let mut numbers: HashMap<(StateID, Vec<u8>), u16> = HashMap::new();
         for set in 0..self.sets.len() {
             for side in self.sides.clone() {

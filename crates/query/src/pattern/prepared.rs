@@ -71,30 +71,30 @@ impl Default for Patterns {
 }
 
 thread_local! {
-    /// Those of the statement that this thread binds. Expressions are bound in many places, which
-    /// need not hand it on.
+    /// Those of the statement that this thread binds. Expressions are bound in many functions,
+    /// which then need not pass it on.
     static CURRENT: RefCell<Option<Prepared>> = const { RefCell::new(None) };
 }
 
-/// Puts back what was there before.
+/// Restores what was there before.
 struct Restored(Option<Prepared>);
 
 impl Drop for Restored {
     fn drop(&mut self) {
         let before = self.0.take();
-        CURRENT.with_borrow_mut(|own| *own = before);
+        CURRENT.with_borrow_mut(|current| *current = before);
     }
 }
 
 impl Prepared {
     /// Those of the statement that this thread binds; outside of statements, none.
     pub(crate) fn current() -> Self {
-        CURRENT.with_borrow(|own| own.clone().unwrap_or_default())
+        CURRENT.with_borrow(|current| current.clone().unwrap_or_default())
     }
 
     /// Binds something of the statement.
     pub(crate) fn within<T>(&self, bind: impl FnOnce() -> T) -> T {
-        let _restored = Restored(CURRENT.with_borrow_mut(|own| own.replace(self.clone())));
+        let _restored = Restored(CURRENT.with_borrow_mut(|current| current.replace(self.clone())));
         bind()
     }
 

@@ -18,7 +18,7 @@ const MAX_STATES: usize = 1_000;
 const BESIDE: usize = 80;
 /// Bytes that each of them takes, at least.
 const BYTES_EACH: usize = 1;
-/// Bytes for the states while a table is made; more than the most that there can be.
+/// Bytes for the states while a table is built; more than there can be.
 const ROOM: usize = 64 << 20;
 
 /// The state from which nothing matches any more.
@@ -83,12 +83,12 @@ impl Table {
         let dfa = dfa.map_err(|_| Odd::Large)?;
         let mut cache = dfa.create_cache();
         let empty = cache.memory_usage();
-        let mut found = Numbered { numbers: HashMap::new(), states: Vec::new() };
+        let mut numbered = Numbered { numbers: HashMap::new(), states: Vec::new() };
         let mut starts = Vec::with_capacity(257);
         for before in (0..=u8::MAX).map(Some).chain([None]) {
             let at = start::Config::new().look_behind(before).anchored(anchored);
             let state = dfa.start_state(&mut cache, &at).map_err(|_| Odd::Large)?;
-            starts.push(found.number(state).ok_or(Odd::Large)?);
+            starts.push(numbered.number(state).ok_or(Odd::Large)?);
         }
         let classes = dfa.byte_classes();
         let firsts = first_bytes(classes);
@@ -97,16 +97,16 @@ impl Table {
         // From the dead state every byte leads back to it.
         let mut next = vec![DEAD; width];
         let mut matches = vec![false];
-        let mut place = 0;
-        while let Some(&state) = found.states.get(place) {
+        let mut index = 0;
+        while let Some(&state) = numbered.states.get(index) {
             // A step is to look at one of the automaton's states that a state stands for. How many
             // these are shows in the memory of all states.
-            let held = (cache.memory_usage() - empty.min(cache.memory_usage()))
-                / found.states.len().max(1);
-            let stands_for = (held.saturating_sub(row + BESIDE) / BYTES_EACH).min(parts);
+            let bytes = (cache.memory_usage() - empty.min(cache.memory_usage()))
+                / numbered.states.len().max(1);
+            let stands_for = (bytes.saturating_sub(row + BESIDE) / BYTES_EACH).min(parts);
             work.take((width * (stands_for + 4)) as u64)?;
             let mut to = |state: Result<LazyStateID, _>| {
-                let number = state.ok().and_then(|state| found.number(state));
+                let number = state.ok().and_then(|state| numbered.number(state));
                 next.push(number.ok_or(Odd::Large)?);
                 Ok::<_, Odd>(())
             };
@@ -115,7 +115,7 @@ impl Table {
             }
             to(dfa.next_eoi_state(&mut cache, state))?;
             matches.push(state.is_match());
-            place += 1;
+            index += 1;
         }
         let classes = std::array::from_fn(|byte| classes.get(byte as u8));
         let table = Self { classes, width, next, matches, starts };
@@ -214,7 +214,7 @@ fn first_bytes(classes: &ByteClasses) -> Vec<u8> {
     firsts
 }
 
-/// Whether no state was forgotten on the way, so that each has kept its number.
+/// Whether the cache forgot no state on the way, so that each still has its number.
 fn whole(cache: &Cache) -> bool {
     cache.clear_count() == 0
 }

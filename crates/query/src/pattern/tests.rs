@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn found(pattern: &str, text: &str) -> Option<Range<usize>> {
+fn find(pattern: &str, text: &str) -> Option<Range<usize>> {
     Pattern::new(pattern).unwrap().find(text, 0, &mut 0)
 }
 
@@ -25,7 +25,7 @@ fn patterns_are_found() {
         ("[^a]", "aé", Some(1..3)),
         (r"\.(com|org)$", "x.org", Some(1..5)),
     ] {
-        assert_eq!(found(pattern, text), want, "{pattern} {text}");
+        assert_eq!(find(pattern, text), want, "{pattern} {text}");
     }
 }
 
@@ -91,25 +91,27 @@ fn groups_are_those_of_a_library() {
         r"(^)?(.*)($)?",
         r"()(a|)(|a)",
     ] {
-        let own = Pattern::new(pattern).unwrap();
-        assert!(own.finds_groups(), "{pattern}");
+        let compiled = Pattern::new(pattern).unwrap();
+        assert!(compiled.finds_groups(), "{pattern}");
         // The library's words are those of Unicode by default.
-        let theirs =
+        let library =
             regex::Regex::new(&pattern.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[0-9A-Za-z_]"));
-        let theirs = theirs.unwrap();
+        let library = library.unwrap();
         for text in texts {
             let mut cache = GroupCache::default();
-            let whole = own.find(text, 0, &mut 0);
-            let captures = theirs.captures(text);
-            for group in 0..=own.groups() {
-                let ours = whole.clone().and_then(|at| own.group(&mut cache, text, at, group));
-                let theirs = captures.as_ref().and_then(|c| c.get(group)).map(|m| m.range());
-                assert_eq!(ours, theirs, "{pattern} {text} {group}");
+            let whole = compiled.find(text, 0, &mut 0);
+            let captures = library.captures(text);
+            for group in 0..=compiled.groups() {
+                let range =
+                    whole.clone().and_then(|at| compiled.group(&mut cache, text, at, group));
+                let want = captures.as_ref().and_then(|c| c.get(group)).map(|m| m.range());
+                assert_eq!(range, want, "{pattern} {text} {group}");
             }
         }
     }
     // Its tables would be large, and nobody needs them where no group is wanted.
-    let large = Pattern::new(r"((\w{1,30}[^/]{1,20}){1,3}).*").map(|own| own.finds_groups());
+    let large =
+        Pattern::new(r"((\w{1,30}[^/]{1,20}){1,3}).*").map(|pattern| pattern.finds_groups());
     assert!(!large.unwrap_or(false));
 }
 
@@ -150,26 +152,26 @@ proptest! {
         text in "[abxé .]{0,12}",
     ) {
         // The library's words are those of Unicode by default.
-        let theirs = regex::Regex::new(&pattern.replace("\\b", "(?-u:\\b)"));
-        let ours = Pattern::new(&pattern);
-        prop_assert_eq!(theirs.is_ok(), ours.is_ok(), "{}", pattern);
-        let (Ok(theirs), Ok(ours)) = (theirs, ours) else { return Ok(()) };
+        let library = regex::Regex::new(&pattern.replace("\\b", "(?-u:\\b)"));
+        let compiled = Pattern::new(&pattern);
+        prop_assert_eq!(library.is_ok(), compiled.is_ok(), "{}", pattern);
+        let (Ok(library), Ok(compiled)) = (library, compiled) else { return Ok(()) };
         for (from, _) in text.char_indices().chain([(text.len(), ' ')]) {
             let mut looks = 0;
-            let found = ours.find(&text, from, &mut looks);
-            let want = theirs.find_at(&text, from).map(|m| m.range());
+            let found = compiled.find(&text, from, &mut looks);
+            let want = library.find_at(&text, from).map(|m| m.range());
             prop_assert_eq!(&found, &want, "{} {} {}", pattern, text, from);
             prop_assert!(looks <= 2 * (text.len() - from));
-            let Some(captures) = theirs.captures_at(&text, from) else { continue };
+            let Some(captures) = library.captures_at(&text, from) else { continue };
             let mut cache = GroupCache::default();
-            for group in 0..=ours.groups() {
-                let range = ours.group(&mut cache, &text, found.clone().unwrap(), group);
+            for group in 0..=compiled.groups() {
+                let range = compiled.group(&mut cache, &text, found.clone().unwrap(), group);
                 let want = captures.get(group).map(|m| m.range());
                 prop_assert_eq!(range, want, "{} {} {}", pattern, text, group);
             }
         }
         let mut looks = 0;
-        prop_assert_eq!(ours.is_in(&text, &mut looks), theirs.is_match(&text));
+        prop_assert_eq!(compiled.is_in(&text, &mut looks), library.is_match(&text));
         prop_assert!(looks <= text.len());
     }
 }

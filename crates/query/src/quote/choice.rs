@@ -158,8 +158,8 @@ impl Quote {
         Ok(Self { query, mechanisms, runner_up })
     }
 
-    /// Calibrates a query as [`new`](Self::new) does. Where it asks the same of its mechanisms as
-    /// an earlier one, as the levels of a CUBE do, they are that one's.
+    /// Calibrates a query as [`new`](Self::new) does. If it needs the same mechanisms as an earlier
+    /// one, as the levels of a CUBE do, it takes them from there.
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
@@ -167,9 +167,9 @@ impl Quote {
         query: PrivateQuery,
         mut earlier: impl Iterator<Item = &'a Self>,
     ) -> Result<Self, Refusal> {
-        if let Some(own) = earlier.find(|own| own.query.is_calibrated_as(&query)) {
+        if let Some(same) = earlier.find(|same| same.query.is_calibrated_as(&query)) {
             query.check_beside()?;
-            let (mechanisms, runner_up) = (own.mechanisms.clone(), own.runner_up);
+            let (mechanisms, runner_up) = (same.mechanisms.clone(), same.runner_up);
             return Ok(Self { query, mechanisms, runner_up });
         }
         Self::new(query)
@@ -200,9 +200,9 @@ fn chosen(query: &PrivateQuery) -> Result<(Mechanisms, Option<RunnerUp>), Refusa
     let finalists: Vec<Candidate> =
         candidates.into_iter().map(|candidate| candidate.improved(query)).collect();
     let most = FOR_GROUPS * finalists.iter().map(Candidate::size).fold(f64::INFINITY, f64::min);
-    let smaller = finalists.into_iter().map(|own| own.with_smaller_groups(query, most));
+    let smaller = finalists.into_iter().map(|candidate| candidate.with_smaller_groups(query, most));
     let mut finalists: Vec<Candidate> = smaller.collect();
-    finalists.sort_by_key(|own| own.preference(most));
+    finalists.sort_by_key(|candidate| candidate.preference(most));
     let mut finalists = finalists.into_iter();
     let Some(best) = finalists.next() else {
         let none = || Refusal::new("no strategy can select groups", Strategy::NAMES);
@@ -226,10 +226,10 @@ fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
             ));
         }
         (Loss::Approximate { .. }, Some(NoiseKind::Gaussian)) => vec![as_gaussian(query, 1)?],
-        (own @ Loss::Approximate { .. }, None) => {
-            std::iter::once(own).chain(as_gaussian(query, 1)).collect()
+        (loss @ Loss::Approximate { .. }, None) => {
+            std::iter::once(loss).chain(as_gaussian(query, 1)).collect()
         }
-        (own, _) => vec![own],
+        (loss, _) => vec![loss],
     };
     let Groups::Private { strategy, known_threshold, weight, .. } = query.groups() else {
         let plan = |currency| Plan { currency, strategy: None, parts: None };
@@ -266,8 +266,8 @@ fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
             None => {
                 // Where units are in one group, single votes are OPTIMAL by another name.
                 let same = |s| s == Strategy::SingleVote && query.max_groups_contributed() == 1;
-                let wanted = |s: &Strategy| allowed(*s) && !unwanted(*s) && !same(*s);
-                plans.extend(Strategy::CANDIDATES.into_iter().filter(wanted).map(plan));
+                let eligible = |s: &Strategy| allowed(*s) && !unwanted(*s) && !same(*s);
+                plans.extend(Strategy::CANDIDATES.into_iter().filter(eligible).map(plan));
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::types::{ColumnType, Value};
 /// Most expressions about which the conditions around an expression are remembered.
 const MAX_NARROWED: usize = 16;
 
-/// Facts about columns, by place; nothing is known of others.
+/// Facts about columns, by index; nothing is known of others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) columns: Vec<Fact>,
@@ -57,8 +57,8 @@ impl<'a> Scope<'a> {
     }
 
     /// The range of a column.
-    pub(super) fn column(&self, place: usize) -> Option<Range> {
-        match self.facts.columns.get(place)? {
+    pub(super) fn column(&self, index: usize) -> Option<Range> {
+        match self.facts.columns.get(index)? {
             Fact::Range(range) => Some(*range),
             Fact::Unknown | Fact::Truth(_) => None,
         }
@@ -66,21 +66,22 @@ impl<'a> Scope<'a> {
 
     /// The range of a whole expression, by the conditions around it or by the facts.
     pub(super) fn whole(&self, expr: &Expr) -> Option<Range> {
-        let around = self.narrowed.iter().find(|(own, _)| *own == expr).map(|(_, range)| *range);
+        let around =
+            self.narrowed.iter().find(|(other, _)| *other == expr).map(|(_, range)| *range);
         around.or_else(|| {
-            self.facts.expressions.iter().find(|(own, _)| own == expr).map(|(_, range)| *range)
+            self.facts.expressions.iter().find(|(other, _)| other == expr).map(|(_, range)| *range)
         })
     }
 
     /// Whether a condition is sure to be true, or sure not to be (false or NULL).
     pub(super) fn truth(&self, test: &'a Expr) -> Option<bool> {
         match &test.kind {
-            ExprKind::Column(place) => match self.facts.columns.get(*place)? {
+            ExprKind::Column(index) => match self.facts.columns.get(*index)? {
                 Fact::Truth(value) => Some(*value == Some(true)),
                 Fact::Unknown | Fact::Range(_) => None,
             },
             ExprKind::Not(inner) => match &inner.kind {
-                ExprKind::Column(place) => match self.facts.columns.get(*place)? {
+                ExprKind::Column(index) => match self.facts.columns.get(*index)? {
                     Fact::Truth(value) => Some(*value == Some(false)),
                     Fact::Unknown | Fact::Range(_) => None,
                 },
@@ -112,8 +113,8 @@ impl<'a> Scope<'a> {
     /// Whether an expression of released columns is sure not to be NULL.
     fn has_value(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Column(place) => {
-                self.column(*place).is_some_and(|range| range != Range::Nothing)
+            ExprKind::Column(index) => {
+                self.column(*index).is_some_and(|range| range != Range::Nothing)
             }
             ExprKind::Literal(value) => *value != Value::Null,
             ExprKind::Cast(inner) if expr.column_type == ColumnType::Float => {
@@ -182,10 +183,10 @@ impl<'a> Scope<'a> {
         if matches!(value.kind, ExprKind::Literal(_)) {
             return;
         }
-        let Some(own) = Range::at(value, self) else { return };
-        if let Some(range) = own.compared(op, other) {
-            if let Some((_, own)) = self.narrowed.iter_mut().find(|(own, _)| *own == value) {
-                *own = range;
+        let Some(current) = Range::at(value, self) else { return };
+        if let Some(range) = current.compared(op, other) {
+            if let Some((_, known)) = self.narrowed.iter_mut().find(|(other, _)| *other == value) {
+                *known = range;
             } else if self.narrowed.len() < MAX_NARROWED {
                 self.narrowed.push((value, range));
             }
@@ -209,8 +210,8 @@ impl<'a> Scope<'a> {
 
     /// The range of the quotient of two columns, where it is known.
     pub(super) fn quotient(&self, left: &Expr, right: &Expr) -> Option<Range> {
-        let wanted = (as_float(left)?, as_float(right)?);
-        let known = self.facts.quotients.iter().find(|(a, b, _)| (*a, *b) == wanted);
+        let columns = (as_float(left)?, as_float(right)?);
+        let known = self.facts.quotients.iter().find(|(a, b, _)| (*a, *b) == columns);
         known.map(|(_, _, range)| *range)
     }
 }
@@ -273,7 +274,7 @@ fn mirrored(op: BinaryOp) -> Option<BinaryOp> {
 /// The column that an expression is as a float.
 fn as_float(expr: &Expr) -> Option<usize> {
     match &expr.kind {
-        ExprKind::Column(place) => Some(*place),
+        ExprKind::Column(index) => Some(*index),
         ExprKind::Cast(inner) if expr.column_type == ColumnType::Float => as_float(inner),
         _ => None,
     }

@@ -158,11 +158,11 @@ pub(super) fn aggregated(
             origin: None,
         });
     }
-    let place = |_: usize| keys.iter().position(|key| input.is_unit(&key.expr));
+    let unit_column = |_: usize| keys.iter().position(|key| input.is_unit(&key.expr));
     let protection = match &input.protection {
         Protection::Public if keys.is_empty() => Err(misfit("an aggregate has no key")),
         Protection::Public => Ok(Protection::Public),
-        Protection::Unit { population, .. } => input.protection.moved(place).ok_or_else(|| {
+        Protection::Unit { population, .. } => input.protection.moved(unit_column).ok_or_else(|| {
             Refusal::new(
                 format!("a sub-query's GROUP BY brings units of `{population}` together"),
                 "add the privacy unit to its GROUP BY: the sub-query then has rows for each unit",
@@ -177,7 +177,7 @@ pub(super) fn aggregated(
     Ok((fields, protection?))
 }
 
-/// Most bytes of what is made of an operand: one of its values.
+/// Most bytes of an aggregate's value, which is one of its operand's values.
 fn longest(operand: Option<&Expr>, input: &Relation) -> usize {
     operand.map_or(0, |expr| fields::most_bytes(expr, &input.fields))
 }

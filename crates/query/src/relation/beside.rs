@@ -43,13 +43,13 @@ impl Relation {
         match &mut operator {
             Operator::Join { left, right, .. } => {
                 for side in [left, right] {
-                    let mut own = Operator::from(side.clone());
+                    let mut side_operator = Operator::from(side.clone());
                     let population = side.protection.population();
-                    if let Operator::Take { rows: most, .. } = &mut own
+                    if let Operator::Take { rows: most, .. } = &mut side_operator
                         && population == Some(beside.population.as_str())
                     {
                         *most = rows;
-                        *side = Self::new(own)?;
+                        *side = Self::new(side_operator)?;
                     } else {
                         *side = side.clone().with_rows_beside(rows)?;
                     }
@@ -81,17 +81,17 @@ pub(super) fn of_two_populations(
     let right_owns = owns(right) && on.iter().any(|(_, r)| right.is_unit(r));
     if right_owns && right.has_one(on.iter().map(|(_, r)| r)) {
         let owner = right.protection.moved(|column| Some(left.fields.len() + column))?;
-        return Some((owner, taken(left)?));
+        return Some((owner, limited_units(left)?));
     }
     let left_owns = owns(left) && on.iter().any(|(l, _)| left.is_unit(l));
     if left_owns && left.has_one(on.iter().map(|(l, _)| l)) {
-        return Some((left.protection.clone(), taken(right)?));
+        return Some((left.protection.clone(), limited_units(right)?));
     }
     None
 }
 
-/// The units of a side with a limit on their rows.
-fn taken(side: &Relation) -> Option<Beside> {
+/// The population of a side with a limit on the rows of its units, and the limit.
+fn limited_units(side: &Relation) -> Option<Beside> {
     match (side.operator(), &side.protection) {
         (Operator::Take { rows, .. }, Protection::Unit { population, .. }) => {
             Some(Beside { population: population.clone(), rows: *rows })
@@ -119,16 +119,23 @@ pub(super) fn checked(operator: &Operator) -> Result<Option<Beside>, Refusal> {
             Some(_) => refused("a choice among"),
         },
         Operator::Join { kind, left, right, on, .. } => {
-            let (ours, theirs) = (left.protection.population(), right.protection.population());
+            let (left_population, right_population) =
+                (left.protection.population(), right.protection.population());
             let once = match (&left.beside, &right.beside) {
-                (None, None) if ours.is_some() && theirs.is_some() && ours != theirs => {
+                (None, None)
+                    if left_population.is_some()
+                        && right_population.is_some()
+                        && left_population != right_population =>
+                {
                     return Ok(of_two_populations(*kind, left, right, on).map(|(_, beside)| beside));
                 }
                 (None, None) => return Ok(None),
-                (Some(_), None) if theirs.is_none() => {
+                (Some(_), None) if right_population.is_none() => {
                     !kind.shows_right() || right.has_one(on.iter().map(|(_, r)| r))
                 }
-                (None, Some(_)) if ours.is_none() => left.has_one(on.iter().map(|(l, _)| l)),
+                (None, Some(_)) if left_population.is_none() => {
+                    left.has_one(on.iter().map(|(l, _)| l))
+                }
                 _ => return refused("a further join of"),
             };
             if !once {

@@ -65,7 +65,7 @@ pub(super) fn scanned(
 pub(super) fn computed(column: &NamedExpr, input: &[Field]) -> Result<Field, Refusal> {
     check(&column.expr, input)?;
     let origin = match column.expr.kind {
-        ExprKind::Column(place) => input.get(place).and_then(|field| field.origin.clone()),
+        ExprKind::Column(index) => input.get(index).and_then(|field| field.origin.clone()),
         _ => None,
     };
     let (name, column_type) = (column.name.clone(), column.expr.column_type);
@@ -86,8 +86,8 @@ pub(crate) fn bytes_of(input: &[Field]) -> Vec<usize> {
 pub(super) fn check(expr: &Expr, input: &[Field]) -> Result<(), Refusal> {
     let mut fits = true;
     expr.visit(&mut |part| {
-        if let ExprKind::Column(place) = part.kind {
-            fits &= input.get(place).is_some_and(|f| f.column_type == part.column_type);
+        if let ExprKind::Column(index) = part.kind {
+            fits &= input.get(index).is_some_and(|f| f.column_type == part.column_type);
         }
     });
     if fits { Ok(()) } else { Err(misfit("an expression reads a column that its input lacks")) }

@@ -36,10 +36,10 @@ pub(super) fn checked(
             "JOIN … ON a.key = b.key, or USING (key)",
         ));
     }
-    for (ours, theirs) in on {
-        fields::check(ours, &left.fields)?;
-        fields::check(theirs, &right.fields)?;
-        if ours.column_type != theirs.column_type {
+    for (left_key, right_key) in on {
+        fields::check(left_key, &left.fields)?;
+        fields::check(right_key, &right.fields)?;
+        if left_key.column_type != right_key.column_type {
             return Err(misfit("a join compares values of different types"));
         }
     }
@@ -49,8 +49,8 @@ pub(super) fn checked(
         fields::condition(condition, &both)?;
     }
     let protection = protection(kind, left, right, on, shift)?;
-    let shown = if kind.shows_right() { both } else { left.fields.clone() };
-    Ok((shown, protection))
+    let columns = if kind.shows_right() { both } else { left.fields.clone() };
+    Ok((columns, protection))
 }
 
 fn protection(
@@ -63,14 +63,14 @@ fn protection(
     use Protection as P;
     match (&left.protection, &right.protection) {
         (P::Rows { .. }, P::Public) => {
-            let places = on.iter().map(|(_, theirs)| theirs);
-            let once = !kind.shows_right() || right.has_one(places);
+            let keys = on.iter().map(|(_, right_key)| right_key);
+            let once = !kind.shows_right() || right.has_one(keys);
             Ok(if once { left.protection.clone() } else { left.protection.repeated() })
         }
         (P::Public, P::Rows { .. }) if kind == JoinKind::Inner => {
             let moved = right.protection.moved(|column| Some(shift + column));
             let moved = moved.ok_or_else(|| misfit("a join loses the rows' column"))?;
-            let once = left.has_one(on.iter().map(|(ours, _)| ours));
+            let once = left.has_one(on.iter().map(|(left_key, _)| left_key));
             Ok(if once { moved } else { moved.repeated() })
         }
         (P::Public, P::Public) => Ok(P::Public),
@@ -145,9 +145,9 @@ fn referred<'a>(
     fields: &[Field],
 ) -> Result<(), Refusal> {
     let is_reference = |(referring, referred): (&Expr, &Expr)| {
-        let ExprKind::Column(place) = referred.kind else { return false };
+        let ExprKind::Column(index) = referred.kind else { return false };
         referring.is_column(column)
-            && fields.get(place).is_some_and(|f| f.origin.as_ref() == Some(references))
+            && fields.get(index).is_some_and(|f| f.origin.as_ref() == Some(references))
     };
     if pairs.any(is_reference) { Ok(()) } else { Err(unknown_units(references)) }
 }

@@ -33,7 +33,7 @@ impl Known {
     /// The values of a relation's columns, with the contract's word or without it.
     pub(crate) fn of(relation: &Relation, contract: Option<&Contract>) -> Self {
         let known = |input: &Relation| Self::of(input, contract);
-        let mut own = match relation.operator() {
+        let mut values = match relation.operator() {
             Operator::Scan { table, columns, .. } => {
                 let table = contract.and_then(|contract| contract.tables.get(table));
                 let declared = table.map_or(&[] as &[Column], |table| &table.columns);
@@ -67,24 +67,24 @@ impl Known {
                 let input = known(input);
                 let aggregates = aggregates.iter().map(|(_, aggregate)| input.aggregate(aggregate));
                 let aggregates: Vec<_> = aggregates.collect();
-                let mut own = input.projected(keys.iter().map(|key| &key.expr));
-                aggregates.into_iter().for_each(|(range, present)| own.push(range, present));
-                own
+                let mut values = input.projected(keys.iter().map(|key| &key.expr));
+                aggregates.into_iter().for_each(|(range, present)| values.push(range, present));
+                values
             }
             Operator::Window { input, columns } => {
-                let mut own = known(input);
+                let mut values = known(input);
                 let all: Vec<_> =
-                    columns.iter().map(|column| own.window(&column.function)).collect();
-                all.into_iter().for_each(|(range, present)| own.push(range, present));
-                own
+                    columns.iter().map(|column| values.window(&column.function)).collect();
+                all.into_iter().for_each(|(range, present)| values.push(range, present));
+                values
             }
         };
         let columns = relation.fields().len();
-        own.facts.columns.resize(columns, Fact::Unknown);
-        own.present.resize(columns, false);
-        own.bounded_sums.resize(columns, false);
-        own.facts.text_bytes = fields::bytes_of(relation.fields());
-        own
+        values.facts.columns.resize(columns, Fact::Unknown);
+        values.present.resize(columns, false);
+        values.bounded_sums.resize(columns, false);
+        values.facts.text_bytes = fields::bytes_of(relation.fields());
+        values
     }
 
     /// Adds conditions that are true for all rows.
@@ -130,9 +130,9 @@ impl Known {
 
     /// Whether an expression has a value in every row.
     pub(crate) fn is_never_null(&self, expr: &Expr) -> bool {
-        let present = |place: usize| {
-            let column = |own: &Expr| own.is_column(place);
-            self.present.get(place).copied().unwrap_or(false)
+        let present = |index: usize| {
+            let column = |other: &Expr| other.is_column(index);
+            self.present.get(index).copied().unwrap_or(false)
                 || self.present_expressions.iter().any(column)
         };
         self.present_expressions.contains(expr) || expr.is_never_null_where(&present, &self.facts)
@@ -140,25 +140,25 @@ impl Known {
 
     /// The stored columns of a table, and those that the contract computes from them.
     fn of_table(stored: &[(String, ColumnType)], declared: &[Column]) -> Self {
-        let mut own = Self::default();
+        let mut values = Self::default();
         for (name, column_type) in stored {
             let column = declared.iter().find(|c| c.name == *name && c.expression.is_none());
             let range = column.and_then(|c| in_values(c.bounds?, *column_type));
-            own.push(range, column.is_some_and(|c| c.not_null));
-            if let (Some(_), Some(bounded)) = (range, own.bounded_sums.last_mut()) {
+            values.push(range, column.is_some_and(|c| c.not_null));
+            if let (Some(_), Some(bounded)) = (range, values.bounded_sums.last_mut()) {
                 *bounded = true;
             }
         }
         for column in declared {
             let Some(expr) = &column.expression else { continue };
             if let Some(range) = column.bounds.and_then(|b| in_values(b, column.column_type)) {
-                own.facts.expressions.push((expr.clone(), range));
+                values.facts.expressions.push((expr.clone(), range));
             }
             if column.not_null {
-                own.present_expressions.push(expr.clone());
+                values.present_expressions.push(expr.clone());
             }
         }
-        own
+        values
     }
 
     fn push(&mut self, range: Option<Range>, present: bool) {
@@ -168,22 +168,22 @@ impl Known {
     }
 
     fn projected<'a>(&'a self, exprs: impl Iterator<Item = &'a Expr> + Clone) -> Self {
-        let mut own = Self::default();
+        let mut values = Self::default();
         for (expr, range) in exprs.clone().zip(Range::all_given(exprs, &self.facts)) {
-            own.push(range, self.is_never_null(expr));
-            if let ExprKind::Column(place) = expr.kind
-                && let Some(bounded) = own.bounded_sums.last_mut()
+            values.push(range, self.is_never_null(expr));
+            if let ExprKind::Column(index) = expr.kind
+                && let Some(bounded) = values.bounded_sums.last_mut()
             {
-                *bounded = self.bounded_sums.get(place).copied().unwrap_or(false);
+                *bounded = self.bounded_sums.get(index).copied().unwrap_or(false);
             }
         }
-        own
+        values
     }
 
     /// The columns as an operator gives them: facts about each by itself, not through the
     /// expressions behind it.
     fn folded(&self, fields: &[Field]) -> Self {
-        let column = |(place, field): (usize, &Field)| Expr::column(place, field.column_type);
+        let column = |(index, field): (usize, &Field)| Expr::column(index, field.column_type);
         let columns: Vec<Expr> = fields.iter().enumerate().map(column).collect();
         self.projected(columns.iter())
     }
@@ -197,7 +197,7 @@ impl Known {
         let inner = kind == JoinKind::Inner;
         self.present.extend(columns.present.into_iter().map(|present| present && inner));
         if inner {
-            let moved = |expr: Expr| expr.moved(&|place| place + shift);
+            let moved = |expr: Expr| expr.moved(&|index| index + shift);
             let ranges = right.facts.expressions.into_iter();
             self.facts.expressions.extend(ranges.map(|(expr, range)| (moved(expr), range)));
             self.present_expressions.extend(right.present_expressions.into_iter().map(moved));
@@ -207,7 +207,7 @@ impl Known {
     fn union(self, other: Self) -> Self {
         let ranges = self.facts.columns.into_iter().zip(other.facts.columns);
         let present = self.present.into_iter().zip(other.present).map(|(a, b)| a && b);
-        let mut own = Self::default();
+        let mut values = Self::default();
         for ((one, other), present) in ranges.zip(present) {
             let range = match (one, other) {
                 (Fact::Range(one), Fact::Range(other)) => {
@@ -215,9 +215,9 @@ impl Known {
                 }
                 _ => None,
             };
-            own.push(range, present);
+            values.push(range, present);
         }
-        own
+        values
     }
 
     /// The range of an aggregate of one row or more, and whether it has a value.
@@ -253,9 +253,9 @@ impl Known {
     /// some rows leave out or count as zero.
     fn bounded_sum(&self, operand: &Expr) -> Option<Range> {
         match &operand.kind {
-            ExprKind::Column(place) => {
-                let bounded = self.bounded_sums.get(*place).copied().unwrap_or(false);
-                match self.facts.columns.get(*place) {
+            ExprKind::Column(index) => {
+                let bounded = self.bounded_sums.get(*index).copied().unwrap_or(false);
+                match self.facts.columns.get(*index) {
                     Some(Fact::Range(range)) if bounded => Some(*range),
                     _ => None,
                 }
@@ -268,7 +268,7 @@ impl Known {
                     ExprKind::Literal(value) if value.is_zero() || *value == Value::Null => {
                         Range::of_value(value)
                     }
-                    _ if column.is_none_or(|own| own == result) => {
+                    _ if column.is_none_or(|first| first == result) => {
                         column = Some(result);
                         self.bounded_sum(result)
                     }

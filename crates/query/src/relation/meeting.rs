@@ -20,14 +20,14 @@ impl Relation {
             Protection::Unit { population, .. } => Some(population.clone()),
             _ => None,
         };
-        let own = population(left);
-        if own.is_none() || own != population(right) {
+        let left_population = population(left);
+        if left_population.is_none() || left_population != population(right) {
             return false;
         }
-        let right_has_one = right.has_one(on.iter().map(|(_, theirs)| theirs));
+        let right_has_one = right.has_one(on.iter().map(|(_, right_key)| right_key));
         match kind {
             JoinKind::Inner | JoinKind::Left => {
-                !right_has_one && !left.has_one(on.iter().map(|(ours, _)| ours))
+                !right_has_one && !left.has_one(on.iter().map(|(left_key, _)| left_key))
             }
             JoinKind::Semi | JoinKind::Anti => !right_has_one && condition.is_some(),
         }
@@ -74,30 +74,30 @@ impl Relation {
             }
             Operator::Join { kind, left, .. } if !kind.shows_right() => left.rows_of_a_unit(),
             Operator::Join { kind, left, right, on, .. } => {
-                let right_has_one = right.has_one(on.iter().map(|(_, theirs)| theirs));
+                let right_has_one = right.has_one(on.iter().map(|(_, right_key)| right_key));
                 match (left.protection(), right.protection()) {
                     (Protection::Unit { .. }, Protection::Public) if right_has_one => {
                         left.rows_of_a_unit()
                     }
                     (Protection::Public, Protection::Unit { .. })
-                        if left.has_one(on.iter().map(|(ours, _)| ours)) =>
+                        if left.has_one(on.iter().map(|(left_key, _)| left_key)) =>
                     {
                         right.rows_of_a_unit()
                     }
                     (Protection::Unit { .. }, Protection::Unit { .. })
                         if self.beside().is_none() =>
                     {
-                        let [ours, theirs] = self.rows_on_sides();
+                        let [left_rows, right_rows] = self.rows_on_sides();
                         if right_has_one {
-                            return ours;
+                            return left_rows;
                         }
-                        let left_has_one = left.has_one(on.iter().map(|(ours, _)| ours));
+                        let left_has_one = left.has_one(on.iter().map(|(left_key, _)| left_key));
                         if left_has_one && *kind == JoinKind::Inner {
-                            return theirs;
+                            return right_rows;
                         }
-                        let pairs = ours?.saturating_mul(theirs?);
+                        let pairs = left_rows?.saturating_mul(right_rows?);
                         // Left rows without a partner stay.
-                        let alone = if *kind == JoinKind::Left { ours? } else { 0 };
+                        let alone = if *kind == JoinKind::Left { left_rows? } else { 0 };
                         Some(pairs.saturating_add(alone))
                     }
                     _ => None,
@@ -110,9 +110,9 @@ impl Relation {
     /// them.
     pub(crate) fn rows_on_sides(&self) -> [Option<u64>; 2] {
         let Operator::Join { left, right, .. } = self.operator() else { return [None, None] };
-        let [ours, theirs] = self.row_limits();
+        let [left_limit, right_limit] = self.row_limits();
         let of = |limit: Option<u32>, side: &Self| limit.map(u64::from).or(side.rows_of_a_unit());
-        [of(ours, left), of(theirs, right)]
+        [of(left_limit, left), of(right_limit, right)]
     }
 
     /// Whether a unit's rows can meet each other in a join of the relation.
@@ -122,8 +122,8 @@ impl Relation {
 
     /// Most rows of one unit on a side of a join, where a join limits them.
     pub fn max_rows_joined(&self) -> Option<u32> {
-        let own = self.row_limits().into_iter().flatten().next();
-        own.or_else(|| self.inputs().into_iter().find_map(Self::max_rows_joined))
+        let limit = self.row_limits().into_iter().flatten().next();
+        limit.or_else(|| self.inputs().into_iter().find_map(Self::max_rows_joined))
     }
 
     /// Limits the rows of a unit in every join in which they can meet each other.

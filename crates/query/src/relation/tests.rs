@@ -34,8 +34,8 @@ fn referring() -> Relation {
     scan("claims", protection)
 }
 
-fn int(place: usize) -> Expr {
-    Expr::column(place, ColumnType::Int)
+fn int(column: usize) -> Expr {
+    Expr::column(column, ColumnType::Int)
 }
 
 fn join(
@@ -69,8 +69,8 @@ fn joins_know_whose_their_rows_are() {
         // Rows that do not know their units yet still refer to them beside public ones.
         let looked_up = join(kind, referring(), public(), &[(0, 0)]).unwrap();
         assert_eq!(looked_up.protection(), referring().protection());
-        let found = join(JoinKind::Inner, looked_up, protected(), &[(1, 1)]).unwrap();
-        assert!(found.protection().unit().is_some());
+        let joined = join(JoinKind::Inner, looked_up, protected(), &[(1, 1)]).unwrap();
+        assert!(joined.protection().unit().is_some());
     }
     let looked_up = join(JoinKind::Inner, public(), referring(), &[(1, 1)]).unwrap();
     assert!(matches!(looked_up.protection(), Protection::Reference { column: 4, .. }));
@@ -82,34 +82,34 @@ fn joins_know_whose_their_rows_are() {
 /// The unit may have several columns: each keeps units apart, and any of them may be left out.
 #[test]
 fn the_unit_is_a_set_of_columns() {
-    let named = |place: usize| NamedExpr { name: format!("c{place}"), expr: int(place) };
-    let project = |input: &Relation, places: &[usize]| {
-        let columns = places.iter().map(|&place| named(place)).collect();
+    let named = |column: usize| NamedExpr { name: format!("c{column}"), expr: int(column) };
+    let project = |input: &Relation, indexes: &[usize]| {
+        let columns = indexes.iter().map(|&column| named(column)).collect();
         Relation::new(Operator::Project { input: input.clone(), columns })
     };
     let units = |relation: &Relation| relation.units().iter().copied().collect::<Vec<_>>();
     let twice = project(&protected(), &[0, 1, 0]).unwrap();
     assert_eq!(units(&twice), [0, 2]);
-    for kept in [0, 2] {
-        let one = project(&twice, &[1, kept]).unwrap();
+    for retained in [0, 2] {
+        let one = project(&twice, &[1, retained]).unwrap();
         assert_eq!((units(&one), one.protection().unit()), (vec![1], Some(1)));
         let by = |keys: &[usize]| {
-            let keys = keys.iter().map(|&place| named(place)).collect();
+            let keys = keys.iter().map(|&column| named(column)).collect();
             let (input, aggregates) = (twice.clone(), Vec::new());
             Relation::new(Operator::Aggregate { input, keys, aggregates })
         };
-        assert_eq!(units(&by(&[1, kept]).unwrap()), [1]);
-        assert_eq!(units(&by(&[kept, 0, 2]).unwrap()), [0, 1, 2]);
+        assert_eq!(units(&by(&[1, retained]).unwrap()), [1]);
+        assert_eq!(units(&by(&[retained, 0, 2]).unwrap()), [0, 1, 2]);
         assert!(by(&[1]).is_err());
         let first = |keys| Relation::new(Operator::First { input: twice.clone(), keys });
-        assert!(first(vec![kept]).unwrap().has_one([int(2 - kept)].iter()));
+        assert!(first(vec![retained]).unwrap().has_one([int(2 - retained)].iter()));
         assert!(first(vec![1]).is_err());
         for kind in ALL {
-            let joined = join(kind, twice.clone(), protected(), &[(kept, 0)]).unwrap();
-            let shown = if kind == JoinKind::Inner { vec![0, 2, 3] } else { vec![0, 2] };
-            assert_eq!(units(&joined), shown, "{kind:?}");
+            let joined = join(kind, twice.clone(), protected(), &[(retained, 0)]).unwrap();
+            let want = if kind == JoinKind::Inner { vec![0, 2, 3] } else { vec![0, 2] };
+            assert_eq!(units(&joined), want, "{kind:?}");
         }
-        let union = vec![project(&twice, &[kept, 1, 0]).unwrap(), twice.clone()];
+        let union = vec![project(&twice, &[retained, 1, 0]).unwrap(), twice.clone()];
         assert_eq!(units(&Relation::new(Operator::UnionAll { inputs: union }).unwrap()), [0, 2]);
     }
     assert!(project(&twice, &[1]).is_err());
@@ -196,7 +196,7 @@ fn rows_of_two_populations_are_pairs() {
     Relation::new(Operator::Window { input: pairs, columns }).unwrap_err();
 }
 
-/// Rows that are units stay so where none is repeated; elsewhere their places name the units.
+/// Rows that are units stay so where none is repeated; elsewhere their positions name the units.
 #[test]
 fn rows_are_told_apart_where_they_may_be_repeated() {
     let first = |keys: &[usize]| {
@@ -230,8 +230,8 @@ fn rows_are_told_apart_where_they_may_be_repeated() {
         ),
         (Relation::new(Operator::UnionAll { inputs: vec![rows(), rows()] }), repeated(3)),
     ];
-    for (place, (relation, protection)) in cases.into_iter().enumerate() {
-        assert_eq!(*relation.unwrap().protection(), protection, "case {place}");
+    for (index, (relation, protection)) in cases.into_iter().enumerate() {
+        assert_eq!(*relation.unwrap().protection(), protection, "case {index}");
     }
     Relation::new(Operator::First { input: rows(), keys: vec![1] }).unwrap_err();
     Relation::new(Operator::First { input: protected(), keys: vec![1] }).unwrap_err();

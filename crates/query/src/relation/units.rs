@@ -14,7 +14,7 @@ impl Relation {
 
     /// Whether an expression is the unit, by whichever of its columns.
     pub fn is_unit(&self, expr: &Expr) -> bool {
-        matches!(expr.kind, ExprKind::Column(place) if self.units.contains(&place))
+        matches!(expr.kind, ExprKind::Column(column) if self.units.contains(&column))
     }
 
     /// The column that names the unit, for each of those that are the unit.
@@ -47,7 +47,7 @@ pub(super) fn of(operator: &Operator, protection: &Protection) -> BTreeSet<usize
             match kind {
                 JoinKind::Inner => {
                     let mut equal: Vec<(usize, usize)> = on.iter().filter_map(columns).collect();
-                    equal.iter_mut().for_each(|(_, theirs)| *theirs += shift);
+                    equal.iter_mut().for_each(|(_, right_column)| *right_column += shift);
                     let twins = |side: &Relation, shift: usize| -> Vec<(usize, usize)> {
                         let mut all = side.units.iter().map(|unit| unit + shift);
                         let first = all.next();
@@ -71,12 +71,12 @@ pub(super) fn common(inputs: &[Relation]) -> BTreeSet<usize> {
     all.reduce(|one, other| &one & &other).unwrap_or_default()
 }
 
-/// The places of the columns that are the input's unit.
+/// The indexes of the columns that are the input's unit.
 fn those<'a>(
     input: &'a Relation,
     columns: impl Iterator<Item = &'a super::NamedExpr>,
 ) -> impl Iterator<Item = usize> {
-    columns.enumerate().filter(|(_, column)| input.is_unit(&column.expr)).map(|(place, _)| place)
+    columns.enumerate().filter(|(_, column)| input.is_unit(&column.expr)).map(|(index, _)| index)
 }
 
 /// The columns of an equality.
@@ -88,15 +88,15 @@ fn columns((one, other): &(Expr, Expr)) -> Option<(usize, usize)> {
 }
 
 /// The equalities of columns that must all hold for a condition to hold.
-fn equalities(condition: &Expr, found: &mut Vec<(usize, usize)>) {
+fn equalities(condition: &Expr, pairs: &mut Vec<(usize, usize)>) {
     match &condition.kind {
         ExprKind::Binary(BinaryOp::And, left, right) => {
-            equalities(left, found);
-            equalities(right, found);
+            equalities(left, pairs);
+            equalities(right, pairs);
         }
         ExprKind::Binary(BinaryOp::Eq, left, right) => {
             if let (ExprKind::Column(one), ExprKind::Column(other)) = (&left.kind, &right.kind) {
-                found.push((*one, *other));
+                pairs.push((*one, *other));
             }
         }
         _ => {}

@@ -1,6 +1,6 @@
-//! Values in the place of `@name`, so that a query is written once and asked for many values.
+//! Values for `@name`, so that a query is written once and run with many values.
 //!
-//! A value is a constant of the query from then on: it is part of what is asked, and recorded.
+//! A value is a constant of the query from then on: it is part of the question, and recorded.
 
 use hushtable_numbers::Number;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
@@ -9,9 +9,9 @@ use super::dialect;
 use crate::error::Refusal;
 use crate::types::{ColumnType, Value, text_as_sql};
 
-/// The query with a constant in the place of each `@name`. A value is typed by how it is written: a
+/// The query with a constant in place of each `@name`. A value is typed by how it is written: a
 /// number, a date, a timestamp, TRUE, FALSE or NULL; anything else is a text, and so is what stands
-/// in quotes. `quoted_names` where double quotes are those of names.
+/// in quotes. `quoted_names` if double quotes enclose names.
 ///
 /// # Errors
 /// When a parameter has no value or two, or a value is not used.
@@ -21,9 +21,9 @@ pub fn with_parameters(
     quoted_names: bool,
 ) -> Result<String, Refusal> {
     let hint = |name: &str| format!("--param {name}=value, once for each @{name} of the query");
-    for (place, (name, _)) in given.iter().enumerate() {
+    for (index, (name, _)) in given.iter().enumerate() {
         let same = |(other, _): &(String, String)| other.eq_ignore_ascii_case(name);
-        if given.iter().take(place).any(same) {
+        if given.iter().take(index).any(same) {
             return Err(Refusal::new(
                 format!("the parameter `@{name}` has two values"),
                 hint(name),
@@ -36,33 +36,33 @@ pub fn with_parameters(
         return Ok(text.to_owned());
     };
     let lines = Lines::of(text);
-    let mut made = String::with_capacity(text.len());
+    let mut sql = String::with_capacity(text.len());
     let mut done = 0;
     let mut used = vec![false; given.len()];
     for token in &tokens {
         let Some(name) = parameter(token) else { continue };
-        let found = given.iter().position(|(own, _)| own.eq_ignore_ascii_case(name));
-        let Some(place) = found else { continue };
+        let found = given.iter().position(|(other, _)| other.eq_ignore_ascii_case(name));
+        let Some(index) = found else { continue };
         let (Some(start), Some(end)) = (lines.byte(token.span.start), lines.byte(token.span.end))
         else {
             continue;
         };
         if let (Some(before), Some((_, value)), Some(used)) =
-            (text.get(done..start), given.get(place), used.get_mut(place))
+            (text.get(done..start), given.get(index), used.get_mut(index))
         {
-            made.push_str(before);
-            made.push_str(&constant(value, quoted_names));
+            sql.push_str(before);
+            sql.push_str(&constant(value, quoted_names));
             *used = true;
             done = end;
         }
     }
-    made.push_str(text.get(done..).unwrap_or_default());
-    match used.iter().position(|used| !used).and_then(|place| given.get(place)) {
+    sql.push_str(text.get(done..).unwrap_or_default());
+    match used.iter().position(|used| !used).and_then(|index| given.get(index)) {
         Some((name, _)) => Err(Refusal::new(
             format!("the query has no parameter `@{name}`"),
             "leave its value out, or write @name where it is to stand",
         )),
-        None => Ok(made),
+        None => Ok(sql),
     }
 }
 
@@ -117,10 +117,10 @@ impl<'a> Lines<'a> {
         Self { text, starts: [0].into_iter().chain(after).collect() }
     }
 
-    /// The byte at a place, which counts lines and characters from 1.
-    fn byte(&self, place: Location) -> Option<usize> {
-        let line = usize::try_from(place.line.checked_sub(1)?).ok()?;
-        let column = usize::try_from(place.column.checked_sub(1)?).ok()?;
+    /// The byte offset of a location, whose lines and characters count from 1.
+    fn byte(&self, location: Location) -> Option<usize> {
+        let line = usize::try_from(location.line.checked_sub(1)?).ok()?;
+        let column = usize::try_from(location.column.checked_sub(1)?).ok()?;
         let start = *self.starts.get(line)?;
         let rest = self.text.get(start..)?;
         let mut ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
@@ -158,9 +158,9 @@ mod tests {
             ("", "''"),
             ("12_000", "'12_000'"),
         ] {
-            let made = with("SELECT @x", &[("x", value)]).unwrap();
-            assert_eq!(made, format!("SELECT {want}"), "{value}");
-            assert!(crate::sql::parse(&format!("{made} FROM t"), false, None).is_ok(), "{made}");
+            let sql = with("SELECT @x", &[("x", value)]).unwrap();
+            assert_eq!(sql, format!("SELECT {want}"), "{value}");
+            assert!(crate::sql::parse(&format!("{sql} FROM t"), false, None).is_ok(), "{sql}");
         }
     }
 
@@ -170,16 +170,16 @@ mod tests {
         for quoted_names in [false, true] {
             for value in ["'", "\\", "a\\'b", "\\d+", "'''", "a\nb\\", "\"x\"", "é\r\t\\\""] {
                 let given = [("x".to_owned(), format!("'{value}'"))];
-                let made = with_parameters("@x", &given, quoted_names).unwrap();
-                let read = crate::sql::parse_expression(&made, quoted_names).unwrap();
-                let sqlparser::ast::Expr::Value(read) = read else { panic!("{made}") };
-                assert_eq!(read.value.into_string().unwrap(), value, "{made}");
+                let sql = with_parameters("@x", &given, quoted_names).unwrap();
+                let read = crate::sql::parse_expression(&sql, quoted_names).unwrap();
+                let sqlparser::ast::Expr::Value(read) = read else { panic!("{sql}") };
+                assert_eq!(read.value.into_string().unwrap(), value, "{sql}");
             }
         }
         // Where a text ends depends on what a backslash is.
         let given = [("x".to_owned(), "1".to_owned())];
-        let made = with_parameters(r"SELECT '\', @x", &given, true).unwrap();
-        assert_eq!(made, r"SELECT '\', 1");
+        let sql = with_parameters(r"SELECT '\', @x", &given, true).unwrap();
+        assert_eq!(sql, r"SELECT '\', 1");
     }
 
     #[test]

@@ -66,14 +66,14 @@ fn unescaped(written: &str, quotes: &str, start: Location) -> Result<String, Ref
     let single = (quotes.len() == 1).then(|| quotes.chars().next()).flatten();
     let mut text = String::with_capacity(written.len());
     let mut rest = written.chars();
-    let mut place = Location { column: start.column + quotes.len() as u64, ..start };
+    let mut location = Location { column: start.column + quotes.len() as u64, ..start };
     loop {
         let before = rest.as_str();
         let Some(c) = rest.next() else { return Ok(text) };
         match c {
             '\\' => match escape(&mut rest) {
                 Some(c) => text.push(c),
-                None => return Err(unknown(written, before, quotes, place)),
+                None => return Err(unknown(written, before, quotes, location)),
             },
             // The tokenizer ends a text at a quote that is not doubled.
             c if Some(c) == single => {
@@ -82,11 +82,11 @@ fn unescaped(written: &str, quotes: &str, start: Location) -> Result<String, Ref
             }
             c => text.push(c),
         }
-        let read = before.len() - rest.as_str().len();
-        for c in before.get(..read).unwrap_or_default().chars() {
-            place = match c {
-                '\n' => Location { line: place.line + 1, column: 1 },
-                _ => Location { column: place.column + 1, ..place },
+        let length = before.len() - rest.as_str().len();
+        for c in before.get(..length).unwrap_or_default().chars() {
+            location = match c {
+                '\n' => Location { line: location.line + 1, column: 1 },
+                _ => Location { column: location.column + 1, ..location },
             };
         }
     }
@@ -121,17 +121,17 @@ fn digits(rest: &mut std::str::Chars<'_>, base: u32, many: usize, first: u32) ->
 }
 
 /// Refuses what is no escape, from the backslash on.
-fn unknown(written: &str, from: &str, quotes: &str, place: Location) -> Refusal {
-    let mut shown: String = from.chars().take(2).collect();
-    let named = matches!(from.chars().nth(1), Some('x' | 'X' | 'u' | 'U' | '0'..='7'));
-    if named {
+fn unknown(written: &str, from: &str, quotes: &str, location: Location) -> Refusal {
+    let mut excerpt: String = from.chars().take(2).collect();
+    let numeric = matches!(from.chars().nth(1), Some('x' | 'X' | 'u' | 'U' | '0'..='7'));
+    if numeric {
         let digits = from.chars().skip(2).take_while(char::is_ascii_hexdigit);
         let most = if from.starts_with("\\U") { 8 } else { 4 };
-        shown.extend(digits.take(most));
+        excerpt.extend(digits.take(most));
     }
-    let what = match named {
-        true => format!("`{shown}` in a text is not the escape of a character"),
-        false => format!("`{shown}` in a text is not an escape"),
+    let what = match numeric {
+        true => format!("`{excerpt}` in a text is not the escape of a character"),
+        false => format!("`{excerpt}` in a text is not an escape"),
     };
     let keeps = written.len() <= MAX_IN_HINT
         && !written.contains(['\'', '"', '\n'])
@@ -140,9 +140,9 @@ fn unknown(written: &str, from: &str, quotes: &str, place: Location) -> Refusal 
         true => format!("r{quotes}{written}{quotes}, which keeps backslashes"),
         false => "r'…', which keeps backslashes".to_owned(),
     };
-    let end = Location { column: place.column + shown.chars().count() as u64, ..place };
+    let end = Location { column: location.column + excerpt.chars().count() as u64, ..location };
     Refusal::new(what, format!("{hint}; or \\\\ for a backslash, as in GoogleSQL"))
-        .at_span(Span::new(place, end))
+        .at_span(Span::new(location, end))
 }
 
 #[cfg(test)]

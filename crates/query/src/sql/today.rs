@@ -1,7 +1,7 @@
 //! CURRENT_DATE: a constant of a query, the day (UTC) on which it is read.
 //!
-//! The day stands in the query from then on, and is part of what is asked: tomorrow the same text
-//! is another question.
+//! The day stands in the query from then on, and is part of the question: tomorrow the same text is
+//! another question.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -33,21 +33,21 @@ fn with_day(tokens: Vec<TokenWithSpan>, day: &str) -> Vec<TokenWithSpan> {
             _ => false,
         })
     };
-    let mut made = Vec::with_capacity(tokens.len());
+    let mut rewritten = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let is_day =
             is_word(Some(token), "CURRENT_DATE") || is_word(Some(token), "TODAY") && called(at);
         if !is_day || named(at) {
-            made.push(token.clone());
+            rewritten.push(token.clone());
             at += 1;
             continue;
         }
         let literal = [Token::make_keyword("DATE"), Token::SingleQuotedString(day.to_owned())];
-        made.extend(literal.map(|literal| TokenWithSpan::new(literal, token.span)));
+        rewritten.extend(literal.map(|literal| TokenWithSpan::new(literal, token.span)));
         at += if called(at) { 3 } else { 1 };
     }
-    made
+    rewritten
 }
 
 /// The day of now, if the clock is within the calendar.

@@ -15,7 +15,7 @@ const MAX_NESTED_TYPES: usize = 16;
 /// A bracket that is not closed yet.
 struct Open {
     bracket: Token,
-    place: Location,
+    location: Location,
     /// Brackets of the same kind that directly precede this one, and this one.
     run: usize,
     /// How often the parser may look at what is inside.
@@ -38,7 +38,7 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Refusal> {
                 let outer = open.last();
                 let run = outer.filter(|_| before == token).map_or(1, |outer| outer.run + 1);
                 let visits = outer.map_or(visits, |outer| outer.visits);
-                open.push(Open { bracket: token.clone(), place: span.start, run, visits });
+                open.push(Open { bracket: token.clone(), location: span.start, run, visits });
                 if open.len() > MAX_NESTING {
                     return Err(nested_too_deep());
                 }
@@ -108,38 +108,38 @@ fn closing(bracket: &Token) -> Token {
     }
 }
 
-fn at(place: Location) -> String {
-    format!("line {}, column {}", place.line, place.column)
+fn at(location: Location) -> String {
+    format!("line {}, column {}", location.line, location.column)
 }
 
 /// One character.
-pub(super) fn one(place: Location) -> Span {
-    Span::new(place, Location { column: place.column + 1, ..place })
+pub(super) fn one(location: Location) -> Span {
+    Span::new(location, Location { column: location.column + 1, ..location })
 }
 
 fn not_closed(opened: &Open) -> Refusal {
     let (bracket, closing) = (&opened.bracket, closing(&opened.bracket));
     Refusal::new(
-        format!("not valid SQL: the `{bracket}` at {} is never closed", at(opened.place)),
+        format!("not valid SQL: the `{bracket}` at {} is never closed", at(opened.location)),
         format!("add the `{closing}` that belongs to it"),
     )
-    .at_span(one(opened.place))
+    .at_span(one(opened.location))
 }
 
-fn closes_nothing(token: &Token, place: Location) -> Refusal {
+fn closes_nothing(token: &Token, location: Location) -> Refusal {
     Refusal::new(
-        format!("not valid SQL: the `{token}` at {} closes nothing", at(place)),
+        format!("not valid SQL: the `{token}` at {} closes nothing", at(location)),
         "remove it, or add the bracket that it should close",
     )
-    .at_span(one(place))
+    .at_span(one(location))
 }
 
-fn does_not_close(token: &Token, place: Location, opened: &Open) -> Refusal {
-    let (bracket, wanted) = (&opened.bracket, closing(&opened.bracket));
-    let (here, there) = (at(place), at(opened.place));
+fn does_not_close(token: &Token, location: Location, opened: &Open) -> Refusal {
+    let (bracket, expected) = (&opened.bracket, closing(&opened.bracket));
+    let (here, there) = (at(location), at(opened.location));
     Refusal::new(
         format!("not valid SQL: the `{token}` at {here} does not close the `{bracket}` at {there}"),
-        format!("the `{bracket}` needs a `{wanted}`"),
+        format!("the `{bracket}` needs a `{expected}`"),
     )
-    .at_span(one(place))
+    .at_span(one(location))
 }

@@ -6,8 +6,8 @@ use crate::contract::ContractError;
 use crate::quote::Quote;
 
 impl Workload {
-    /// Checks that queries are levels of one table, where that is asked for. Rows whose values are
-    /// not listed at one level are then left out at all.
+    /// Checks that queries are levels of one table, if that is requested. Rows whose values are not
+    /// listed at one level are then left out of all.
     pub(super) fn fitting(
         &self,
         queries: Vec<PrivateQuery>,
@@ -17,16 +17,16 @@ impl Workload {
         let mut seen: Vec<(Vec<usize>, &str)> = Vec::new();
         for (query, bound) in self.queries.iter().zip(&queries) {
             self.check_level(query, bound, first)?;
-            let mut own = places(bound, &mut keys);
-            own.sort_unstable();
-            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == own) {
+            let mut indexes = key_indexes(bound, &mut keys);
+            indexes.sort_unstable();
+            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == indexes) {
                 return Err(self.error(
                     query,
                     &format!("it has the same keys as `{other}`, so it is no level of its own"),
                     "ask for all aggregates in one of them",
                 ));
             }
-            seen.push((own, &query.name));
+            seen.push((indexes, &query.name));
         }
         if let ([only], Some(query)) = (seen.as_slice(), self.queries.first()) {
             return Err(self.error(
@@ -67,10 +67,12 @@ impl Workload {
         }
         let lacks = |of: &PrivateQuery, within: &PrivateQuery| {
             let adds_up = of.measurements().iter();
-            let adds_up = adds_up.filter(|own| !matches!(own.measure, Measure::Quantile { .. }));
-            let missing = adds_up
-                .filter(|own| !within.measurements().iter().any(|other| other.is_measured_as(own)));
-            missing.map(|own| own.name.clone()).next()
+            let adds_up = adds_up
+                .filter(|measurement| !matches!(measurement.measure, Measure::Quantile { .. }));
+            let missing = adds_up.filter(|measurement| {
+                !within.measurements().iter().any(|other| other.is_measured_as(measurement))
+            });
+            missing.map(|measurement| measurement.name.clone()).next()
         };
         let differs = lacks(bound, first).map(|name| (name, other));
         if let Some((name, where_not)) =
@@ -85,7 +87,7 @@ impl Workload {
         Ok(())
     }
 
-    /// The levels that fit each other, where that is asked for: all queries, in their order.
+    /// The levels that fit each other, if that is requested: all queries, in their order.
     ///
     /// # Errors
     /// When they cannot be adjusted to each other.
@@ -97,22 +99,22 @@ impl Workload {
         let level = |(query, quote): (&WorkloadQuery, &&Quote)| ConsistentLevel {
             part: query.name.clone(),
             table: query.name.clone(),
-            keys: places(quote.query(), &mut keys),
+            keys: key_indexes(quote.query(), &mut keys),
         };
         let levels = self.queries.iter().zip(quotes).map(level).collect();
-        let own = Consistent { levels, non_negative };
-        own.measurements(quotes).map_err(|refusal| self.refuse(first, &refusal))?;
-        Ok(Some(own))
+        let consistent = Consistent { levels, non_negative };
+        consistent.measurements(quotes).map_err(|refusal| self.refuse(first, &refusal))?;
+        Ok(Some(consistent))
     }
 }
 
-/// The places of a query's keys among those of all levels, which gain those that are new.
-fn places(query: &PrivateQuery, keys: &mut Vec<Key>) -> Vec<usize> {
-    let place = |own: &Key| {
-        keys.iter().position(|key| key.expr == own.expr).unwrap_or_else(|| {
-            keys.push(own.clone());
+/// The indexes of a query's keys among those of all levels, to which new ones are added.
+fn key_indexes(query: &PrivateQuery, keys: &mut Vec<Key>) -> Vec<usize> {
+    let index = |query_key: &Key| {
+        keys.iter().position(|key| key.expr == query_key.expr).unwrap_or_else(|| {
+            keys.push(query_key.clone());
             keys.len() - 1
         })
     };
-    query.keys().iter().map(place).collect()
+    query.keys().iter().map(index).collect()
 }

@@ -37,8 +37,8 @@ impl Template {
             } else {
                 let inner = from.strip_prefix('{').and_then(|inner| inner.split_once('}'));
                 let Some((name, after)) = inner.filter(|(name, _)| is_identifier(name)) else {
-                    let shown: String = from.chars().take(20).collect();
-                    return Err(format!("`{shown}` is not a level's name in braces"));
+                    let excerpt: String = from.chars().take(20).collect();
+                    return Err(format!("`{excerpt}` is not a level's name in braces"));
                 };
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));
                 pieces.push(Piece::Level(name.to_owned()));
@@ -63,7 +63,7 @@ impl Template {
         names
     }
 
-    /// The text with a column in the place of every level; nothing in the place of an unknown one.
+    /// The text with a column in place of every level; an unknown level becomes nothing.
     pub(super) fn fill(&self, chosen: &[(&str, &str)]) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
             Piece::Text(text) => text,

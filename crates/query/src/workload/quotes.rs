@@ -102,8 +102,8 @@ impl Workload {
         let mut seen: Vec<(Vec<u8>, &str)> = Vec::with_capacity(queries.len());
         for (query, bound) in self.queries.iter().zip(queries) {
             let whatever_it_costs = bound.clone().with_loss(self.loss);
-            let Some(asked) = whatever_it_costs.leaf_bytes() else { continue };
-            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == asked) {
+            let Some(release) = whatever_it_costs.leaf_bytes() else { continue };
+            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == release) {
                 return Err(self.error(
                     query,
                     &format!("it has the same release as `{other}`"),
@@ -111,7 +111,7 @@ impl Workload {
                      ORDER BY are computed from a release",
                 ));
             }
-            seen.push((asked, &query.name));
+            seen.push((release, &query.name));
         }
         Ok(())
     }

@@ -85,11 +85,12 @@ pub(super) fn workload(
     Ok(workload)
 }
 
-/// Whether tables fit each other, and if so, whether no number is below zero that cannot be.
+/// Whether tables are to fit each other, and if so, whether numbers that cannot be negative are
+/// kept from it.
 fn consistent(item: &Item<'_, '_>) -> Result<Option<bool>, ContractError> {
     let hint = "consistent = true: all tables add up, at no cost";
     match item.flag(hint) {
-        Ok(wanted) => Ok(wanted.then_some(false)),
+        Ok(enabled) => Ok(enabled.then_some(false)),
         Err(_) => match item.text("true, false or \"non_negative\"", hint)? {
             "non_negative" => Ok(Some(true)),
             _ => Err(item.wrong("true, false or \"non_negative\"", hint)),
@@ -117,7 +118,7 @@ fn levels(item: &Item<'_, '_>) -> Result<Vec<Level>, ContractError> {
                      the contract",
                 ));
             }
-            if columns.iter().any(|(own, _)| own == column) {
+            if columns.iter().any(|(earlier, _)| earlier == column) {
                 return Err(item.error(
                     format!("the level `{name}` lists `{column}` twice"),
                     "list every column once",
@@ -179,9 +180,9 @@ fn query(
     let used = used_levels(&names, levels, &name_item)?;
     used_levels(&text, levels, &sql_item)?;
     let (in_name, in_sql) = (names.levels(), text.levels());
-    let alone = |these: &[&str], others: &[&str], place: &str| {
+    let alone = |these: &[&str], others: &[&str], field: &str| {
         let level = these.iter().find(|level| !others.contains(level))?;
-        Some(format!("query `{name}` has {{{level}}} in its {place} only"))
+        Some(format!("query `{name}` has {{{level}}} in its {field} only"))
     };
     if let Some(what) = alone(&in_sql, &in_name, "sql").or(alone(&in_name, &in_sql, "name")) {
         return Err(name_item.error(
@@ -234,8 +235,8 @@ fn used_levels<'a>(
 
 /// Files of names that differ in letter case only are one file on some systems.
 fn one_name_each(workload: &Workload) -> Result<(), ContractError> {
-    for (place, query) in workload.queries.iter().enumerate() {
-        let mut before = workload.queries.iter().take(place);
+    for (index, query) in workload.queries.iter().enumerate() {
+        let mut before = workload.queries.iter().take(index);
         if let Some(other) = before.find(|q| q.name.eq_ignore_ascii_case(&query.name)) {
             let what = format!("the query on line {} has the same name", other.line);
             return Err(workload.error(query, &what, "give every query a name of its own"));

@@ -35,7 +35,7 @@ const MAX_DEPTH: usize = 30;
 /// Most parts of a bound expression: some forms stand for several copies of their operands.
 const MAX_PARTS: usize = 5_000;
 
-/// Meaning of names, and of other nodes that depend on the place.
+/// The meaning of names, and of other nodes that depend on the context.
 pub(crate) trait Resolve {
     /// The expression that the node stands for here; `None` if it is an ordinary one.
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>>;
@@ -74,7 +74,8 @@ pub(crate) fn check_size(bound: &Expr) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Double quotes are those of texts in GoogleSQL, and those of names elsewhere.
+/// Refuses a text in double quotes that names a column: they quote texts in GoogleSQL, and names
+/// elsewhere.
 fn quoted_column(text: &str) -> Refusal {
     Refusal::new(
         format!("\"{text}\" is a text and not the column of that name"),
@@ -86,7 +87,7 @@ fn quoted_column(text: &str) -> Refusal {
 }
 
 /// The expression, which `node` was bound to, if it is a number.
-pub(super) fn number_of(expr: Expr, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+pub(super) fn number_of(expr: Expr, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
     if expr.is_null_literal() {
         return Ok(Expr { column_type: ColumnType::Int, ..expr });
     }
@@ -94,7 +95,7 @@ pub(super) fn number_of(expr: Expr, node: &ast::Expr, place: &str) -> Result<Exp
         return Ok(expr);
     }
     Err(Refusal::new(
-        format!("{place} needs a number; `{node}` is of type {}", expr.column_type),
+        format!("{context} needs a number; `{node}` is of type {}", expr.column_type),
         "CAST(… AS INT64) or CAST(… AS FLOAT64)",
     ))
 }
@@ -122,18 +123,18 @@ impl<'a, R: Resolve> Binder<'a, R> {
         self.bind(node).map(Box::new)
     }
 
-    pub(super) fn boolean(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+    pub(super) fn boolean(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
         let expr = self.bind(node)?;
         if expr.column_type == ColumnType::Bool {
             return Ok(expr);
         }
         Err(Refusal::new(
-            format!("{place} needs a condition; `{node}` is of type {}", expr.column_type),
+            format!("{context} needs a condition; `{node}` is of type {}", expr.column_type),
             "compare it with something, as in x > 0",
         ))
     }
 
-    pub(super) fn text(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+    pub(super) fn text(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
         let expr = self.bind(node)?;
         if expr.is_null_literal() {
             return Ok(Expr { column_type: ColumnType::String, ..expr });
@@ -142,18 +143,18 @@ impl<'a, R: Resolve> Binder<'a, R> {
             return Ok(expr);
         }
         Err(Refusal::new(
-            format!("{place} needs text; `{node}` is of type {}", expr.column_type),
+            format!("{context} needs text; `{node}` is of type {}", expr.column_type),
             "CAST(… AS STRING)",
         ))
     }
 
-    pub(super) fn number(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+    pub(super) fn number(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
         let expr = self.bind(node)?;
-        number_of(expr, node, place)
+        number_of(expr, node, context)
     }
 
-    pub(super) fn float(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
-        Ok(cast(self.number(node, place)?, ColumnType::Float))
+    pub(super) fn float(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+        Ok(cast(self.number(node, context)?, ColumnType::Float))
     }
 
     pub(super) fn ordinary(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
@@ -209,8 +210,8 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 negate_if(*negated, self.like_escaped(expr, pattern, &escape.value, true)?)
             }
             E::RLike { negated, expr, pattern, regexp: _ } => {
-                let found = self.matching("RLIKE", expr, pattern, MatchUse::Contains, false)?;
-                negate_if(*negated, found)
+                let matched = self.matching("RLIKE", expr, pattern, MatchUse::Contains, false)?;
+                negate_if(*negated, matched)
             }
             E::IsDistinctFrom(left, right) => self.distinct(left, right)?,
             E::IsNotDistinctFrom(left, right) => negate_if(true, self.distinct(left, right)?),
@@ -317,13 +318,13 @@ fn listed(array: &ast::Expr) -> Option<&[ast::Expr]> {
     }
 }
 
-/// Refuses an expression that is no condition; errors call it by its `place`.
-pub(crate) fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
+/// Refuses an expression that is no condition; errors call it by its `context`.
+pub(crate) fn condition(expr: Expr, context: &str) -> Result<Expr, Refusal> {
     if expr.column_type == ColumnType::Bool {
         return Ok(expr);
     }
     Err(Refusal::new(
-        format!("{place} needs a condition, not a value of type {}", expr.column_type),
-        format!("{place} x > 0"),
+        format!("{context} needs a condition, not a value of type {}", expr.column_type),
+        format!("{context} x > 0"),
     ))
 }

@@ -1,4 +1,4 @@
-//! COUNT, SUM, AVG and what is made of them: what they measure, and how it is bounded.
+//! COUNT, SUM, AVG and aggregates computed from them: what they measure, and how it is bounded.
 
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_numbers::{MAX_LATTICE, Number, Step};
@@ -57,13 +57,13 @@ impl Aggregates<'_> {
             None => operand,
         };
         let (low, high) = self.count_bounds(arguments.bounds)?;
-        let wanted = self.counted(operand, (low, high), arguments.weight);
-        self.measured(wanted, keys)
+        let measurement = self.row_count(operand, (low, high), arguments.weight);
+        self.add_measurement(measurement, keys)
     }
 
     /// The count of rows with a value of the operand, or of all rows, from `low` to `high` of a
     /// unit.
-    pub(super) fn counted(
+    pub(super) fn row_count(
         &mut self,
         operand: Option<Expr>,
         (low, high): (i64, i64),
@@ -106,7 +106,7 @@ impl Aggregates<'_> {
             Some(filter) => Measure::Values(where_true(filter.clone(), None)),
             None => Measure::Units,
         };
-        self.measured(counting(measure, 0, 1, arguments.weight), keys)
+        self.add_measurement(counting(measure, 0, 1, arguments.weight), keys)
     }
 
     /// The number of different values of a column that is not the unit. A value counts once, and a
@@ -145,7 +145,7 @@ impl Aggregates<'_> {
         };
         let code = Expr::call(Function::Code, vec![operand], ColumnType::Int);
         let measure = Measure::Distinct { of: code, values };
-        self.measured(counting(measure, 0, high, arguments.weight), keys)
+        self.add_measurement(counting(measure, 0, high, arguments.weight), keys)
     }
 
     /// Bounds of a unit's rows in a group.
@@ -192,8 +192,8 @@ impl Aggregates<'_> {
             ));
         }
         let declared = self.table.bounded_column(&operand);
-        let own_bounds = bounds.is_some() || row_bounds.is_some();
-        let split = declared.and_then(|c| c.split.as_ref()).filter(|_| !own_bounds);
+        let has_bounds = bounds.is_some() || row_bounds.is_some();
+        let split = declared.and_then(|c| c.split.as_ref()).filter(|_| !has_bounds);
         if split.is_some() && self.table.unit != Unit::Row {
             return Err(Refusal::new(
                 format!(
@@ -247,11 +247,12 @@ impl Aggregates<'_> {
                  or write bounds = AUTO in OPTIONS",
             ));
         };
-        let own_step = declared.and_then(|c| c.granularity);
+        let declared_step = declared.and_then(|c| c.granularity);
         let column_type = operand.column_type;
         let (finest_low, finest_high) =
             split.as_ref().map_or((low, high), |s| within(s.smallest()));
-        let step = own_step.unwrap_or_else(|| column_type.default_step(finest_low, finest_high));
+        let step =
+            declared_step.unwrap_or_else(|| column_type.default_step(finest_low, finest_high));
         let (low_steps, high_steps) = in_steps((low, high), step)?;
         if low_steps > high_steps || low_steps == 0 && high_steps == 0 {
             return Err(no_step_within((low, high), step));
@@ -282,7 +283,7 @@ impl Aggregates<'_> {
             }
             None => Measure::ClampedSum(self.table.complete(operand)),
         };
-        let wanted = Measurement {
+        let measurement = Measurement {
             name: String::new(),
             measure,
             low: low_steps,
@@ -291,7 +292,7 @@ impl Aggregates<'_> {
             weight,
             column_type: released_as(step),
         };
-        self.measured(wanted, keys)
+        self.add_measurement(measurement, keys)
     }
 
     /// Bounds that are chosen privately, where the query or the column asks for that: those that
@@ -306,43 +307,45 @@ impl Aggregates<'_> {
             return None;
         }
         let of = self.table.complete(operand.clone());
-        let own = AutomaticBounds { of, per_row: per_row && self.table.unit != Unit::Row };
-        let place = self.automatic.iter().position(|sum| *sum == own).unwrap_or_else(|| {
-            self.automatic.push(own);
+        let bounds = AutomaticBounds { of, per_row: per_row && self.table.unit != Unit::Row };
+        let index = self.automatic.iter().position(|sum| *sum == bounds).unwrap_or_else(|| {
+            self.automatic.push(bounds);
             self.automatic.len() - 1
         });
         let step = column.and_then(|c| c.granularity).map_or(0.0, Step::to_f64);
         let coarse = (step > EXAMPLE_BOUND as f64).then(|| Number::parse(&format!("{step}")));
         let bound = coarse.flatten().unwrap_or(Number::whole(EXAMPLE_BOUND));
-        let chosen = self.options.chosen.bounds.get(place).copied();
+        let chosen = self.options.chosen.bounds.get(index).copied();
         Some(chosen.unwrap_or((bound.negative(), bound)))
     }
 
     /// The range of the values of rows in a released sum, or of their mean; `None` where they are
     /// not clamped.
     fn range_of_values(&self, sum: &Expr, keys: usize) -> Option<(f64, f64)> {
-        let ExprKind::Column(place) = sum.kind else { return None };
-        let own = self.measurements.get(place.checked_sub(keys)?)?;
-        let (low, high) = match own.measure {
+        let ExprKind::Column(column) = sum.kind else { return None };
+        let measurement = self.measurements.get(column.checked_sub(keys)?)?;
+        let (low, high) = match measurement.measure {
             Measure::SumOfRows { low, high, .. } => (low, high),
-            Measure::ClampedSum(_) if self.table.unit == Unit::Row => (own.low, own.high),
+            Measure::ClampedSum(_) if self.table.unit == Unit::Row => {
+                (measurement.low, measurement.high)
+            }
             _ => return None,
         };
-        let step = own.step.to_f64();
+        let step = measurement.step.to_f64();
         Some((low as f64 * step, high as f64 * step))
     }
 
     /// A column with `split` that an expression reads.
     pub(super) fn split_column_in(&self, operand: &Expr) -> Option<String> {
-        let mut found = None;
+        let mut split_column = None;
         operand.visit_columns(&mut |i| {
             let name = self.stored.get(i).map(|(name, _)| name);
             let column = self.table.columns.iter().find(|c| Some(&c.name) == name);
             if let Some(column) = column.filter(|c| c.split.is_some()) {
-                found.get_or_insert(column.name.clone());
+                split_column.get_or_insert(column.name.clone());
             }
         });
-        found
+        split_column
     }
 
     pub(super) fn operand(
@@ -415,8 +418,8 @@ impl Aggregates<'_> {
         };
         let within = self.range_of_values(&sum, keys);
         let bounds = self.count_bounds(None)?;
-        let count = self.counted(Some(operand), bounds, weight);
-        let count = self.measured(count, keys)?;
+        let count = self.row_count(Some(operand), bounds, weight);
+        let count = self.add_measurement(count, keys)?;
         let ratio = Expr::binary(
             BinaryOp::Div,
             cast(sum, ColumnType::Float),

@@ -41,22 +41,22 @@ impl Aggregates<'_> {
         }
     }
 
-    /// The quantile at a place of the list, from 1 to one less than there are parts.
+    /// The quantile at an index of the list, from 1 to one less than there are parts.
     pub(super) fn quantile_of(
         &mut self,
         function: &ast::Function,
-        place: u32,
+        index: u32,
         keys: usize,
     ) -> Result<Expr, Refusal> {
         let parts = self.parts(function)?;
-        if !(1..parts).contains(&place) {
+        if !(1..parts).contains(&index) {
             return Err(Refusal::new(
-                format!("`{function}` at {place} is the value of one record"),
+                format!("`{function}` at {index} is the value of one record"),
                 format!("[OFFSET(1)] to [OFFSET({})]", parts - 1),
             ));
         }
         // To four decimal places, which are all that quantiles are told apart by.
-        let share = (2 * 10_000 * place + parts) / (2 * parts);
+        let share = (2 * 10_000 * index + parts) / (2 * parts);
         let share = ast::Value::Number(format!("0.{share:04}"), false);
         let mut one = function.clone();
         if let ast::FunctionArguments::List(list) = &mut one.args
@@ -84,12 +84,12 @@ impl Aggregates<'_> {
         else {
             return Err(odd());
         };
-        let place = self.small(node).ok_or_else(odd)?;
-        let place = match called.name.to_string().to_uppercase().as_str() {
-            "OFFSET" | "SAFE_OFFSET" => place,
-            "ORDINAL" | "SAFE_ORDINAL" => place.checked_sub(1).ok_or_else(odd)?,
+        let offset = self.small(node).ok_or_else(odd)?;
+        let offset = match called.name.to_string().to_uppercase().as_str() {
+            "OFFSET" | "SAFE_OFFSET" => offset,
+            "ORDINAL" | "SAFE_ORDINAL" => offset.checked_sub(1).ok_or_else(odd)?,
             _ => return Err(odd()),
         };
-        self.quantile_of(function, place, keys)
+        self.quantile_of(function, offset, keys)
     }
 }

@@ -16,7 +16,7 @@ mod unlinked;
 
 use sqlparser::ast;
 
-use self::column_names::{Shown, ShownColumn};
+use self::column_names::{OutputColumn, OutputColumns};
 pub use self::expressions::Computed;
 use self::origins::Origins;
 pub use self::origins::{Origins as CellOrigins, cell_name};
@@ -68,25 +68,25 @@ impl Around {
         let used = vec![false; parts.len()];
         let mut walk = Walk { parts, consistent, used, computed: Vec::new(), columns: 0 };
         let sql = query.to_string();
-        let (query, shown, traced) = walk.outermost(query)?;
+        let (query, outputs, traced) = walk.outermost(query)?;
         let used = (0..parts.len()).filter(|&part| walk.used[part]).collect();
-        let columns = shown.into_iter().map(|column| column.name).collect();
+        let columns = outputs.into_iter().map(|column| column.name).collect();
         let around = Self { sql, columns, query, computed: walk.computed, traced };
         Ok((around, used))
     }
 
-    /// Counts parts by their places among the names of those that are left, of `all`. Tables that
-    /// fit other levels are behind them, in their order.
-    pub(super) fn place_parts(&mut self, left: &[&str], all: usize) {
-        let place = |part: usize| match part.checked_sub(all) {
+    /// Renumbers the parts: of `all` of them, only those with the names in `left` remain. Tables
+    /// that fit other levels follow them, in their order.
+    pub(super) fn renumber_parts(&mut self, left: &[&str], all: usize) {
+        let index = |part: usize| match part.checked_sub(all) {
             Some(consistent) => Some(left.len() + consistent),
-            None => left.iter().position(|own| *own == part_name(part)),
+            None => left.iter().position(|name| *name == part_name(part)),
         };
         for Traced { origins, computed } in &mut self.traced {
-            let operands = computed.iter_mut().flat_map(|own| &mut own.operands);
-            for origins in operands.map(|(own, _)| own).chain([origins]) {
-                let placed = |&(part, column): &(usize, usize)| Some((place(part)?, column));
-                origins.from = origins.from.iter().filter_map(placed).collect();
+            let operands = computed.iter_mut().flat_map(|expression| &mut expression.operands);
+            for origins in operands.map(|(operand, _)| operand).chain([origins]) {
+                let renumbered = |&(part, column): &(usize, usize)| Some((index(part)?, column));
+                origins.from = origins.from.iter().filter_map(renumbered).collect();
             }
         }
     }
@@ -108,7 +108,7 @@ struct Walk<'a> {
 #[derive(Clone)]
 struct Named {
     name: String,
-    shown: Shown,
+    outputs: OutputColumns,
     /// The columns of its SELECTs and tables, written out.
     columns: usize,
     /// Whether it has one row at most.
@@ -121,7 +121,7 @@ struct Tables(Vec<Named>);
 
 impl Tables {
     fn named(&self, name: &str) -> Option<&Named> {
-        self.0.iter().rfind(|own| own.name.eq_ignore_ascii_case(name))
+        self.0.iter().rfind(|table| table.name.eq_ignore_ascii_case(name))
     }
 }
 
@@ -143,10 +143,10 @@ impl Walk<'_> {
     }
 
     /// The columns of a table, and the name that it has when it is run.
-    fn table(&mut self, name: &str, tables: &Tables) -> Result<(String, Shown), Refusal> {
-        if let Some(own) = tables.named(name) {
-            self.has(own.columns.saturating_add(own.shown.len()))?;
-            return Ok((own.name.to_ascii_lowercase(), own.shown.clone()));
+    fn table(&mut self, name: &str, tables: &Tables) -> Result<(String, OutputColumns), Refusal> {
+        if let Some(named) = tables.named(name) {
+            self.has(named.columns.saturating_add(named.outputs.len()))?;
+            return Ok((named.name.to_ascii_lowercase(), named.outputs.clone()));
         }
         let part = (0..self.parts.len()).find(|&part| part_name(part) == part_of(name));
         let Some(part) = part else {
@@ -158,11 +158,11 @@ impl Walk<'_> {
         self.used[part] = true;
         self.has(self.parts[part].columns.len())?;
         // A level that is adjusted to others has intervals of its own.
-        let adjusted = self.consistent.iter().position(|own| *own == name);
-        let table = adjusted.map_or(part, |place| self.parts.len() + place);
-        let column = |(place, name): (usize, &String)| ShownColumn {
+        let adjusted = self.consistent.iter().position(|level| *level == name);
+        let table = adjusted.map_or(part, |index| self.parts.len() + index);
+        let column = |(index, name): (usize, &String)| OutputColumn {
             name: name.clone(),
-            origins: Origins::of(table, place),
+            origins: Origins::of(table, index),
         };
         let columns = self.parts[part].columns.iter().enumerate();
         Ok((name.to_owned(), columns.map(column).collect()))

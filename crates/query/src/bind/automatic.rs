@@ -147,7 +147,7 @@ impl PrivateQuery {
         let values: Vec<Value> = buckets.map(Value::Int).collect();
         let listed = ExprKind::InList(Box::new(bucket.clone()), values.clone());
         let listed = Expr::new(listed, ColumnType::Bool);
-        let filter = filter.into_iter().chain([listed]).reduce(|all, own| all.and(own));
+        let filter = filter.into_iter().chain([listed]).reduce(|all, condition| all.and(condition));
         let units = Measurement {
             name: "units".to_owned(),
             measure: Measure::Units,
@@ -157,9 +157,9 @@ impl PrivateQuery {
             weight: 1,
             column_type: ColumnType::Int,
         };
-        let output = |name: &str, place| Output {
+        let output = |name: &str, column| Output {
             name: name.to_owned(),
-            expr: Expr::column(place, ColumnType::Int),
+            expr: Expr::column(column, ColumnType::Int),
         };
         let histogram = Self {
             filter,
@@ -223,8 +223,8 @@ impl PrivateQuery {
     pub(super) fn unit_groups(&self, aggregates: Vec<UnitAggregate>) -> Result<Relation, Refusal> {
         let rows = self.rows_with_unit()?;
         let unit = named_unit(&rows)?;
-        let key = |(place, key): (usize, &Key)| NamedExpr {
-            name: format!("key_{place}"),
+        let key = |(index, key): (usize, &Key)| NamedExpr {
+            name: format!("key_{index}"),
             expr: key.expr.clone(),
         };
         let keys = std::iter::once(unit).chain(self.keys.iter().enumerate().map(key)).collect();

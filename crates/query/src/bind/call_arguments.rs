@@ -163,8 +163,8 @@ impl Aggregates<'_> {
                  sum of a unit's rows in a group: keep one of them",
             ));
         }
-        let wanted = if is_percentile(name) || is_of_two(name) { 2 } else { 1 };
-        if operands == wanted { Ok(arguments) } else { Err(odd()) }
+        let required = if is_percentile(name) || is_of_two(name) { 2 } else { 1 };
+        if operands == required { Ok(arguments) } else { Err(odd()) }
     }
 
     fn named(
@@ -266,7 +266,7 @@ impl Aggregates<'_> {
     }
 }
 
-/// Whether values are ordered as they come without a word.
+/// Whether an order is ascending, which is the default.
 fn is_ascending(ordered: &ast::OrderByExpr) -> bool {
     ordered.options.asc != Some(false) && ordered.with_fill.is_none()
 }

@@ -16,7 +16,7 @@ use super::named_groups::name_groups;
 use super::one_to_one::innermost;
 use super::options::Options;
 use super::output_exprs::OutputScope;
-use super::released_tables::MAX_SHOWN;
+use super::released_tables::MAX_OUTPUTS;
 use super::select::{default_name, limits, plain_clauses};
 use super::two_populations::check_groups;
 use super::view::{Unit, View};
@@ -70,10 +70,10 @@ pub(super) fn bind(
     options: &Options,
 ) -> Result<PrivateQuery, Refusal> {
     let stored = table.stored_columns();
-    let mut odd = Conditions::of_rows(table);
+    let mut row_conditions = Conditions::of_rows(table);
 
     for filter in &conditions {
-        odd.condition(filter);
+        row_conditions.condition(filter);
     }
     let mut keys = group_keys(select, table)?;
     for filter in &conditions {
@@ -84,7 +84,7 @@ pub(super) fn bind(
     if !options.of_levels && !selects(options) && has_aggregate(select) {
         name_groups(&mut keys, &table.relation, &conditions);
     }
-    keys.iter().for_each(|key| odd.value(&key.expr));
+    keys.iter().for_each(|key| row_conditions.value(&key.expr));
     conditions.extend(keys.iter().filter_map(Key::is_listed));
     let filter = (!conditions.is_empty()).then(|| balanced(conditions, &Expr::and));
     let groups = groups_of(&keys, options)?;
@@ -117,11 +117,13 @@ pub(super) fn bind(
     let (limit, offset) = limits(query)?;
     let Aggregates { measurements, mut warnings, rows_as_units, automatic: bounds, .. } =
         aggregates;
-    measurements.iter().for_each(|m| odd.measure(&m.measure));
-    let mut odd_results = Conditions::of_groups(&keys, &measurements, &stored);
-    having.iter().for_each(|condition| odd_results.condition(condition));
-    outputs.iter().for_each(|output| odd_results.value(&output.expr));
-    for warning in odd.found().into_iter().chain(odd_results.found()) {
+    measurements.iter().for_each(|m| row_conditions.measure(&m.measure));
+    let mut group_conditions = Conditions::of_groups(&keys, &measurements, &stored);
+    having.iter().for_each(|condition| group_conditions.condition(condition));
+    outputs.iter().for_each(|output| group_conditions.value(&output.expr));
+    for warning in
+        row_conditions.into_warnings().into_iter().chain(group_conditions.into_warnings())
+    {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
@@ -207,7 +209,7 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
     let mut keys: Vec<Key> = Vec::new();
     for (node, expr) in bound_keys(select, &table.scope)? {
         let declared = table.column_of(&expr);
-        // For those who ask, and no protection: the choice of groups is one.
+        // This only helps the user; the choice of groups is what protects.
         let inner = innermost(&expr);
         if table.is_unit(inner) {
             return Err(Refusal::new(
@@ -317,16 +319,16 @@ fn outputs(
             }
         };
         // A list has a column for each of its values.
-        let shown = match quantiles(node) {
+        let columns = match quantiles(node) {
             Some(function) => {
                 let parts = scope.aggregates.parts(function)?;
-                let at = |place| scope.aggregates.quantile_of(function, place, keys.len());
+                let at = |index| scope.aggregates.quantile_of(function, index, keys.len());
                 let all = (1..parts).map(at).collect::<Result<Vec<_>, _>>()?;
-                all.into_iter().zip(1..).map(|(e, place)| (format!("{name}_{place}"), e)).collect()
+                all.into_iter().zip(1..).map(|(e, index)| (format!("{name}_{index}"), e)).collect()
             }
             None => vec![(name, scope.bind(node)?)],
         };
-        for (name, expr) in shown {
+        for (name, expr) in columns {
             // Two columns of one name would be one key in JSON.
             let mut unique = name.clone();
             let copy = copies.entry(name.to_ascii_lowercase()).or_insert(1);
@@ -336,9 +338,9 @@ fn outputs(
             }
             outputs.push(Output { name: unique, expr });
         }
-        if outputs.len() > MAX_SHOWN {
+        if outputs.len() > MAX_OUTPUTS {
             return Err(Refusal::new(
-                format!("SELECT shows more than {MAX_SHOWN} columns"),
+                format!("SELECT shows more than {MAX_OUTPUTS} columns"),
                 "write several statements",
             )
             .at(item));

@@ -32,16 +32,16 @@ impl PrivateQuery {
             aggregates: Vec::new(),
             rows_as_units: self.rows_as_units,
         };
-        let mut measured: Vec<(String, Contribution)> = Vec::new();
+        let mut contributions: Vec<(String, Contribution)> = Vec::new();
         for measurement in &self.measurements {
             let is_limited = most_groups.is_some();
-            if let Some(own) = per_group.contribution(measurement, self.unit.is_some())
-                && (is_limited || own.lost.is_some())
+            if let Some(contribution) = per_group.contribution(measurement, self.unit.is_some())
+                && (is_limited || contribution.lost.is_some())
             {
-                measured.push((self.unique_name(measurement, &measured), own));
+                contributions.push((self.unique_name(measurement, &contributions), contribution));
             }
         }
-        if most_groups.is_none() && measured.is_empty() {
+        if most_groups.is_none() && contributions.is_empty() {
             return Ok(None);
         }
         let groups = self.unit_groups(per_group.aggregates)?;
@@ -65,22 +65,22 @@ impl PrivateQuery {
         if let Some(most) = most_groups {
             let beyond = compare(BinaryOp::Gt, in_groups.clone(), number(most));
             let name = format!("units in more than {most} groups");
-            let place = add(one(&name, Measure::Values(where_true(beyond, None))));
-            outputs.push(Output { name, expr: share((place, 0), true, ColumnType::Int) });
+            let index = add(one(&name, Measure::Values(where_true(beyond, None))));
+            outputs.push(Output { name, expr: share((index, 0), true, ColumnType::Int) });
         }
-        for (name, own) in measured {
-            let only_less = own.only_less();
-            if let Some(lost) = own.lost {
+        for (name, contribution) in contributions {
+            let only_less = contribution.only_less();
+            if let Some(lost) = contribution.lost {
                 let groups = per_unit.aggregate(UnitAggregate::Count(where_true(lost, None)));
                 let lost = compare(BinaryOp::Gt, groups, Expr::literal(Value::Int(0)));
                 let name = format!("units cut in the {name}");
-                let place = add(one(&name, Measure::Values(where_true(lost, None))));
-                outputs.push(Output { name, expr: share((place, 0), true, ColumnType::Int) });
+                let index = add(one(&name, Measure::Values(where_true(lost, None))));
+                outputs.push(Output { name, expr: share((index, 0), true, ColumnType::Int) });
             }
             let mut sum = |expr: Expr| per_unit.aggregate(UnitAggregate::Sum(expr));
-            let (total, counts) = (sum(own.total), sum(own.counts));
+            let (total, counts) = (sum(contribution.total), sum(contribution.counts));
             // Where limits only take away, what they change is the difference.
-            let changed = match own.changed {
+            let changed = match contribution.changed {
                 Some(changed) => sum(changed),
                 None => arithmetic(BinaryOp::Sub, total.clone(), counts.clone()),
             };
@@ -95,7 +95,7 @@ impl PrivateQuery {
                     arithmetic(BinaryOp::Add, changed, dropped)
                 }
             };
-            let bound = WIDER * own.most * f64::from(most_groups.unwrap_or(1));
+            let bound = WIDER * contribution.most * f64::from(most_groups.unwrap_or(1));
             let step = Step::for_floats(bound);
             let mut amount = |name: String, expr| {
                 add(Measurement {
@@ -133,10 +133,10 @@ impl PrivateQuery {
     }
 
     /// The name of a measurement, told apart from those before.
-    fn unique_name(&self, own: &Measurement, before: &[(String, Contribution)]) -> String {
-        let taken = |name: &str| before.iter().any(|(own, _)| own == name);
-        let of_rows = self.rows_as_units && own.measure == Measure::Units;
-        let first = if of_rows { "count of rows" } else { &own.name };
+    fn unique_name(&self, measurement: &Measurement, before: &[(String, Contribution)]) -> String {
+        let taken = |name: &str| before.iter().any(|(earlier, _)| earlier == name);
+        let of_rows = self.rows_as_units && measurement.measure == Measure::Units;
+        let first = if of_rows { "count of rows" } else { &measurement.name };
         let mut name = first.to_owned();
         let mut copy = 1;
         while taken(&name) {
@@ -178,16 +178,16 @@ struct PerGroup {
 }
 
 impl PerGroup {
-    fn aggregate(&mut self, wanted: UnitAggregate) -> Expr {
-        added(&mut self.aggregates, self.keys, wanted)
+    fn aggregate(&mut self, aggregate: UnitAggregate) -> Expr {
+        added(&mut self.aggregates, self.keys, aggregate)
     }
 
     /// `None` where nothing can be cut off, whatever the groups.
     fn contribution(&mut self, of: &Measurement, has_rows: bool) -> Option<Contribution> {
         let step = of.step.to_f64();
         let bounds = |low: i64, high: i64| (low as f64 * step, high as f64 * step);
-        let number_of = |own: &mut Self, aggregate, most: (i64, i64)| {
-            let number = float(own.aggregate(aggregate));
+        let number_of = |group: &mut Self, aggregate, most: (i64, i64)| {
+            let number = float(group.aggregate(aggregate));
             let most = (most.0 as f64, most.1 as f64);
             // A row that is a unit is one.
             if has_rows { clamped(number, most) } else { unclamped(number) }
@@ -212,7 +212,7 @@ impl PerGroup {
                 let (low, high) = bounds(*low, *high);
                 let size = low.abs().max(high.abs());
                 let values = float(self.aggregate(UnitAggregate::Count(of_row.clone())));
-                let first = call(Function::Least, vec![values.clone(), number(*rows)]);
+                let counted_rows = call(Function::Least, vec![values.clone(), number(*rows)]);
                 let takes_away = low <= 0.0 && high >= 0.0;
                 let (total, within, moved) = match clamps {
                     Clamps::Rows => {
@@ -235,8 +235,8 @@ impl PerGroup {
                     }
                 };
                 // Which rows count is by chance: this is what is left of them on average.
-                let left = arithmetic(BinaryOp::Div, first, values.clone());
-                let counts = arithmetic(BinaryOp::Mul, within.clone(), left);
+                let fraction = arithmetic(BinaryOp::Div, counted_rows, values.clone());
+                let counts = arithmetic(BinaryOp::Mul, within.clone(), fraction);
                 let beyond = compare(BinaryOp::Gt, values, number(*rows));
                 let is_moved = match &moved {
                     Some(moved) => compare(BinaryOp::Gt, moved.clone(), number(0)),
@@ -262,9 +262,9 @@ impl PerGroup {
                 let inside = UnitAggregate::Count(where_true(is_within, None));
                 let inside = float(self.aggregate(inside));
                 let values = float(self.aggregate(UnitAggregate::Count(of_row.clone())));
-                let first = call(Function::Least, vec![values.clone(), number(*rows)]);
-                let left = arithmetic(BinaryOp::Div, first, values.clone());
-                let counts = arithmetic(BinaryOp::Mul, inside, left);
+                let counted_rows = call(Function::Least, vec![values.clone(), number(*rows)]);
+                let fraction = arithmetic(BinaryOp::Div, counted_rows, values.clone());
+                let counts = arithmetic(BinaryOp::Mul, inside, fraction);
                 Contribution {
                     lost: Some(compare(BinaryOp::Gt, values.clone(), counts.clone())),
                     total: values,
@@ -284,8 +284,8 @@ pub(super) struct PerUnit {
 }
 
 impl PerUnit {
-    pub(super) fn aggregate(&mut self, wanted: UnitAggregate) -> Expr {
-        added(&mut self.aggregates, 1, wanted)
+    pub(super) fn aggregate(&mut self, aggregate: UnitAggregate) -> Expr {
+        added(&mut self.aggregates, 1, aggregate)
     }
 
     pub(super) fn relation(self, groups: Relation) -> Result<Relation, Refusal> {
@@ -296,17 +296,17 @@ impl PerUnit {
 }
 
 /// The column of an aggregate, which is computed once.
-fn added(all: &mut Vec<UnitAggregate>, before: usize, wanted: UnitAggregate) -> Expr {
-    let column_type = wanted.column_type();
-    let place = all.iter().position(|own| *own == wanted).unwrap_or_else(|| {
-        all.push(wanted);
+fn added(all: &mut Vec<UnitAggregate>, before: usize, aggregate: UnitAggregate) -> Expr {
+    let column_type = aggregate.column_type();
+    let index = all.iter().position(|existing| *existing == aggregate).unwrap_or_else(|| {
+        all.push(aggregate);
         all.len() - 1
     });
-    Expr::column(before + place, column_type)
+    Expr::column(before + index, column_type)
 }
 
 pub(super) fn numbered(aggregates: Vec<UnitAggregate>) -> Vec<(String, UnitAggregate)> {
-    let named = |(place, aggregate)| (format!("aggregate_{place}"), aggregate);
+    let named = |(index, aggregate)| (format!("aggregate_{index}"), aggregate);
     aggregates.into_iter().enumerate().map(named).collect()
 }
 
@@ -343,10 +343,10 @@ fn unclamped(size: Expr) -> Contribution {
     Contribution { total, counts, changed: None, lost: None, most: 1.0 }
 }
 
-/// The quotient of two released numbers, by their places; within 0 and 1 where no limit adds
+/// The quotient of two released numbers, by their indices; within 0 and 1 where no limit adds
 /// anything. A noisy denominator of zero or less is no base for a share.
 fn share((part, whole): (usize, usize), only_less: bool, column_type: ColumnType) -> Expr {
-    let column = |place| Expr::column(place, column_type);
+    let column = |index| Expr::column(index, column_type);
     let mut quotient = arithmetic(BinaryOp::Div, float(column(part)), float(column(whole)));
     if only_less {
         quotient = call(Function::Least, vec![quotient, number(1)]);

@@ -42,28 +42,28 @@ impl Aggregates<'_> {
     }
 
     /// Adds a measurement, or finds the same one, and gives its released column.
-    pub(super) fn measured(
+    pub(super) fn add_measurement(
         &mut self,
-        mut wanted: Measurement,
+        mut measurement: Measurement,
         keys: usize,
     ) -> Result<Expr, Refusal> {
-        let column_type = wanted.column_type;
-        let weight = wanted.weight;
-        let same = self.measurements.iter_mut().position(|own| {
-            wanted.weight = own.weight;
-            wanted.name.clone_from(&own.name);
-            *own == wanted
+        let column_type = measurement.column_type;
+        let weight = measurement.weight;
+        let same = self.measurements.iter_mut().position(|existing| {
+            measurement.weight = existing.weight;
+            measurement.name.clone_from(&existing.name);
+            *existing == measurement
         });
         let index = match same {
             Some(index) => {
-                let own = &mut self.measurements[index];
-                own.weight = own.weight.max(weight);
+                let existing = &mut self.measurements[index];
+                existing.weight = existing.weight.max(weight);
                 index
             }
             None => {
-                wanted.weight = weight;
-                wanted.name = describe(&wanted, self.stored);
-                self.measurements.push(wanted);
+                measurement.weight = weight;
+                measurement.name = describe(&measurement, self.stored);
+                self.measurements.push(measurement);
                 self.measurements.len() - 1
             }
         };

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use super::describe::short;
-use super::thresholds::met;
+use super::thresholds::possible_values;
 use super::view::View;
 use super::{Key, Measure, Measurement};
 use crate::error::Refusal;
@@ -14,7 +14,7 @@ use crate::types::{ColumnType, Value};
 use crate::warning::{Warning, WarningCode};
 
 /// Most public keys that a hint lists.
-const SHOWN_KEYS: usize = 10;
+const LISTED_KEYS: usize = 10;
 
 /// A column with public keys: its value, its name and the keys.
 type PublicColumn<'a> = (Expr, String, &'a [Value]);
@@ -23,7 +23,7 @@ type PublicColumn<'a> = (Expr, String, &'a [Value]);
 pub(super) struct Conditions<'a> {
     columns: Vec<(String, ColumnType)>,
     public: Vec<PublicColumn<'a>>,
-    found: Vec<Warning>,
+    warnings: Vec<Warning>,
 }
 
 impl<'a> Conditions<'a> {
@@ -33,7 +33,7 @@ impl<'a> Conditions<'a> {
             let keys = column.public_keys.as_deref()?;
             Some((table.row_expression(&column.name)?, column.name.clone(), keys))
         });
-        Self { columns: table.stored_columns(), public: public.collect(), found: Vec::new() }
+        Self { columns: table.stored_columns(), public: public.collect(), warnings: Vec::new() }
     }
 
     /// Over what is released: the keys, then the measurements.
@@ -43,25 +43,25 @@ impl<'a> Conditions<'a> {
         stored: &[(String, ColumnType)],
     ) -> Self {
         let name = |key: &Key| short(&key.expr, stored);
-        let public = keys.iter().enumerate().filter_map(|(place, key)| {
-            let column = Expr::column(place, key.expr.column_type);
+        let public = keys.iter().enumerate().filter_map(|(index, key)| {
+            let column = Expr::column(index, key.expr.column_type);
             Some((column, name(key), key.public.as_deref()?))
         });
         let public = public.collect();
         let keys = keys.iter().map(|key| (name(key), key.expr.column_type));
         let measured = measurements.iter().map(|m| (m.name.clone(), m.column_type));
-        Self { columns: keys.chain(measured).collect(), public, found: Vec::new() }
+        Self { columns: keys.chain(measured).collect(), public, warnings: Vec::new() }
     }
 
     /// The warnings, each once.
-    pub(super) fn found(self) -> Vec<Warning> {
-        self.found
+    pub(super) fn into_warnings(self) -> Vec<Warning> {
+        self.warnings
     }
 
     fn warn(&mut self, code: WarningCode, what: String, hint: impl Into<String>) {
         let warning = Warning::new(code, what, hint);
-        if !self.found.contains(&warning) {
-            self.found.push(warning);
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
         }
     }
 
@@ -155,14 +155,14 @@ impl<'a> Conditions<'a> {
             let (low, high) = (a.as_sql(), b.as_sql());
             self.warn(
                 WarningCode::NeverTrue,
-                format!("{} is never from {low} to {high}", self.shown(value)),
+                format!("{} is never from {low} to {high}", self.rendered(value)),
                 format!("BETWEEN {high} AND {low}"),
             );
         }
     }
 
     fn comparison(&mut self, op: BinaryOp, left: &Expr, right: &Expr) {
-        let shown = format!("{} {} {}", self.shown(left), op.symbol(), self.shown(right));
+        let rendered = format!("{} {} {}", self.rendered(left), op.symbol(), self.rendered(right));
         if !reads(left) && !reads(right) {
             let always = match (&left.kind, &right.kind) {
                 (ExprKind::Literal(a), ExprKind::Literal(b)) => holds(op, a, b),
@@ -178,7 +178,7 @@ impl<'a> Conditions<'a> {
                 Some(name) => format!("write the column {name} without quotes"),
                 None => "leave it out, or compare a column".to_owned(),
             };
-            let what = format!("the condition {shown} compares constants: {outcome}");
+            let what = format!("the condition {rendered} compares constants: {outcome}");
             return self.warn(WarningCode::ConstantCondition, what, hint);
         }
         if matches!(op, BinaryOp::Eq | BinaryOp::Ne) {
@@ -195,7 +195,7 @@ impl<'a> Conditions<'a> {
         {
             self.warn(
                 WarningCode::NeverTrue,
-                format!("the condition {shown} is never true, whatever the data"),
+                format!("the condition {rendered} is never true, whatever the data"),
                 "compare with a value that can occur, or leave it out",
             );
         }
@@ -212,7 +212,7 @@ impl<'a> Conditions<'a> {
     /// The message and its hint if the value is not among the public keys of a column that has
     /// some.
     fn not_public(&self, column: &Expr, value: &Value) -> Option<(String, String)> {
-        let (_, name, keys) = self.public.iter().find(|(own, ..)| own == column)?;
+        let (_, name, keys) = self.public.iter().find(|(expr, ..)| expr == column)?;
         if keys.contains(value) {
             return None;
         }
@@ -220,7 +220,7 @@ impl<'a> Conditions<'a> {
         Some((what, keys_hint(keys, value)))
     }
 
-    fn shown(&self, expr: &Expr) -> String {
+    fn rendered(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Literal(value) => value.as_sql(),
             ExprKind::Column(_) => short(expr, &self.columns),
@@ -237,8 +237,12 @@ pub(super) fn check_public_keys(
     keys: &[Key],
 ) -> Result<(), Refusal> {
     for key in keys {
-        let (Some(public), Some(met)) = (&key.public, met(condition, &key.expr)) else { continue };
-        let Some(value) = met.first().filter(|_| !met.iter().any(|v| public.contains(v))) else {
+        let (Some(public), Some(possible)) = (&key.public, possible_values(condition, &key.expr))
+        else {
+            continue;
+        };
+        let Some(value) = possible.first().filter(|_| !possible.iter().any(|v| public.contains(v)))
+        else {
             continue;
         };
         let name = table.column_of(&key.expr).map_or("the group key", |c| c.name.as_str());
@@ -265,8 +269,8 @@ fn keys_hint(keys: &[Value], value: &Value) -> String {
     if let Some(key) = similar {
         return format!("{} is one of them; letter case and spaces count", key.as_sql());
     }
-    let listed: Vec<String> = keys.iter().take(SHOWN_KEYS).map(Value::as_sql).collect();
-    let more = if keys.len() > SHOWN_KEYS { ", …" } else { "" };
+    let listed: Vec<String> = keys.iter().take(LISTED_KEYS).map(Value::as_sql).collect();
+    let more = if keys.len() > LISTED_KEYS { ", …" } else { "" };
     format!("the public keys are {}{more}", listed.join(", "))
 }
 

@@ -44,8 +44,8 @@ pub fn bind_count_release(
     text: &str,
     columns: &[(String, ColumnType)],
 ) -> Result<CountRelease, Refusal> {
-    let formed = |refusal: Refusal| Refusal::new(refusal.what, FORM);
-    let parsed = sql::parse(text, false, sql::today().as_deref()).map_err(formed)?;
+    let with_form = |refusal: Refusal| Refusal::new(refusal.what, FORM);
+    let parsed = sql::parse(text, false, sql::today().as_deref()).map_err(with_form)?;
     if !parsed.clauses.is_empty() {
         return Err(Refusal::new(
             "WITH DIFFERENTIAL_PRIVACY does not release exact counts",
@@ -53,7 +53,7 @@ pub fn bind_count_release(
              know",
         ));
     }
-    let select = check(&parsed.query).map_err(formed)?;
+    let select = check(&parsed.query).map_err(with_form)?;
     one_table(select)?;
     if parsed.query.order_by.is_some() || parsed.query.limit_clause.is_some() {
         return Err(Refusal::new("ORDER BY and LIMIT are not supported here", FORM));
@@ -102,7 +102,7 @@ fn outputs(
             continue;
         }
         let bound = bind_row_expression(node, rows)?;
-        let Some(place) = keys.iter().position(|(_, key)| *key == bound) else {
+        let Some(index) = keys.iter().position(|(_, key)| *key == bound) else {
             return Err(Refusal::new(
                 format!("`{node}` is neither COUNT(*) nor in GROUP BY"),
                 FORM,
@@ -110,7 +110,7 @@ fn outputs(
         };
         if let Some(alias) = alias {
             let others: Vec<_> = keys.iter().filter(|(_, key)| *key != bound).cloned().collect();
-            keys[place].0 = unique(alias, &others);
+            keys[index].0 = unique(alias, &others);
         }
     }
     if counts == 1 {

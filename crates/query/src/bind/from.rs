@@ -195,10 +195,10 @@ impl<'a> Tables<'a> {
 
     /// No table has that name. `others` are names that are no tables here, and may have been meant.
     pub(super) fn unknown(&self, name: &ast::ObjectName, others: &[&str]) -> Refusal {
-        let (wanted, names) = (table_name(name), self.names());
-        let similar = similar(&wanted, names.iter().chain(others).copied());
+        let (requested, names) = (table_name(name), self.names());
+        let similar = similar(&requested, names.iter().chain(others).copied());
         let hint = did_you_mean(similar, self.listed());
-        Refusal::new(format!("there is no table `{wanted}`"), hint).at(name)
+        Refusal::new(format!("there is no table `{requested}`"), hint).at(name)
     }
 
     fn named_table(
@@ -206,16 +206,17 @@ impl<'a> Tables<'a> {
         name: &ast::ObjectName,
         alias: Option<&ast::TableAlias>,
     ) -> Result<Rows, Refusal> {
-        let wanted = table_name(name);
-        let own = |cte: &&ast::Cte| cte.alias.name.value.eq_ignore_ascii_case(&wanted);
-        let rows = match self.named.iter().rposition(own) {
-            Some(place) => {
-                let cte = self.named[place];
-                let before = Self { contract: self.contract, named: self.named[..place].to_vec() };
+        let requested = table_name(name);
+        let is_named = |cte: &&ast::Cte| cte.alias.name.value.eq_ignore_ascii_case(&requested);
+        let rows = match self.named.iter().rposition(is_named) {
+            Some(index) => {
+                let cte = self.named[index];
+                let before = Self { contract: self.contract, named: self.named[..index].to_vec() };
                 before.query(&cte.query)?.renamed(&cte.alias)?
             }
             None => {
-                let table = self.contract.table(&wanted).ok_or_else(|| self.unknown(name, &[]))?;
+                let table =
+                    self.contract.table(&requested).ok_or_else(|| self.unknown(name, &[]))?;
                 Rows::of_table(table, &table.name, self.contract)?
             }
         };
@@ -226,8 +227,8 @@ impl<'a> Tables<'a> {
     }
 
     fn names(&self) -> Vec<&str> {
-        let own = self.named.iter().map(|c| c.alias.name.value.as_str());
-        own.chain(self.contract.tables.keys().map(String::as_str)).collect()
+        let cte_names = self.named.iter().map(|c| c.alias.name.value.as_str());
+        cte_names.chain(self.contract.tables.keys().map(String::as_str)).collect()
     }
 
     pub(super) fn listed(&self) -> String {
@@ -261,7 +262,7 @@ impl<'a> Tables<'a> {
                 equal = conjuncts(condition(bind_row_expression(node, &scope)?, "ON")?);
             }
             ast::JoinConstraint::Using(names) => {
-                let (ours, theirs) =
+                let (left_scope, right_scope) =
                     (left.scope(), RowScope::new(right.columns.iter().map(shifted).collect()));
                 for name in names {
                     let [part] = name.0.as_slice() else {
@@ -269,9 +270,9 @@ impl<'a> Tables<'a> {
                     };
                     let ident = part.as_ident().cloned().unwrap_or_else(|| ast::Ident::new(""));
                     let node = ast::Expr::Identifier(ident);
-                    let ours = bind_row_expression(&node, &ours)?;
-                    let other = bind_row_expression(&node, &theirs)?;
-                    equal.push(compare(BinaryOp::Eq, ours, other.clone())?);
+                    let left_value = bind_row_expression(&node, &left_scope)?;
+                    let other = bind_row_expression(&node, &right_scope)?;
+                    equal.push(compare(BinaryOp::Eq, left_value, other.clone())?);
                     // The name means the left side's column from here on.
                     let other = other.moved(&|c| c - shift);
                     for column in right.columns.iter_mut().filter(|c| c.visible.expr == other) {
@@ -374,7 +375,7 @@ impl Sides {
         let mut visible = Vec::new();
         for (rows, start) in self.items.iter().zip(self.starts()) {
             visible.extend(rows.columns.iter().map(|c| Visible {
-                expr: c.visible.expr.clone().moved(&|place| place + start),
+                expr: c.visible.expr.clone().moved(&|column| column + start),
                 ..c.visible.clone()
             }));
         }
@@ -387,7 +388,7 @@ impl Sides {
         let starts = self.starts();
         let outer_width = self.outer_width;
         // Item 0 is the query around.
-        let item_of = |place: usize| starts.iter().take_while(|start| **start <= place).count();
+        let item_of = |column: usize| starts.iter().take_while(|start| **start <= column).count();
         let items_of = |expr: &Expr| {
             let mut items = Vec::new();
             expr.visit_columns(&mut |c| {
@@ -406,26 +407,26 @@ impl Sides {
                 [item] if !only => {
                     let start = starts[*item - 1];
                     let slot = &mut pending[*item - 1];
-                    let own = condition.moved(&|c| c - start);
-                    *slot = slot.take().map(|rows| rows.filtered(own)).transpose()?;
+                    let local = condition.moved(&|c| c - start);
+                    *slot = slot.take().map(|rows| rows.filtered(local)).transpose()?;
                 }
                 [] | [_] => rest.push(condition),
                 _ => between.push(condition),
             }
         }
-        let mut places: Vec<Option<usize>> = vec![None; pending.len()];
+        let mut offsets: Vec<Option<usize>> = vec![None; pending.len()];
         let mut order = vec![0];
         let mut rows = pending[0].take().ok_or_else(lost)?;
-        let mut counted = vec![rows.columns.len()];
+        let mut widths = vec![rows.columns.len()];
         // Columns that hold the unit once more, and the one that names it.
         let mut again: Vec<(usize, usize)> = Vec::new();
-        places[0] = Some(0);
+        offsets[0] = Some(0);
         while order.len() < pending.len() {
             let linked = |item: usize| {
                 between.iter().any(|condition| {
                     let items = items_of(condition);
                     items.contains(&(item + 1))
-                        && items.iter().all(|&i| i == item + 1 || places[i - 1].is_some())
+                        && items.iter().all(|&i| i == item + 1 || offsets[i - 1].is_some())
                         && matches!(condition.kind, crate::expr::ExprKind::Binary(BinaryOp::Eq, ..))
                 })
             };
@@ -436,7 +437,7 @@ impl Sides {
                 let other = other.and_then(|rows| rows.relation.protection().population());
                 population.is_none() || other.is_none() || population == other
             };
-            let waiting = |item: &usize| places[*item].is_none() && linked(*item);
+            let waiting = |item: &usize| offsets[*item].is_none() && linked(*item);
             let items = (0..pending.len()).filter(waiting);
             let next = items.clone().find(alike).or_else(|| items.clone().next());
             let next = next.ok_or_else(|| {
@@ -448,19 +449,19 @@ impl Sides {
             let right = pending[next].take().ok_or_else(lost)?;
             let shift = rows.relation.fields().len();
             let ready = |condition: &Expr| {
-                items_of(condition).iter().all(|&i| i == next + 1 || places[i - 1].is_some())
+                items_of(condition).iter().all(|&i| i == next + 1 || offsets[i - 1].is_some())
             };
             let (now, later): (Vec<Expr>, Vec<Expr>) = between.iter().cloned().partition(ready);
             between = later;
-            let place = |c: usize| {
+            let joined_column = |c: usize| {
                 let item = item_of(c) - 1;
-                let own = c - starts[item];
-                named_once(places[item].unwrap_or(shift) + own, &again)
+                let within = c - starts[item];
+                named_once(offsets[item].unwrap_or(shift) + within, &again)
             };
-            let now = now.into_iter().map(|condition| condition.moved(&place)).collect();
-            counted.push(right.columns.len());
+            let now = now.into_iter().map(|condition| condition.moved(&joined_column)).collect();
+            widths.push(right.columns.len());
             rows = rows.joined(JoinKind::Inner, right, now, references)?;
-            places[next] = Some(match rows.relation.operator() {
+            offsets[next] = Some(match rows.relation.operator() {
                 Operator::Join { left, .. } => left.fields().len(),
                 _ => return Err(lost()),
             });
@@ -470,22 +471,25 @@ impl Sides {
         // The columns in the order of FROM, whatever the order of joining.
         let mut columns: Vec<Vec<RowsColumn>> = vec![Vec::new(); order.len()];
         let mut joined = std::mem::take(&mut rows.columns).into_iter();
-        for (item, count) in order.iter().zip(counted) {
+        for (item, count) in order.iter().zip(widths) {
             columns[*item] = joined.by_ref().take(count).collect();
         }
         rows.columns = columns.into_iter().flatten().collect();
-        let place = |c: usize| match item_of(c) {
+        let joined_column = |c: usize| match item_of(c) {
             0 => c,
             item => {
-                let own = c - starts[item - 1];
-                outer_width + named_once(places[item - 1].unwrap_or(0) + own, &again)
+                let within = c - starts[item - 1];
+                outer_width + named_once(offsets[item - 1].unwrap_or(0) + within, &again)
             }
         };
-        let local = |c: usize| place(c) - outer_width;
+        let local = |c: usize| joined_column(c) - outer_width;
         Ok(Selected {
             rows,
             rest: rest.into_iter().map(|condition| condition.moved(&local)).collect(),
-            correlated: correlated.into_iter().map(|condition| condition.moved(&place)).collect(),
+            correlated: correlated
+                .into_iter()
+                .map(|condition| condition.moved(&joined_column))
+                .collect(),
         })
     }
 }

@@ -4,7 +4,7 @@ use sqlparser::ast;
 
 use super::mentions::{aggregates_rows, has_aggregate, names_columns};
 use super::select::select_item;
-use super::walk::{any, looks_around, shown};
+use super::walk::{any, looks_around, select_list};
 use crate::bind_expr::{RowScope, bind_row_expression};
 use crate::error::Refusal;
 use crate::expr::Expr;
@@ -35,7 +35,7 @@ pub(super) fn bound_keys<'a>(
 ) -> Result<Vec<(&'a ast::Expr, Expr)>, Refusal> {
     let nodes: Vec<&ast::Expr> = match &select.group_by {
         _ if groups_by_all(select) => {
-            shown(select).filter(|e| !aggregates_rows(e) && names_columns(e)).collect()
+            select_list(select).filter(|e| !aggregates_rows(e) && names_columns(e)).collect()
         }
         ast::GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => {
             nodes.iter().collect()
@@ -92,6 +92,6 @@ pub(super) fn name_all(select: &mut ast::Select) {
     let is_key = |node: &&ast::Expr| {
         !aggregates_rows(node) && names_columns(node) && !any(node, &looks_around)
     };
-    let keys = shown(select).filter(is_key).cloned().collect();
+    let keys = select_list(select).filter(is_key).cloned().collect();
     select.group_by = ast::GroupByExpr::Expressions(keys, Vec::new());
 }

@@ -31,18 +31,18 @@ impl Leaf {
     pub(crate) fn of(query: &PrivateQuery) -> Result<Self, Error> {
         let mut query = query.released_part();
         query.filter = canonical(query.filter.take())?;
-        let keys = sorted(&mut query.keys)?;
+        let keys = sort_by_bytes(&mut query.keys)?;
         for measurement in &mut query.measurements {
             // The key that tells a group's class, by its position in the leaf.
-            if let Some(key) = classes_mut(measurement).and_then(|own| own.key.as_mut()) {
+            if let Some(key) = classes_mut(measurement).and_then(|classes| classes.key.as_mut()) {
                 *key = position(&keys, *key)?;
             }
         }
-        let measurements = sorted(&mut query.measurements)?;
+        let measurements = sort_by_bytes(&mut query.measurements)?;
         Ok(Self { query, keys, measurements })
     }
 
-    /// One thing for each measurement of the query, in the order of the leaf.
+    /// One item for each measurement of the query, in the order of the leaf.
     ///
     /// # Errors
     /// When there is not one for each.
@@ -100,7 +100,7 @@ impl PrivateQuery {
                 classes.key = None;
             }
         }
-        sorted(&mut measurements)
+        sort_by_bytes(&mut measurements)
     }
 
     /// The columns of a release that are the keys and, after them, the measurements of this query.
@@ -110,18 +110,18 @@ impl PrivateQuery {
     /// # Errors
     /// When a query cannot be serialised, which binding excludes.
     pub fn columns_in(&self, released: &Self) -> Result<Option<Vec<usize>>, Error> {
-        let (own, other) = (Leaf::of(self)?, Leaf::of(released)?);
-        if own.without_measurements()? != other.without_measurements()? {
+        let (leaf, other) = (Leaf::of(self)?, Leaf::of(released)?);
+        if leaf.without_measurements()? != other.without_measurements()? {
             return Ok(None);
         }
-        let (own_texts, other_texts) = (own.measurement_texts()?, other.measurement_texts()?);
-        let mut columns = Vec::with_capacity(own.keys.len() + own.measurements.len());
-        for key in 0..own.keys.len() {
-            let at = position(&own.keys, key)?;
+        let (leaf_texts, other_texts) = (leaf.measurement_texts()?, other.measurement_texts()?);
+        let mut columns = Vec::with_capacity(leaf.keys.len() + leaf.measurements.len());
+        for key in 0..leaf.keys.len() {
+            let at = position(&leaf.keys, key)?;
             columns.push(*other.keys.get(at).ok_or_else(|| incomplete("a key"))?);
         }
-        for measurement in 0..own.measurements.len() {
-            let text = own_texts.get(own.position(measurement)?);
+        for measurement in 0..leaf.measurements.len() {
+            let text = leaf_texts.get(leaf.position(measurement)?);
             let at = other_texts.iter().position(|other| Some(other) == text);
             let Some(at) = at else { return Ok(None) };
             let at = other.measurements.get(at).ok_or_else(|| incomplete("a measurement"))?;
@@ -139,18 +139,21 @@ fn classes_mut(measurement: &mut Measurement) -> Option<&mut Classes> {
 }
 
 /// Sorts by the bytes of each, and gives the position that each had.
-fn sorted<T: Serialize>(all: &mut Vec<T>) -> Result<Vec<usize>, Error> {
+fn sort_by_bytes<T: Serialize>(all: &mut Vec<T>) -> Result<Vec<usize>, Error> {
     let texts = all.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
     let mut each: Vec<_> = texts.into_iter().zip(all.drain(..)).enumerate().collect();
     each.sort_by(|(_, (a, _)), (_, (b, _))| a.cmp(b));
     let (positions, each): (Vec<usize>, Vec<(String, T)>) = each.into_iter().unzip();
-    all.extend(each.into_iter().map(|(_, own)| own));
+    all.extend(each.into_iter().map(|(_, item)| item));
     Ok(positions)
 }
 
-/// Where something stands that stood at `of` before it was sorted.
+/// The position after sorting of what was at position `of` before.
 fn position(positions: &[usize], of: usize) -> Result<usize, Error> {
-    positions.iter().position(|own| *own == of).ok_or_else(|| incomplete("a key or measurement"))
+    positions
+        .iter()
+        .position(|original| *original == of)
+        .ok_or_else(|| incomplete("a key or measurement"))
 }
 
 fn incomplete(what: &str) -> Error {
@@ -161,7 +164,7 @@ fn incomplete(what: &str) -> Error {
 fn canonical(filter: Option<Expr>) -> Result<Option<Expr>, Error> {
     let mut all = filter.map_or_else(Vec::new, conjuncts);
     all.retain(|expr| expr.kind != ExprKind::Literal(Value::Bool(true)));
-    sorted(&mut all)?;
+    sort_by_bytes(&mut all)?;
     all.dedup();
     Ok((!all.is_empty()).then(|| balanced(all, &Expr::and)))
 }
@@ -202,10 +205,11 @@ mod tests {
         let odd = ["a\"b\\", "p\\\",\"population\":\"q", "a\"b\\"];
         let all = odd.map(|name| serde_json::json!({ "population": name, "n": name }));
         let text = serde_json::to_string(&all).unwrap();
-        let found: Vec<serde_json::Value> = serde_json::from_str(&numbered(&text)).unwrap();
-        let wanted = odd.iter().zip(["0", "1", "0"]);
-        let wanted = wanted.map(|(n, number)| serde_json::json!({ "population": number, "n": n }));
-        assert_eq!(found, wanted.collect::<Vec<_>>());
+        let actual: Vec<serde_json::Value> = serde_json::from_str(&numbered(&text)).unwrap();
+        let expected = odd.iter().zip(["0", "1", "0"]);
+        let expected =
+            expected.map(|(n, number)| serde_json::json!({ "population": number, "n": n }));
+        assert_eq!(actual, expected.collect::<Vec<_>>());
         assert_eq!(numbered("[]"), "[]");
     }
 }

@@ -85,10 +85,10 @@ impl Measurement {
 
     /// Whether it is an end of the interval around a quantile.
     pub(crate) fn is_end_of(&self, quantile: &Self) -> bool {
-        let mut own = self.measure.clone();
-        let Measure::Quantile { end, .. } = &mut own else { return false };
+        let mut measure = self.measure.clone();
+        let Measure::Quantile { end, .. } = &mut measure else { return false };
         let lattice = |of: &Self| (of.low, of.high, of.step);
-        end.take().is_some() && own == quantile.measure && lattice(self) == lattice(quantile)
+        end.take().is_some() && measure == quantile.measure && lattice(self) == lattice(quantile)
     }
 }
 
@@ -140,10 +140,10 @@ pub struct Classes {
 impl Thresholds {
     /// The threshold of the records with that value of the column.
     pub fn of(&self, value: &Value) -> i64 {
-        let own = |classes: &Classes| {
-            classes.values.iter().find(|(own, _)| own == value).map(|(_, threshold)| *threshold)
+        let of_class = |classes: &Classes| {
+            classes.values.iter().find(|(class, _)| class == value).map(|(_, threshold)| *threshold)
         };
-        self.classes.as_ref().and_then(own).unwrap_or(self.default)
+        self.classes.as_ref().and_then(of_class).unwrap_or(self.default)
     }
 
     /// The classes, where each group is of one.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, Visit, Visitor};
 
-use super::walk::shown;
+use super::walk::select_list;
 use crate::aggregate_names::{aggregate_name, is_aggregate, quantiles};
 
 /// Whether the node aggregates rows, outside of sub-queries and windows.
@@ -23,12 +23,12 @@ pub(super) fn names_columns(node: &ast::Expr) -> bool {
     mentions(node, |e| matches!(e, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_)))
 }
 
-fn mentions(node: &ast::Expr, wanted: impl Fn(&ast::Expr) -> bool) -> bool {
-    node.visit(&mut Look { wanted, depth: 0 }).is_break()
+fn mentions(node: &ast::Expr, test: impl Fn(&ast::Expr) -> bool) -> bool {
+    node.visit(&mut Look { test, depth: 0 }).is_break()
 }
 
 struct Look<F> {
-    wanted: F,
+    test: F,
     /// How many sub-queries are around.
     depth: usize,
 }
@@ -47,7 +47,7 @@ impl<F: Fn(&ast::Expr) -> bool> Visitor for Look<F> {
     }
 
     fn pre_visit_expr(&mut self, node: &ast::Expr) -> ControlFlow<()> {
-        if self.depth == 0 && (self.wanted)(node) {
+        if self.depth == 0 && (self.test)(node) {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -56,5 +56,5 @@ impl<F: Fn(&ast::Expr) -> bool> Visitor for Look<F> {
 
 /// Whether SELECT has an aggregate that is not a window.
 pub(super) fn has_aggregate(select: &ast::Select) -> bool {
-    shown(select).any(aggregates_rows)
+    select_list(select).any(aggregates_rows)
 }

@@ -1,4 +1,4 @@
-//! Variances, standard deviations, covariances and correlations: made of counts and bounded sums.
+//! Variances, standard deviations, covariances and correlations, from counts and bounded sums.
 //!
 //! Values are taken from the middle of their bounds, so that sums of squares are as small as the
 //! bounds allow. Everything is computed from released sums: a variance is one of three noisy
@@ -54,12 +54,12 @@ impl Aggregates<'_> {
         let (kind, of_sample) = kind(name);
         let first = self.operand(arguments, function)?;
         let second = self.second(arguments)?;
-        let place = (function, arguments, keys);
+        let context = (function, arguments, keys);
         let x = self.centred(function, &first, arguments.row_bounds, arguments)?;
         let Some(second) = second else {
             // Rows without a value are NULL in each of the sums.
-            let count = self.values(first, place)?;
-            let (sum, squares) = (self.sum_within(&x, place)?, self.product(&x, &x, place)?);
+            let count = self.values(first, context)?;
+            let (sum, squares) = (self.sum_within(&x, context)?, self.product(&x, &x, context)?);
             let variance = within_pairs(&count, (&sum, &sum), squares);
             let variance = not_below_zero(variance);
             let variance = if of_sample { of_a_sample(variance, &count) } else { variance };
@@ -72,24 +72,25 @@ impl Aggregates<'_> {
         // Only rows with both values count.
         let all = self.table.is_never_null(&first) && self.table.is_never_null(&second);
         let both = present(&first).and(present(&second));
-        let counted = if all { first.clone() } else { where_true(both.clone(), None) };
-        let count = self.values(counted, place)?;
-        let only = |own: &Centred| Centred {
+        let operand = if all { first.clone() } else { where_true(both.clone(), None) };
+        let count = self.values(operand, context)?;
+        let only = |centred: &Centred| Centred {
             expr: match all {
-                true => own.expr.clone(),
-                false => where_true(both.clone(), Some(own.expr.clone())),
+                true => centred.expr.clone(),
+                false => where_true(both.clone(), Some(centred.expr.clone())),
             },
-            half: own.half,
+            half: centred.half,
         };
         let (only_x, only_y) = (only(&x), only(&y));
-        let (sum_x, sum_y) = (self.sum_within(&only_x, place)?, self.sum_within(&only_y, place)?);
-        let products = self.product(&x, &y, place)?;
+        let (sum_x, sum_y) =
+            (self.sum_within(&only_x, context)?, self.sum_within(&only_y, context)?);
+        let products = self.product(&x, &y, context)?;
         let covariance = within_pairs(&count, (&sum_x, &sum_y), products);
         if kind == Kind::Covariance {
             return Ok(if of_sample { of_a_sample(covariance, &count) } else { covariance });
         }
-        let squares_x = self.product(&only_x, &only_x, place)?;
-        let squares_y = self.product(&only_y, &only_y, place)?;
+        let squares_x = self.product(&only_x, &only_x, context)?;
+        let squares_y = self.product(&only_y, &only_y, context)?;
         let variance = |sum, squares| within_pairs(&count, (sum, sum), squares);
         let both = arithmetic(
             BinaryOp::Mul,
@@ -157,15 +158,15 @@ impl Aggregates<'_> {
     }
 
     /// The number of rows with a value.
-    fn values(&mut self, of: Expr, (_, arguments, keys): Place<'_>) -> Result<Expr, Refusal> {
+    fn values(&mut self, of: Expr, (_, arguments, keys): CallContext<'_>) -> Result<Expr, Refusal> {
         let bounds = self.count_bounds(None)?;
-        let count = self.counted(Some(of), bounds, arguments.weight);
-        let count = self.measured(count, keys)?;
+        let count = self.row_count(Some(of), bounds, arguments.weight);
+        let count = self.add_measurement(count, keys)?;
         Ok(cast(count, ColumnType::Float))
     }
 
-    fn sum_within(&mut self, x: &Centred, place: Place<'_>) -> Result<Expr, Refusal> {
-        let (function, arguments, keys) = place;
+    fn sum_within(&mut self, x: &Centred, context: CallContext<'_>) -> Result<Expr, Refusal> {
+        let (function, arguments, keys) = context;
         let range = RowBounds::Known(Range::Float(-x.half, x.half));
         let of = (arguments.weight, keys);
         let sum = self.sum_of_rows(function, x.expr.clone(), (&range, Clamps::Rows), of)?;
@@ -177,7 +178,7 @@ impl Aggregates<'_> {
         &mut self,
         x: &Centred,
         y: &Centred,
-        (function, arguments, keys): Place<'_>,
+        (function, arguments, keys): CallContext<'_>,
     ) -> Result<Expr, Refusal> {
         let most = x.half * y.half;
         let square = x.expr == y.expr;
@@ -191,7 +192,7 @@ impl Aggregates<'_> {
 }
 
 /// The call, its arguments, and how many keys there are.
-type Place<'a> = (&'a ast::Function, &'a Arguments, usize);
+type CallContext<'a> = (&'a ast::Function, &'a Arguments, usize);
 
 /// The mean of products less the product of means, of what was released; NULL where no row counts.
 fn within_pairs(count: &Expr, (x, y): (&Expr, &Expr), products: Expr) -> Expr {

@@ -20,7 +20,7 @@ pub(super) fn name_groups(keys: &mut [Key], relation: &Relation, conditions: &[E
     known.assume(conditions);
     let values = |key: &Key| match &key.public {
         Some(_) => None,
-        None => named(&key.expr, relation, conditions, &known),
+        None => values_of_key(&key.expr, relation, conditions, &known),
     };
     let named: Vec<Option<Vec<Value>>> = keys.iter().map(values).collect();
     let sizes = keys.iter().zip(&named).map(|(key, named)| {
@@ -38,7 +38,7 @@ pub(super) fn name_groups(keys: &mut [Key], relation: &Relation, conditions: &[E
 }
 
 /// The values that a key can have, each once, in the order in which chosen groups are shown.
-fn named(
+fn values_of_key(
     key: &Expr,
     relation: &Relation,
     conditions: &[Expr],
@@ -54,34 +54,35 @@ fn named(
         values = Some(truths);
     }
     for condition in conditions {
-        values = both(values, met(condition, key));
+        values = both(values, possible_values(condition, key));
     }
     let mut values = both(values, of_relation(relation, key))?;
     values.sort_by(order);
-    let fits = |value: &Value| value.column_type().is_none_or(|own| own == key.column_type);
+    let fits =
+        |value: &Value| value.column_type().is_none_or(|value_type| value_type == key.column_type);
     (!values.is_empty() && values.iter().all(fits)).then_some(values)
 }
 
 /// The values that an expression over a relation's columns can have.
 fn of_relation(relation: &Relation, expr: &Expr) -> Option<Vec<Value>> {
     let column = match expr.kind {
-        ExprKind::Column(place) => Some(place),
+        ExprKind::Column(index) => Some(index),
         _ => None,
     };
     let below = match relation.operator() {
         Operator::Scan { .. } => None,
         Operator::Filter { input, condition } => {
-            both(met(condition, expr), of_relation(input, expr))
+            both(possible_values(condition, expr), of_relation(input, expr))
         }
         Operator::First { input, .. } | Operator::Take { input, .. } => of_relation(input, expr),
         Operator::Window { input, .. } => {
             reads_below(expr, input.fields().len()).then(|| of_relation(input, expr)).flatten()
         }
         Operator::Project { input, columns } => {
-            column.and_then(|place| of_relation(input, &columns.get(place)?.expr))
+            column.and_then(|index| of_relation(input, &columns.get(index)?.expr))
         }
         Operator::Aggregate { input, keys, .. } => {
-            column.and_then(|place| of_relation(input, &keys.get(place)?.expr))
+            column.and_then(|index| of_relation(input, &keys.get(index)?.expr))
         }
         Operator::UnionAll { inputs } => {
             let each = inputs.iter().map(|input| of_relation(input, expr));
@@ -89,9 +90,9 @@ fn of_relation(relation: &Relation, expr: &Expr) -> Option<Vec<Value>> {
         }
         Operator::Join { kind, left, right, .. } => {
             let shift = left.fields().len();
-            match column.and_then(|place| place.checked_sub(shift)) {
-                Some(place) if *kind == JoinKind::Inner => {
-                    of_relation(right, &Expr::column(place, expr.column_type))
+            match column.and_then(|index| index.checked_sub(shift)) {
+                Some(index) if *kind == JoinKind::Inner => {
+                    of_relation(right, &Expr::column(index, expr.column_type))
                 }
                 Some(_) => None,
                 None if reads_below(expr, shift) => of_relation(left, expr),
@@ -102,10 +103,10 @@ fn of_relation(relation: &Relation, expr: &Expr) -> Option<Vec<Value>> {
     both(constants(expr), below)
 }
 
-/// Whether an expression reads no column from that place on.
+/// Whether an expression reads no column from `width` on.
 fn reads_below(expr: &Expr, width: usize) -> bool {
     let mut below = true;
-    expr.visit_columns(&mut |place| below &= place < width);
+    expr.visit_columns(&mut |column| below &= column < width);
     below
 }
 
@@ -134,13 +135,15 @@ fn constants(expr: &Expr) -> Option<Vec<Value>> {
 }
 
 /// The values that an expression can have in a row for which the condition holds, where it says.
-fn met(condition: &Expr, expr: &Expr) -> Option<Vec<Value>> {
+fn possible_values(condition: &Expr, expr: &Expr) -> Option<Vec<Value>> {
     match &condition.kind {
         _ if condition == expr => Some(vec![Value::Bool(true)]),
         ExprKind::Not(inner) if **inner == *expr => Some(vec![Value::Bool(false)]),
-        ExprKind::Binary(BinaryOp::And, left, right) => both(met(left, expr), met(right, expr)),
+        ExprKind::Binary(BinaryOp::And, left, right) => {
+            both(possible_values(left, expr), possible_values(right, expr))
+        }
         _ => {
-            let values = super::thresholds::met(condition, expr)?;
+            let values = super::thresholds::possible_values(condition, expr)?;
             Some(once(values.into_iter().filter(|value| *value != Value::Null)))
         }
     }

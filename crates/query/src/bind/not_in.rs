@@ -55,10 +55,10 @@ impl Rows {
         let mut columns = vec![NamedExpr { name: "this".to_owned(), expr: constant }];
         let mut on = vec![(truth.clone(), Expr::column(0, ColumnType::Bool))];
         if *others.protection() != Protection::Public {
-            let (ours, theirs) = units_equal(&self.relation, &others)
+            let (left_unit, right_unit) = units_equal(&self.relation, &others)
                 .ok_or_else(|| Refusal::new("a sub-query of NOT IN has no unit", FAULT))?;
-            on.push((ours, Expr::column(1, theirs.column_type)));
-            columns.push(NamedExpr { name: "unit".to_owned(), expr: theirs });
+            on.push((left_unit, Expr::column(1, right_unit.column_type)));
+            columns.push(NamedExpr { name: "unit".to_owned(), expr: right_unit });
         }
         let keys = (0..columns.len()).collect();
         // One of them is enough.

@@ -1,12 +1,12 @@
-//! Expressions that tell apart what their operand tells apart.
+//! One-to-one expressions: they tell apart whatever their operand tells apart.
 //!
-//! For refusals that help: GROUP BY `id + 0` shows as little as GROUP BY `id`. They protect nobody,
-//! and need not know every such expression: what protects is the choice of groups.
+//! They are for helpful refusals: GROUP BY `id + 0` shows as little as GROUP BY `id`. They protect
+//! nobody, and need not cover every such expression: the choice of groups is what protects.
 
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
 
-/// The innermost operand from which one-to-one expressions make this one.
+/// The innermost operand under one-to-one expressions.
 pub(super) fn innermost(expr: &Expr) -> &Expr {
     let mut inner = expr;
     while let Some(operand) = operand(inner) {

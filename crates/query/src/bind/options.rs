@@ -75,8 +75,8 @@ impl Options {
         table: &View,
         defaults: &Defaults,
     ) -> Result<Self, Refusal> {
-        let own = given.iter().find(|o| matches!(o.name.as_str(), "epsilon" | "rho" | "delta"));
-        if let Some(QueryOption { name, value, span }) = own {
+        let budget = given.iter().find(|o| matches!(o.name.as_str(), "epsilon" | "rho" | "delta"));
+        if let Some(QueryOption { name, value, span }) = budget {
             return Err(Refusal::new(
                 format!("{name} = {value} is the query's own, and a workload has one budget"),
                 format!(
@@ -219,12 +219,12 @@ impl Options {
                     }
                     "privacy_unit_column" => same_unit(option, table)?,
                     "neighbouring" | "neighboring" => {
-                        let own = table.neighbouring.to_string();
-                        if !option.value.eq_ignore_ascii_case(&own) {
+                        let declared = table.neighbouring.to_string();
+                        if !option.value.eq_ignore_ascii_case(&declared) {
                             return Err(Refusal::new(
                                 format!("neighbouring = {} is not the contract's", option.value),
                                 format!(
-                                    "leave it out: the contract of `{}` says {own}",
+                                    "leave it out: the contract of `{}` says {declared}",
                                     table.name
                                 ),
                             ));
@@ -258,8 +258,8 @@ impl Options {
         // What is paid for is shown.
         level = level.or(options.quantile_intervals);
         if let Some(drawn) = options.quantile_intervals {
-            let shown = level.filter(|_| report != Some(ReportFormat::Values));
-            if shown.is_none_or(|shown| shown.percent() > drawn.percent()) {
+            let displayed = level.filter(|_| report != Some(ReportFormat::Values));
+            if displayed.is_none_or(|displayed| displayed.percent() > drawn.percent()) {
                 return Err(Refusal::new(
                     format!("quantile_intervals = {drawn} draws intervals that are not shown"),
                     format!("write intervals = {drawn}, or leave quantile_intervals out"),
@@ -349,15 +349,15 @@ pub(super) fn truth(option: &QueryOption) -> Result<bool, Refusal> {
 }
 
 fn same_unit(option: &QueryOption, table: &View) -> Result<(), Refusal> {
-    let own = match &table.unit {
+    let unit = match &table.unit {
         Unit::Row => "row",
         Unit::Column(name) => name,
     };
-    if option.value.eq_ignore_ascii_case(own) {
+    if option.value.eq_ignore_ascii_case(unit) {
         return Ok(());
     }
     Err(Refusal::new(
         format!("privacy_unit_column = {} is not the contract's privacy unit", option.value),
-        format!("leave it out: the contract of `{}` protects {own}", table.name),
+        format!("leave it out: the contract of `{}` protects {unit}", table.name),
     ))
 }

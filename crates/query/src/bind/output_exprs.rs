@@ -26,7 +26,7 @@ impl OutputScope<'_, '_> {
 impl Resolve for OutputScope<'_, '_> {
     fn names(&self, name: &str) -> bool {
         let rows = &self.aggregates.table.scope;
-        rows.knows(name) || self.aliases.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+        rows.knows(name) || self.aliases.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(name))
     }
 
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {

@@ -26,7 +26,7 @@ pub use self::released::Given;
 use self::settle::settle;
 use self::splitter::{Kind, Splitter};
 use super::around::{Around, PartTable};
-use super::released_tables::MAX_SHOWN;
+use super::released_tables::MAX_OUTPUTS;
 use super::{ChosenLimits, Groups, PrivateQuery};
 use crate::contract::{Contract, Defaults};
 use crate::error::Refusal;
@@ -70,21 +70,21 @@ pub struct Part {
     pub reads: Vec<Read>,
     /// The query.
     pub query: PrivateQuery,
-    /// The parts whose clipping report it is; none where it asks what the statement asks.
+    /// The parts that it is the clipping report of; empty for other parts.
     pub report_of: Vec<usize>,
     /// The parts from which its limits are chosen: histograms of sizes of its units.
     pub limits_from: Vec<usize>,
     /// Whether limits of another part are chosen from it.
     pub is_histogram: bool,
-    /// The earlier part whose release it shows in another way, at no cost.
+    /// The earlier part whose release it reuses in another form, at no cost.
     pub same_as: Option<usize>,
-    /// The query before its budget was known, where limits of it are to be chosen.
+    /// The query before its budget was known, where some of its limits are to be chosen.
     #[serde(skip)]
     example: Option<Box<PrivateQuery>>,
 }
 
 impl Part {
-    /// Whether it asks what the statement asks, and is not for another part.
+    /// Whether the statement itself asks for it: it does not serve another part.
     pub fn is_asked(&self) -> bool {
         self.report_of.is_empty() && !self.is_histogram
     }
@@ -93,7 +93,7 @@ impl Part {
 /// A column that a part reads from the release of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Read {
-    /// The part, by its place in the statement.
+    /// The part, by its index in the statement.
     pub part: usize,
     /// The column of its release.
     pub column: usize,
@@ -104,7 +104,7 @@ pub struct Read {
 impl Read {
     /// The number of its values among all that the statement releases.
     fn number(self) -> usize {
-        self.part * MAX_SHOWN + self.column
+        self.part * MAX_OUTPUTS + self.column
     }
 }
 
@@ -114,10 +114,10 @@ impl SqlStatement {
     /// # Errors
     /// Whatever is not SQL, not in the contract, not supported or not provably private.
     pub fn bind(text: &str, contract: &Contract) -> Result<Self, Refusal> {
-        bind(text, contract, Paying::Own).map_err(|refusal| refusal.within(text))
+        bind(text, contract, Paying::Statement).map_err(|refusal| refusal.within(text))
     }
 
-    /// A part with limits that were chosen privately in the place of examples. The text is that of
+    /// A part with limits that were chosen privately in place of the examples. `text` is that of
     /// the statement.
     ///
     /// # Errors
@@ -145,16 +145,16 @@ impl SqlStatement {
                 "this is a fault in Hushtable: please report the query, without data",
             )
         };
-        let own = self.parts.get(part).ok_or_else(missing)?;
-        let wanted = (own.example.as_deref().ok_or_else(missing)?, limits);
+        let target = self.parts.get(part).ok_or_else(missing)?;
+        let chosen = (target.example.as_deref().ok_or_else(missing)?, limits);
         let sql::Parsed { clauses, mut query } =
             sql::parse(text, contract.quoted_names, self.day.as_deref())?;
         let unread = settle(&mut query)?;
         let mut splitter =
-            Splitter::new(contract, &clauses, Paying::Own, &query, unread, Some(wanted));
+            Splitter::new(contract, &clauses, Paying::Statement, &query, unread, Some(chosen));
         splitter.whole(&mut query)?;
         // Its price is the one that was charged.
-        let limited = splitter.limited().ok_or_else(missing)?.at_the_price_of(&own.query);
+        let limited = splitter.limited().ok_or_else(missing)?.at_the_price_of(&target.query);
         if limited.automatic().is_none() { Ok(limited) } else { Err(missing()) }
     }
 
@@ -215,9 +215,9 @@ impl SqlStatement {
     }
 }
 
-/// Does as [`SqlStatement::bind`] for a query of a workload, which must be one private SELECT: with
-/// its share of the workload's budget, which it may not name itself, and the workload's defaults
-/// before the contract's.
+/// Checks a query of a workload, which must be one private SELECT, as [`SqlStatement::bind`] does:
+/// with its share of the workload's budget, so that it may not name one itself, and with the
+/// workload's defaults before the contract's.
 pub(crate) fn bind_part(
     text: &str,
     contract: &Contract,
@@ -227,8 +227,8 @@ pub(crate) fn bind_part(
     bind(text, contract, Paying::Share(share, defaults))?.plain()
 }
 
-/// Checks a query with other values of some options than it has. For owners, who compare what it
-/// would come to; what is asked and paid for is the query as it is.
+/// Checks a query with other values for some of its options. Owners use it to compare them; the
+/// query that is asked and paid for is unchanged.
 ///
 /// # Errors
 /// Whatever [`SqlStatement::bind`] refuses, and statements of several parts.
@@ -257,7 +257,7 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
     let unread = settle(&mut query)?;
     let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread, None);
     let kind = splitter.whole(&mut query)?;
-    let asked_for_reports = splitter.clauses.asked_for_reports();
+    let report_span = splitter.clauses.report_span();
     let (drafts, consistent) = splitter.finished()?;
     let (mut around, used) = match kind {
         Kind::Part(last) => (None, vec![last]),
@@ -267,7 +267,7 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
                 one_row: draft.query.groups == Groups::Single || draft.query.limit == Some(1),
             });
             let released: Vec<PartTable> = released.collect();
-            let levels = consistent.iter().flat_map(|own: &Consistent| &own.levels);
+            let levels = consistent.iter().flat_map(|select: &Consistent| &select.levels);
             let tables: Vec<&str> = levels.map(|level| level.table.as_str()).collect();
             let (around, used) = Around::new(&query, &released, &tables)?;
             (Some(around), used)
@@ -277,9 +277,9 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
     let parts = budget::shared(drafts, &used)?;
     if let Some(around) = &mut around {
         let left: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        around.place_parts(&left, all);
+        around.renumber_parts(&left, all);
     }
-    if let Some(place) = asked_for_reports
+    if let Some(span) = report_span
         && parts.iter().all(|part| part.report_of.is_empty())
     {
         return Err(Refusal::new(
@@ -287,7 +287,7 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
              has none",
             "leave it out: apart from noise, the answer is about all rows",
         )
-        .at_span(place));
+        .at_span(span));
     }
     if parts.is_empty() {
         return Err(Refusal::new(

@@ -64,8 +64,8 @@ impl PublicRows {
         }
         let all = Expr::literal(Value::Int(1));
         let keys = if self.keys.is_empty() { std::slice::from_ref(&all) } else { &self.keys };
-        let named = |(place, key): (usize, &Expr)| NamedExpr {
-            name: format!("key_{place}"),
+        let named = |(index, key): (usize, &Expr)| NamedExpr {
+            name: format!("key_{index}"),
             expr: key.clone(),
         };
         let keys = keys.iter().enumerate().map(named).collect();
@@ -86,12 +86,12 @@ impl Most {
         }
     }
 
-    /// The number, where `counted` has counted.
-    pub fn value(&self, counted: &dyn Fn(&PublicRows) -> u64) -> u64 {
-        let each = |all: &[Self]| -> Vec<u64> { all.iter().map(|m| m.value(counted)).collect() };
+    /// The number; `count_of` counts rows of public tables.
+    pub fn value(&self, count_of: &dyn Fn(&PublicRows) -> u64) -> u64 {
+        let each = |all: &[Self]| -> Vec<u64> { all.iter().map(|m| m.value(count_of)).collect() };
         match self {
             Self::Known(rows) => *rows,
-            Self::Counted(rows) => counted(rows),
+            Self::Counted(rows) => count_of(rows),
             Self::Product(all) => each(all).into_iter().fold(1, u64::saturating_mul),
             Self::Sum(all) => each(all).into_iter().fold(0, u64::saturating_add),
         }
@@ -158,13 +158,13 @@ impl PrivateQuery {
             [] => String::new(),
             several => format!("; it meets {}", several.join(", ")),
         };
-        let own = match self.relation.max_rows_joined() {
+        let limit = match self.relation.max_rows_joined() {
             Some(rows) => format!("; a unit has up to {rows} rows on each side of a join"),
             None => String::new(),
         };
         Err(Refusal::new(
             format!(
-                "one row could add {} operations, as joins make up to {} rows of it{meets}{own}; \
+                "one row could add {} operations, as joins make up to {} rows of it{meets}{limit}; \
                  at most {MAX_ADDED_OPERATIONS} are allowed, which take a millisecond, so that the \
                  time of a query does not show whether a row is there",
                 added.operations, added.rows
@@ -177,13 +177,13 @@ impl PrivateQuery {
     fn fewer_rows(&self, joins: &[(String, u64)]) -> String {
         let otherwise = "join on values in which fewer rows agree, compute long expressions \
                          before the join, in a sub-query, or ask in several queries";
-        let Some(own) = self.relation.max_rows_joined() else { return otherwise.to_owned() };
+        let Some(most) = self.relation.max_rows_joined() else { return otherwise.to_owned() };
         let fits = |rows: u32| {
             let relation = self.relation.clone().with_rows_joined(rows).ok()?;
             let query = Self { relation, ..self.clone() };
             (query.added(joins).operations <= MAX_ADDED_OPERATIONS).then_some(rows)
         };
-        let fewer = std::iter::successors(Some(own / 2), |rows| Some(rows / 2));
+        let fewer = std::iter::successors(Some(most / 2), |rows| Some(rows / 2));
         match fewer.take_while(|rows| *rows > 0).find_map(fits) {
             Some(rows) => format!("max_rows_joined = {rows} in OPTIONS; or {otherwise}"),
             None => otherwise.to_owned(),
@@ -219,7 +219,7 @@ impl References {
         if rows.has_one(keys.iter()) || self.unique_key(rows, keys.iter()).is_some() {
             return Most::Known(1);
         }
-        if let Some(table) = counted(rows) {
+        if let Some(table) = public_table(rows) {
             // Values that are not known yet are not compared.
             let keys = keys.into_iter().filter(|key| !reads_releases(key)).collect();
             return Most::Counted(PublicRows { rows: table, keys });
@@ -266,39 +266,39 @@ impl References {
         keys: Vec<Expr>,
     ) -> Most {
         let width = left.fields().len();
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let (mut left_keys, mut right_keys) = (Vec::new(), Vec::new());
         for key in keys {
             if reads_below(&key, width) {
-                ours.push(key);
+                left_keys.push(key);
             } else if reads_from(&key, width) {
-                theirs.push(key.moved(&|column| column - width));
+                right_keys.push(key.moved(&|column| column - width));
             }
         }
         if !kind.shows_right() {
-            return self.most(left, ours);
+            return self.most(left, left_keys);
         }
-        if ours.is_empty() && kind == JoinKind::Inner {
-            ours.extend(on.iter().map(|(l, _)| l.clone()));
-            return self.most(left, ours).times(self.most(right, theirs));
+        if left_keys.is_empty() && kind == JoinKind::Inner {
+            left_keys.extend(on.iter().map(|(l, _)| l.clone()));
+            return self.most(left, left_keys).times(self.most(right, right_keys));
         }
-        theirs.extend(on.iter().map(|(_, r)| r.clone()));
-        let partners = self.most(right, theirs);
+        right_keys.extend(on.iter().map(|(_, r)| r.clone()));
+        let partners = self.most(right, right_keys);
         // A left row without a partner is one row.
         let partners = match kind {
             JoinKind::Left => Most::Sum(vec![Most::Known(1), partners]),
             _ => partners,
         };
-        self.most(left, ours).times(partners)
+        self.most(left, left_keys).times(partners)
     }
 }
 
 /// A table with the conditions on it, but for those on values that are not released yet; `None` for
 /// what is no table.
-fn counted(rows: &Relation) -> Option<Relation> {
+fn public_table(rows: &Relation) -> Option<Relation> {
     match rows.operator() {
         Operator::Scan { .. } => Some(rows.clone()),
         Operator::Filter { input, condition } => {
-            let input = counted(input)?;
+            let input = public_table(input)?;
             if reads_releases(condition) {
                 return Some(input);
             }
@@ -337,7 +337,7 @@ fn reads_from(expr: &Expr, width: usize) -> bool {
 fn written_out(keys: Vec<Expr>, columns: &[&Expr]) -> Vec<Expr> {
     let write = |mut key: Expr| {
         let (mut parts, mut known) = (key.size().1, true);
-        key.visit_columns(&mut |place| match columns.get(place) {
+        key.visit_columns(&mut |index| match columns.get(index) {
             Some(column) => parts = parts.saturating_add(column.size().1),
             None => known = false,
         });
@@ -346,7 +346,7 @@ fn written_out(keys: Vec<Expr>, columns: &[&Expr]) -> Vec<Expr> {
         }
         let null = ExprKind::Literal(Value::Null);
         let kind =
-            |place: usize| columns.get(place).map_or_else(|| null.clone(), |c| c.kind.clone());
+            |index: usize| columns.get(index).map_or_else(|| null.clone(), |c| c.kind.clone());
         key.replace_columns(&kind);
         Some(key)
     };

@@ -42,8 +42,8 @@ impl Aggregates<'_> {
         let split = declared.and_then(|c| c.split.as_ref());
         let split = split.map(|split| self.in_force(&operand, split));
         let bounds = arguments.row_bounds.or(declared.and_then(|c| c.bounds));
-        let own_step = declared.and_then(|c| c.granularity);
-        let step_for = |low, high| own_step.unwrap_or(column_type.default_step(low, high));
+        let declared_step = declared.and_then(|c| c.granularity);
+        let step_for = |low, high| declared_step.unwrap_or(column_type.default_step(low, high));
         let (step, (low, high), scale) = match (bounds, split) {
             (Some((low, high)), _) => {
                 let step = step_for(low, high);
@@ -65,7 +65,7 @@ impl Aggregates<'_> {
                          column in the contract; choose them without looking at the data",
                     ));
                 };
-                let step = known.step(&operand, own_step);
+                let step = known.step(&operand, declared_step);
                 let (low, high) = known.in_steps(&operand, step)?;
                 (step, (low, high), low.abs().max(high.abs()))
             }
@@ -80,7 +80,7 @@ impl Aggregates<'_> {
             ));
         }
         let rows = self.rows_of_a_unit(function)?;
-        let wanted = Measurement {
+        let measurement = Measurement {
             name: String::new(),
             measure: Measure::Quantile { of: operand, percentile, rows, scale, end: None },
             low,
@@ -92,16 +92,16 @@ impl Aggregates<'_> {
         let mut ends = Vec::new();
         if let Some(level) = self.options.quantile_intervals {
             for side in [QuantileSide::Low, QuantileSide::High] {
-                let mut own = wanted.clone();
-                if let Measure::Quantile { end, .. } = &mut own.measure {
+                let mut end_measurement = measurement.clone();
+                if let Measure::Quantile { end, .. } = &mut end_measurement.measure {
                     *end = Some(QuantileEnd { side, level });
                 }
-                ends.push(own);
+                ends.push(end_measurement);
             }
         }
-        let released = self.measured(wanted, keys)?;
+        let released = self.add_measurement(measurement, keys)?;
         for end in ends {
-            self.measured(end, keys)?;
+            self.add_measurement(end, keys)?;
         }
         // As GoogleSQL has it, which interpolates.
         let whole = name.ends_with("_CONT") && released.column_type == ColumnType::Int;

@@ -283,7 +283,7 @@ impl PrivateQuery {
         }
     }
 
-    /// The bytes that tell what a column shows of the release from what other columns do.
+    /// The text that tells apart what columns show of a release.
     ///
     /// # Errors
     /// When the query cannot be serialised, which binding excludes.
@@ -302,12 +302,12 @@ impl PrivateQuery {
         self
     }
 
-    /// The query with all bounds of sums `times`/`parts` as large. `None` where they are then too
-    /// large to be exact. For owners, who compare what it would come to.
+    /// The query with all bounds of sums `times`/`parts` as large; `None` where they are then too
+    /// large to be exact. Owners use it to compare bounds.
     pub fn with_bounds_times(mut self, times: u32, parts: u32) -> Option<Self> {
         let scaled = |bound: i64| {
             let bound = i128::from(bound) * i128::from(times) / i128::from(parts.max(1));
-            i64::try_from(bound).ok().filter(|own| own.abs() <= MAX_LATTICE)
+            i64::try_from(bound).ok().filter(|steps| steps.abs() <= MAX_LATTICE)
         };
         for measurement in self.measurements.iter_mut().filter(|m| m.has_bounds()) {
             measurement.low = scaled(measurement.low)?;
@@ -367,10 +367,10 @@ impl PrivateQuery {
         Contribution { groups: self.max_groups_contributed, single_group, low, high }
     }
 
-    /// Whether another query has the same mechanisms: whose rows are read, by which keys they are
-    /// grouped and what is shown say nothing about noise.
+    /// Whether another query has the same mechanisms. Which rows are read, how they are grouped and
+    /// what is shown does not affect noise.
     pub(crate) fn is_calibrated_as(&self, other: &Self) -> bool {
-        let by_key = |own: &Self| own.measurements.iter().any(|m| m.thresholds().is_some());
+        let by_key = |query: &Self| query.measurements.iter().any(|m| m.thresholds().is_some());
         self.neighbouring == other.neighbouring
             && self.unit.is_some() == other.unit.is_some()
             && self.relation.beside() == other.relation.beside()
@@ -423,25 +423,25 @@ impl PrivateQuery {
         cost::check(&parts)
     }
 
-    /// Everything that is computed from single rows of the relation, and where it stands.
+    /// Everything that is computed from single rows of the relation, and where in the query it is.
     pub(super) fn outer_parts(&self) -> Vec<RowPart<'_>> {
         let mut parts = Vec::new();
-        let part = |place: String, expr| {
+        let part = |context: String, expr| {
             let columns = self.column_bytes.clone();
-            RowPart { place, expr, columns }
+            RowPart { place: context, expr, columns }
         };
         // Public keys are looked up in their lists, together with WHERE.
         let public = self.keys.iter().any(|key| key.public.is_some());
-        let place = if public { "WHERE or the public keys" } else { "WHERE" };
-        parts.extend(self.filter.iter().map(|e| part(place.to_owned(), e)));
+        let clause = if public { "WHERE or the public keys" } else { "WHERE" };
+        parts.extend(self.filter.iter().map(|e| part(clause.to_owned(), e)));
         parts.extend(self.keys.iter().map(|key| part("GROUP BY".to_owned(), &key.expr)));
         for measurement in &self.measurements {
-            let place = || format!("the {}", measurement.name);
-            parts.extend(measurement.measure.operand().map(|e| part(place(), e)));
+            let context = || format!("the {}", measurement.name);
+            parts.extend(measurement.measure.operand().map(|e| part(context(), e)));
             let classes =
                 measurement.measure.per_record().and_then(|s| s.thresholds.classes.as_ref());
             if let Some(classes) = classes.filter(|_| self.chooses_by_pieces()) {
-                parts.push(part(place(), &classes.expr));
+                parts.push(part(context(), &classes.expr));
             }
         }
         parts

@@ -1,11 +1,11 @@
 //! The tables that parts of a statement release: their names, and how many columns they may have.
 
 /// Most columns of a SELECT that shows released values.
-pub(super) const MAX_SHOWN: usize = 1_000;
+pub(super) const MAX_OUTPUTS: usize = 1_000;
 
 /// The name of a part's released table.
-pub(super) fn part_name(place: usize) -> String {
-    format!("part_{}", place + 1)
+pub(super) fn part_name(index: usize) -> String {
+    format!("part_{}", index + 1)
 }
 
 /// The name of a part's table when it fits the other levels of its SELECT, which is the statement's

@@ -96,7 +96,7 @@ impl Aggregates<'_> {
                 (Measure::SumOfRows { of: operand, low, high, clamps, rows }, within)
             }
         };
-        let wanted = Measurement {
+        let measurement = Measurement {
             name: String::new(),
             measure,
             low,
@@ -105,7 +105,7 @@ impl Aggregates<'_> {
             weight,
             column_type: released_as(step),
         };
-        self.measured(wanted, keys)
+        self.add_measurement(measurement, keys)
     }
 
     /// Most rows of one unit that count in a group; one where a sub-query leaves no more.

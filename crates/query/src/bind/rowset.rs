@@ -43,7 +43,7 @@ impl Rows {
         contract: &Contract,
     ) -> Result<Self, Refusal> {
         let stored = table.stored_columns();
-        let place = |name: &str| stored.iter().position(|(own, _)| own == name);
+        let index_of = |name: &str| stored.iter().position(|(stored_name, _)| stored_name == name);
         let missing =
             || Refusal::new("a table lacks the column of its unit", "correct the contract");
         let population = || table.population.clone().ok_or_else(missing);
@@ -52,11 +52,11 @@ impl Rows {
             TableUnit::Row => Protection::Rows { population: population()?, row: stored.len() },
             TableUnit::Column(name) => Protection::Unit {
                 population: population()?,
-                column: place(name).ok_or_else(missing)?,
+                column: index_of(name).ok_or_else(missing)?,
             },
             TableUnit::Through { column, table, references } => Protection::Reference {
                 population: population()?,
-                column: place(column).ok_or_else(missing)?,
+                column: index_of(column).ok_or_else(missing)?,
                 references: Origin { table: table.clone(), column: references.clone() },
             },
         };
@@ -100,7 +100,7 @@ impl Rows {
         if self.relation.units().len() < 2 {
             return self;
         }
-        let naming = |place: usize| self.relation.naming(place);
+        let naming = |index: usize| self.relation.naming(index);
         for column in &mut self.columns {
             column.visible.expr = column.visible.expr.clone().moved(&naming);
             column.split_by = column.split_by.take().map(|by| by.moved(&naming));
@@ -164,7 +164,7 @@ impl Rows {
                     }
                     check_inlined(exprs.iter().map(|expr| &**expr), &columns)?;
                     for expr in exprs {
-                        expr.replace_columns(&|place| columns[place].expr.kind.clone());
+                        expr.replace_columns(&|index| columns[index].expr.kind.clone());
                         crate::bind_expr::check_size(expr)?;
                     }
                     self.relation = input;
@@ -173,8 +173,8 @@ impl Rows {
             }
         }
         for column in &mut self.columns {
-            if let ExprKind::Column(place) = column.visible.expr.kind
-                && let Some(field) = self.relation.fields().get(place)
+            if let ExprKind::Column(index) = column.visible.expr.kind
+                && let Some(field) = self.relation.fields().get(index)
             {
                 column.declared.name.clone_from(&field.name);
             }
@@ -252,11 +252,11 @@ impl Rows {
         if kind.shows_right() {
             match (left.relation.protection(), right.relation.protection()) {
                 (_, Protection::Public) if once(&left) => {
-                    let keys = on.iter().map(|(_, theirs)| theirs);
+                    let keys = on.iter().map(|(_, key)| key);
                     right.relation = references.first_of_each(right.relation, keys)?;
                 }
                 (Protection::Public, _) if once(&right) => {
-                    let keys = on.iter().map(|(ours, _)| ours);
+                    let keys = on.iter().map(|(key, _)| key);
                     left.relation = references.first_of_each(left.relation, keys)?;
                 }
                 _ => {}
@@ -267,7 +267,7 @@ impl Rows {
             // The right side's columns follow those of this very left side.
             let moved = l.fields().len();
             let condition = condition.clone().map(|c| {
-                c.moved(&|place| if place < shift { place } else { place - shift + moved })
+                c.moved(&|column| if column < shift { column } else { column - shift + moved })
             });
             let join = |left: Relation, right: Relation| {
                 let (on, condition) = (on.to_vec(), condition.clone());
@@ -312,10 +312,10 @@ impl Rows {
         let shift = left.relation.fields().len();
         let mut columns = left.columns;
         if kind.shows_right() {
-            let place = |c: usize| c + shift;
+            let shifted = |c: usize| c + shift;
             columns.extend(right.columns.into_iter().map(|mut column| {
-                column.visible.expr = column.visible.expr.moved(&place);
-                column.split_by = column.split_by.map(|by| by.moved(&place));
+                column.visible.expr = column.visible.expr.moved(&shifted);
+                column.split_by = column.split_by.map(|by| by.moved(&shifted));
                 column
             }));
         }
@@ -343,15 +343,15 @@ impl Rows {
         let by: Vec<Option<Expr>> = columns
             .iter()
             .map(|(_, expr, _)| {
-                let own =
+                let split_by =
                     rows.columns.iter().find(|c| c.visible.expr == *expr)?.split_by.as_ref()?;
-                let place = columns.iter().position(|(_, other, _)| other == own)?;
-                Some(Expr::column(place, own.column_type))
+                let index = columns.iter().position(|(_, other, _)| other == split_by)?;
+                Some(Expr::column(index, split_by.column_type))
             })
             .collect();
         let columns = columns.into_iter().zip(by).enumerate();
-        let columns = columns.map(|(place, ((name, expr, declared), split_by))| {
-            let expr = Expr::column(place, expr.column_type);
+        let columns = columns.map(|(index, ((name, expr, declared), split_by))| {
+            let expr = Expr::column(index, expr.column_type);
             // The column that thresholds go by may be gone here.
             let split = declared.split.filter(|s| s.by.is_none() || split_by.is_some());
             let declared = Column { name: name.clone(), split, ..declared };
@@ -366,7 +366,7 @@ impl Rows {
         self,
         mut columns: Vec<(String, Expr, Column)>,
     ) -> Result<Self, Refusal> {
-        let shown = columns.len();
+        let width = columns.len();
         let rows = self.with_units()?;
         if let Some(unit) = rows.relation.protection().identity()
             && let Some(field) = rows.relation.fields().get(unit)
@@ -376,7 +376,7 @@ impl Rows {
             columns.push((name, Expr::column(unit, column_type), declared));
         }
         let mut rows = rows.projected(columns)?;
-        rows.columns.truncate(shown);
+        rows.columns.truncate(width);
         Ok(rows)
     }
 
@@ -401,9 +401,9 @@ impl Rows {
 
     /// The contract's declaration of a column, if the expression is one.
     pub(super) fn declared(&self, expr: &Expr, name: &str) -> Column {
-        let own = self.columns.iter().find(|c| c.visible.expr == *expr);
-        match own {
-            Some(own) => own.declared.clone(),
+        let column = self.columns.iter().find(|c| c.visible.expr == *expr);
+        match column {
+            Some(column) => column.declared.clone(),
             None => Column::plain(name, expr.column_type),
         }
     }
@@ -484,16 +484,16 @@ impl References {
                 _ => return None,
             };
         }
-        let place = |part: &Origin| {
+        let column_of = |part: &Origin| {
             exprs.clone().find_map(|expr| match expr.kind {
-                ExprKind::Column(place) => {
-                    let origin = rows.fields().get(place)?.origin.as_ref()?;
-                    (origin == part).then_some(place)
+                ExprKind::Column(column) => {
+                    let origin = rows.fields().get(column)?.origin.as_ref()?;
+                    (origin == part).then_some(column)
                 }
                 _ => None,
             })
         };
-        self.unique.iter().find_map(|key| key.iter().map(place).collect::<Option<_>>())
+        self.unique.iter().find_map(|key| key.iter().map(column_of).collect::<Option<_>>())
     }
 
     /// One row of each unit, where the contract says that there are no more. The contract may be
@@ -517,7 +517,7 @@ impl References {
             }
             Operator::Join { kind, left, .. } if !kind.shows_right() => self.repeats_nothing(left),
             Operator::Join { left, right, on, .. } => {
-                let keys = on.iter().map(|(_, theirs)| theirs);
+                let keys = on.iter().map(|(_, key)| key);
                 *right.protection() == Protection::Public
                     && (right.has_one(keys.clone()) || self.unique_key(right, keys).is_some())
                     && self.repeats_nothing(left)
@@ -534,7 +534,7 @@ impl References {
     /// Whether one of the equalities is between columns of one class.
     fn carry_the_unit(&self, on: &[(Expr, Expr)], left: &Relation, right: &Relation) -> bool {
         let origin = |expr: &Expr, relation: &Relation| match expr.kind {
-            ExprKind::Column(place) => relation.fields().get(place)?.origin.clone(),
+            ExprKind::Column(column) => relation.fields().get(column)?.origin.clone(),
             _ => None,
         };
         on.iter().any(|(l, r)| {
@@ -552,28 +552,32 @@ fn bounded_beside(
     right: &mut Relation,
     on: &[(Expr, Expr)],
 ) -> Result<(), Refusal> {
-    let (ours, theirs) = (left.protection(), right.protection());
-    if ours.population() == theirs.population()
+    let (left_protection, right_protection) = (left.protection(), right.protection());
+    if left_protection.population() == right_protection.population()
         || left.beside().is_some()
         || right.beside().is_some()
     {
         return Ok(());
     }
-    let (Some(ours), Some(theirs)) = (ours.unit(), theirs.unit()) else { return Ok(()) };
-    let places = |side: &dyn Fn(&(Expr, Expr)) -> Option<usize>| {
-        let mut places: Vec<usize> = on.iter().filter_map(side).collect();
-        places.sort_unstable();
-        places.dedup();
-        places
+    let (Some(left_unit), Some(right_unit)) = (left_protection.unit(), right_protection.unit())
+    else {
+        return Ok(());
+    };
+    let columns_of = |side: &dyn Fn(&(Expr, Expr)) -> Option<usize>| {
+        let mut columns: Vec<usize> = on.iter().filter_map(side).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
     };
     let column = |expr: &Expr| match expr.kind {
-        ExprKind::Column(place) => Some(place),
+        ExprKind::Column(index) => Some(index),
         _ => None,
     };
-    let (left_keys, right_keys) = (places(&|on| column(&on.0)), places(&|on| column(&on.1)));
-    let (owner, keys, other) = if right_keys.contains(&theirs) {
+    let (left_keys, right_keys) =
+        (columns_of(&|on| column(&on.0)), columns_of(&|on| column(&on.1)));
+    let (owner, keys, other) = if right_keys.contains(&right_unit) {
         (right, right_keys, left)
-    } else if left_keys.contains(&ours) {
+    } else if left_keys.contains(&left_unit) {
         (left, left_keys, right)
     } else {
         return Ok(());
@@ -586,8 +590,8 @@ fn bounded_beside(
 /// The units of both sides, where both have one.
 pub(super) fn units_equal(left: &Relation, right: &Relation) -> Option<(Expr, Expr)> {
     let unit = |relation: &Relation| {
-        let place = relation.protection().unit()?;
-        Some(Expr::column(place, relation.fields().get(place)?.column_type))
+        let column = relation.protection().unit()?;
+        Some(Expr::column(column, relation.fields().get(column)?.column_type))
     };
     let (left, right) = (unit(left)?, unit(right)?);
     (left.column_type == right.column_type).then_some((left, right))
@@ -607,7 +611,7 @@ fn check_inlined<'a>(
     let (mut parts, mut known) = (0usize, true);
     for expr in exprs {
         parts = parts.saturating_add(expr.size().1);
-        expr.visit_columns(&mut |place| match sizes.get(place) {
+        expr.visit_columns(&mut |index| match sizes.get(index) {
             Some(size) => parts = parts.saturating_add(*size),
             None => known = false,
         });
@@ -634,12 +638,12 @@ fn check_inlined<'a>(
 /// equal to it in all rows: one may be what the right side refers to.
 fn with_twins(on: &[(Expr, Expr)], left: &Relation) -> Vec<Vec<(Expr, Expr)>> {
     let mut all = vec![on.to_vec()];
-    for (place, (ours, theirs)) in on.iter().enumerate() {
-        let ExprKind::Column(column) = ours.kind else { continue };
-        let units = left.units().iter().copied().filter(|_| left.is_unit(ours));
+    for (index, (left_key, right_key)) in on.iter().enumerate() {
+        let ExprKind::Column(column) = left_key.kind else { continue };
+        let units = left.units().iter().copied().filter(|_| left.is_unit(left_key));
         for twin in twins(left, column).into_iter().chain(units) {
             let mut other = on.to_vec();
-            other[place] = (Expr::column(twin, ours.column_type), theirs.clone());
+            other[index] = (Expr::column(twin, left_key.column_type), right_key.clone());
             all.push(other);
         }
     }
@@ -653,13 +657,13 @@ fn twins(relation: &Relation, column: usize) -> Vec<usize> {
         Operator::Join { kind, left, on, .. } => {
             let width = left.fields().len();
             let mut all = if column < width { twins(left, column) } else { Vec::new() };
-            for (ours, theirs) in on.iter().filter(|_| *kind == JoinKind::Inner) {
-                if let (ExprKind::Column(ours), ExprKind::Column(theirs)) =
-                    (&ours.kind, &theirs.kind)
+            for (left_key, right_key) in on.iter().filter(|_| *kind == JoinKind::Inner) {
+                if let (ExprKind::Column(left_column), ExprKind::Column(right_column)) =
+                    (&left_key.kind, &right_key.kind)
                 {
-                    let theirs = width + theirs;
-                    all.extend((*ours == column).then_some(theirs));
-                    all.extend((theirs == column).then_some(*ours));
+                    let right_column = width + right_column;
+                    all.extend((*left_column == column).then_some(right_column));
+                    all.extend((right_column == column).then_some(*left_column));
                 }
             }
             all
@@ -704,7 +708,8 @@ fn filtered(relation: Relation, condition: Expr) -> Result<Relation, Refusal> {
 
 /// Puts a condition below a join, where there is one.
 fn below_join(operator: Operator, condition: Expr) -> Result<Relation, Refusal> {
-    if let Operator::Join { kind, left, right, on, condition: own, max_rows } = operator {
+    if let Operator::Join { kind, left, right, on, condition: join_condition, max_rows } = operator
+    {
         let shift = left.fields().len();
         let (left, right) = match sides(&condition, shift) {
             (true, false) => (filtered(left, condition)?, right),
@@ -712,11 +717,19 @@ fn below_join(operator: Operator, condition: Expr) -> Result<Relation, Refusal> 
                 (left, filtered(right, condition.moved(&|c| c - shift))?)
             }
             _ => {
-                let join = Operator::Join { kind, left, right, on, condition: own, max_rows };
+                let join =
+                    Operator::Join { kind, left, right, on, condition: join_condition, max_rows };
                 return Relation::new(Operator::Filter { input: Relation::new(join)?, condition });
             }
         };
-        return Relation::new(Operator::Join { kind, left, right, on, condition: own, max_rows });
+        return Relation::new(Operator::Join {
+            kind,
+            left,
+            right,
+            on,
+            condition: join_condition,
+            max_rows,
+        });
     }
     Relation::new(Operator::Filter { input: Relation::new(operator)?, condition })
 }

@@ -21,17 +21,17 @@ impl PrivateQuery {
     /// The conditions on rows, without those that values of public keys are listed.
     fn conditions(&self) -> Vec<Expr> {
         let listed: Vec<Expr> = self.keys.iter().filter_map(Key::is_listed).collect();
-        let mut own = self.filter.clone().map_or_else(Vec::new, conjuncts);
-        own.retain(|condition| !listed.contains(condition));
-        own
+        let mut conditions = self.filter.clone().map_or_else(Vec::new, conjuncts);
+        conditions.retain(|condition| !listed.contains(condition));
+        conditions
     }
 
     /// Whether it is about the same rows of the same units as another, but for the values of keys.
     pub(crate) fn is_about_rows_of(&self, other: &Self) -> bool {
-        let (own, others) = (self.conditions(), other.conditions());
+        let (conditions, others) = (self.conditions(), other.conditions());
         (&self.relation, &self.columns, self.unit) == (&other.relation, &other.columns, other.unit)
-            && own.iter().all(|condition| others.contains(condition))
-            && others.iter().all(|condition| own.contains(condition))
+            && conditions.iter().all(|condition| others.contains(condition))
+            && others.iter().all(|condition| conditions.contains(condition))
     }
 
     /// The query without rows whose values of these keys are not listed.
@@ -39,13 +39,13 @@ impl PrivateQuery {
     /// # Errors
     /// When a row could then cost more than it may.
     pub(crate) fn of_listed(mut self, keys: &[Key]) -> Result<Self, Refusal> {
-        let mut own = self.filter.take().map_or_else(Vec::new, conjuncts);
+        let mut conditions = self.filter.take().map_or_else(Vec::new, conjuncts);
         for condition in keys.iter().filter_map(Key::is_listed) {
-            if !own.contains(&condition) {
-                own.push(condition);
+            if !conditions.contains(&condition) {
+                conditions.push(condition);
             }
         }
-        self.filter = (!own.is_empty()).then(|| balanced(own, &Expr::and));
+        self.filter = (!conditions.is_empty()).then(|| balanced(conditions, &Expr::and));
         self.check_cost()?;
         Ok(self)
     }

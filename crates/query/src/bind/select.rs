@@ -8,8 +8,8 @@ use crate::error::Refusal;
 pub(super) fn plain_clauses(query: &ast::Query, select: &ast::Select) -> Result<(), Refusal> {
     let refuse =
         |what: &str, hint: &str| Err(Refusal::new(format!("{what} is not supported"), hint));
-    // Taken apart whole, so that a clause that a new version of the parser knows is no clause that
-    // is accepted here in silence. The callers see to what is named `_`.
+    // Destructured in full, so that a clause that a new version of the parser adds is not silently
+    // accepted here. The callers handle the fields that are bound to `_`.
     let ast::Query {
         with: _,
         body: _,
@@ -32,7 +32,7 @@ pub(super) fn plain_clauses(query: &ast::Query, select: &ast::Select) -> Result<
     }
     let ast::Select {
         select_token: _,
-        // A comment: nothing is done by it.
+        // A comment, which has no effect.
         optimizer_hints: _,
         distinct: _,
         select_modifiers,

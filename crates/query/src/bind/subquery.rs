@@ -108,8 +108,8 @@ fn outputs<'a>(
                 ast::SelectItem::UnnamedExpr(node) => (node, default_name(node, position)),
                 ast::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
                 ast::SelectItem::Wildcard(more) if is_plain(more) => {
-                    let shown = rows.columns.iter().filter(|c| c.visible.plain);
-                    columns.extend(shown.map(|c| {
+                    let visible = rows.columns.iter().filter(|c| c.visible.plain);
+                    columns.extend(visible.map(|c| {
                         (c.visible.name.clone(), c.visible.expr.clone(), c.declared.clone())
                     }));
                     continue;
@@ -120,9 +120,10 @@ fn outputs<'a>(
                 ) if is_plain(more) => {
                     let table = table.to_string().replace('`', "");
                     let of = |q: &String| q.eq_ignore_ascii_case(&table);
-                    let shown = rows.columns.iter().filter(|c| c.visible.qualifiers.iter().any(of));
+                    let visible =
+                        rows.columns.iter().filter(|c| c.visible.qualifiers.iter().any(of));
                     let before = columns.len();
-                    columns.extend(shown.map(|c| {
+                    columns.extend(visible.map(|c| {
                         (c.visible.name.clone(), c.visible.expr.clone(), c.declared.clone())
                     }));
                     if columns.len() == before {
@@ -158,28 +159,28 @@ fn aggregated(select: &ast::Select, rows: Rows, scope: &RowScope) -> Result<Rows
         ));
     }
     let keys: Vec<Expr> = bound_keys(select, scope)?.into_iter().map(|(_, key)| key).collect();
-    let mut aggregates = UnitScope { scope, keys: &keys, found: Vec::new() };
+    let mut aggregates = UnitScope { scope, keys: &keys, aggregates: Vec::new() };
     let columns = outputs(select, &rows, &mut |node| aggregates.bind(node))?;
     let having = select.having.as_ref();
     let having = having.map(|node| condition(aggregates.bind(node)?, "HAVING")).transpose()?;
-    let aggregates = aggregates.found;
-    let named = |(place, key): (usize, &Expr)| NamedExpr {
-        name: rows.declared(key, &format!("key_{place}")).name,
+    let aggregates = aggregates.aggregates;
+    let named = |(index, key): (usize, &Expr)| NamedExpr {
+        name: rows.declared(key, &format!("key_{index}")).name,
         expr: key.clone(),
     };
     let named_keys = keys.iter().enumerate().map(named).collect();
     // The contract's declaration of a key still holds for the key.
     let declared: Vec<Column> = keys.iter().map(|key| rows.declared(key, "key")).collect();
     let columns = columns.into_iter().map(|(name, expr, _)| {
-        let own = match expr.kind {
-            ExprKind::Column(place) => declared.get(place).cloned(),
+        let declaration = match expr.kind {
+            ExprKind::Column(index) => declared.get(index).cloned(),
             _ => None,
         };
-        let own = own.unwrap_or_else(|| Column::plain(&name, expr.column_type));
-        (name, expr, own)
+        let declaration = declaration.unwrap_or_else(|| Column::plain(&name, expr.column_type));
+        (name, expr, declaration)
     });
     let columns = columns.collect();
-    let numbered = |(place, aggregate)| (format!("aggregate_{place}"), aggregate);
+    let numbered = |(index, aggregate)| (format!("aggregate_{index}"), aggregate);
     let relation = Relation::new(Operator::Aggregate {
         input: rows.relation,
         keys: named_keys,
@@ -204,8 +205,8 @@ fn distinct(rows: Rows) -> Result<Rows, Refusal> {
         aggregates: Vec::new(),
     })?;
     // The keys are the columns, in their order.
-    let columns = rows.columns.into_iter().enumerate().map(|(place, mut column)| {
-        column.visible.expr = Expr::column(place, column.visible.expr.column_type);
+    let columns = rows.columns.into_iter().enumerate().map(|(index, mut column)| {
+        column.visible.expr = Expr::column(index, column.visible.expr.column_type);
         column
     });
     let columns = columns.collect();
@@ -223,12 +224,12 @@ fn union(left: Rows, right: Rows) -> Result<Rows, Refusal> {
             "SELECT the same columns on all sides",
         ));
     }
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut left_columns, mut right_columns) = (Vec::new(), Vec::new());
     for (one, other) in left.columns.iter().zip(&right.columns) {
         let both = vec![one.visible.expr.clone(), other.visible.expr.clone()];
         let name = one.visible.name.clone();
         let mut both = unify_all(both, "UNION ALL")?.into_iter();
-        for side in [&mut ours, &mut theirs] {
+        for side in [&mut left_columns, &mut right_columns] {
             let expr = both.next().unwrap_or_else(|| Expr::literal(Value::Null));
             let declared = Column::plain(&name, expr.column_type);
             side.push((name.clone(), expr, declared));
@@ -237,8 +238,9 @@ fn union(left: Rows, right: Rows) -> Result<Rows, Refusal> {
     let is_unit = |rows: &Rows, columns: &[(String, Expr, Column)]| -> Vec<bool> {
         columns.iter().map(|(_, expr, _)| rows.relation.is_unit(expr)).collect()
     };
-    let units = (is_unit(&left, &ours), is_unit(&right, &theirs));
-    let (left, right) = (left.projected_with_unit(ours)?, right.projected_with_unit(theirs)?);
+    let units = (is_unit(&left, &left_columns), is_unit(&right, &right_columns));
+    let (left, right) =
+        (left.projected_with_unit(left_columns)?, right.projected_with_unit(right_columns)?);
     let inputs = vec![left.relation, right.relation];
     let relation = Relation::new(Operator::UnionAll { inputs })?;
     let mut columns = left.columns;
@@ -257,7 +259,7 @@ fn union(left: Rows, right: Rows) -> Result<Rows, Refusal> {
 struct UnitScope<'a> {
     scope: &'a RowScope,
     keys: &'a [Expr],
-    found: Vec<UnitAggregate>,
+    aggregates: Vec<UnitAggregate>,
 }
 
 impl UnitScope<'_> {
@@ -281,16 +283,16 @@ impl Resolve for UnitScope<'_> {
                 Err(refusal) => return Some(Err(refusal)),
             };
             let column_type = aggregate.column_type();
-            let place = self.found.iter().position(|own| *own == aggregate);
-            let place = place.unwrap_or_else(|| {
-                self.found.push(aggregate);
-                self.found.len() - 1
+            let index = self.aggregates.iter().position(|existing| *existing == aggregate);
+            let index = index.unwrap_or_else(|| {
+                self.aggregates.push(aggregate);
+                self.aggregates.len() - 1
             });
-            if self.found.len() > MAX_AGGREGATES {
+            if self.aggregates.len() > MAX_AGGREGATES {
                 let what = format!("a sub-query has more than {MAX_AGGREGATES} aggregates");
                 return Some(Err(Refusal::new(what, "join several sub-queries")));
             }
-            return Some(Ok(Expr::column(self.keys.len() + place, column_type)));
+            return Some(Ok(Expr::column(self.keys.len() + index, column_type)));
         }
         if matches!(node, ast::Expr::Value(_) | ast::Expr::TypedString(_)) {
             return None;

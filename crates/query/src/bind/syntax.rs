@@ -67,7 +67,7 @@ pub(super) fn table_factor(
     }
 }
 
-/// The name of a table that nothing but another name is given to.
+/// The name of a table in FROM, and its alias; `None` where it has anything else.
 pub(super) fn plain_table(
     factor: &ast::TableFactor,
 ) -> Option<(&ast::ObjectName, Option<&ast::TableAlias>)> {
@@ -122,7 +122,7 @@ pub(super) fn select_of_mut(query: &mut ast::Query) -> Result<&mut ast::Select, 
     }
 }
 
-/// A statement that came apart in another way than it was put together.
+/// Refuses a statement that could not be divided into its private parts.
 pub(super) fn missing() -> Refusal {
     Refusal::new(
         "the statement could not be divided into its private parts",
@@ -130,7 +130,7 @@ pub(super) fn missing() -> Refusal {
     )
 }
 
-/// A sort key with the place of NULL said: in GoogleSQL, NULL is the least value.
+/// A sort key that states where NULL goes: in GoogleSQL, NULL is the least value.
 pub(super) fn ordered(expr: ast::Expr, options: ast::OrderByOptions) -> ast::OrderByExpr {
     let descending = options.asc == Some(false);
     let nulls_first = Some(options.nulls_first.unwrap_or(!descending));

@@ -30,12 +30,13 @@ impl Aggregates<'_> {
         let (Some(by), Some(expr)) = (&split.by, self.table.split_by(column)) else {
             return alone(split.default);
         };
-        let of = |value: &Value| by.values.iter().find(|(own, _)| own == value).map(|(_, t)| *t);
+        let of =
+            |value: &Value| by.values.iter().find(|(class, _)| class == value).map(|(_, t)| *t);
         let (mut values, mut default) = (by.values.clone(), split.default);
-        if let Some(met) = self.filter.and_then(|filter| met(filter, expr)) {
-            values.retain(|(own, _)| met.contains(own));
+        if let Some(possible) = self.filter.and_then(|filter| possible_values(filter, expr)) {
+            values.retain(|(class, _)| possible.contains(class));
             if let Some(largest) = values.iter().map(|(_, t)| *t).max()
-                && met.iter().all(|value| of(value).is_some())
+                && possible.iter().all(|value| of(value).is_some())
             {
                 // No record is of another class.
                 default = largest;
@@ -52,8 +53,8 @@ impl Aggregates<'_> {
 
 impl InForce {
     fn all(&self) -> impl Iterator<Item = Number> {
-        let own = self.classes.iter().flat_map(|classes| &classes.values).map(|(_, t)| *t);
-        own.chain([self.default])
+        let of_classes = self.classes.iter().flat_map(|classes| &classes.values).map(|(_, t)| *t);
+        of_classes.chain([self.default])
     }
 
     /// The largest of them.
@@ -96,21 +97,23 @@ impl InForce {
 
 /// The values that `expr` can have in a row for which the condition holds, where it says: from its
 /// parts of the forms `expr = constant` and `expr IN (constants)` that must all hold.
-pub(super) fn met(condition: &Expr, expr: &Expr) -> Option<Vec<Value>> {
+pub(super) fn possible_values(condition: &Expr, expr: &Expr) -> Option<Vec<Value>> {
     match &condition.kind {
-        ExprKind::Binary(BinaryOp::And, left, right) => match (met(left, expr), met(right, expr)) {
-            (Some(mut left), Some(right)) => {
-                left.retain(|value| right.contains(value));
-                Some(left)
+        ExprKind::Binary(BinaryOp::And, left, right) => {
+            match (possible_values(left, expr), possible_values(right, expr)) {
+                (Some(mut left), Some(right)) => {
+                    left.retain(|value| right.contains(value));
+                    Some(left)
+                }
+                (left, right) => left.or(right),
             }
-            (left, right) => left.or(right),
-        },
+        }
         ExprKind::Binary(BinaryOp::Eq, left, right) => match (&left.kind, &right.kind) {
             (_, ExprKind::Literal(value)) if **left == *expr => Some(vec![value.clone()]),
             (ExprKind::Literal(value), _) if **right == *expr => Some(vec![value.clone()]),
             _ => None,
         },
-        ExprKind::InList(own, values) if **own == *expr => Some(values.clone()),
+        ExprKind::InList(value, values) if **value == *expr => Some(values.clone()),
         _ => None,
     }
 }

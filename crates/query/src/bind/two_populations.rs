@@ -79,7 +79,7 @@ impl PrivateQuery {
             );
         }
         check_groups(&self.relation, self.groups)?;
-        let summed = |measure: &Measure| match measure {
+        let is_sum = |measure: &Measure| match measure {
             Measure::Units
             | Measure::Rows
             | Measure::Values(_)
@@ -87,7 +87,7 @@ impl PrivateQuery {
             | Measure::SumOfRows { .. } => true,
             Measure::PerRecordSum(_) | Measure::Distinct { .. } | Measure::Quantile { .. } => false,
         };
-        if let Some(other) = self.measurements.iter().find(|m| !summed(&m.measure)) {
+        if let Some(other) = self.measurements.iter().find(|m| !is_sum(&m.measure)) {
             return refused(
                 &format!("the {} is not bounded for both", other.name),
                 "use COUNT, SUM or AVG",

@@ -16,7 +16,7 @@ pub(super) fn unit_aggregate(
     scope: &RowScope,
 ) -> Result<UnitAggregate, Refusal> {
     let odd = || Refusal::new(format!("`{function}` in a sub-query is not supported"), AGGREGATES);
-    // The caller sees to OVER.
+    // The caller handles OVER.
     let call = Call::of(function).ok_or_else(odd)?;
     let Call { arguments, duplicates, filter, nulls: None, over: _, within: [] } = call else {
         return Err(odd());

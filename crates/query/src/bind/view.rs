@@ -80,15 +80,17 @@ impl View {
             }
         }
         let mut columns: Vec<Column> = Vec::new();
-        for (place, field) in relation.fields().iter().enumerate() {
-            let own = named.iter().find(|c| c.visible.expr.is_column(place));
-            let mut column = match own {
-                Some(own) => own.declared.clone(),
+        for (index, field) in relation.fields().iter().enumerate() {
+            let named_column = named.iter().find(|c| c.visible.expr.is_column(index));
+            let mut column = match named_column {
+                Some(named_column) => named_column.declared.clone(),
                 None => Column::plain(&field.name, field.column_type),
             };
             // Columns of several tables may share a name; messages must not mix them up.
             let twice = relation.fields().iter().filter(|f| f.name == field.name).count() > 1;
-            if let Some(table) = own.and_then(|c| c.visible.qualifiers.first()).filter(|_| twice) {
+            if let Some(table) =
+                named_column.and_then(|c| c.visible.qualifiers.first()).filter(|_| twice)
+            {
                 column.name = format!("{table}.{}", column.name);
             }
             column.expression = None;
@@ -168,16 +170,16 @@ impl View {
         }
         let ExprKind::Case(branches, otherwise) = &expr.kind else { return None };
         let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
-        let (mut found, mut zero) = (None, false);
+        let (mut common, mut zero) = (None, false);
         for result in results {
             match &result.kind {
                 ExprKind::Literal(Value::Null) => {}
                 ExprKind::Literal(value) if value.is_zero() => zero = true,
-                _ if found.is_none_or(|own| own == result) => found = Some(result),
+                _ if common.is_none_or(|earlier| earlier == result) => common = Some(result),
                 _ => return None,
             }
         }
-        let column = self.bounded_column(found?).filter(|column| column.split.is_none())?;
+        let column = self.bounded_column(common?).filter(|column| column.split.is_none())?;
         let zero_fits = column
             .bounds
             .is_none_or(|(low, high)| low <= Number::whole(0) && Number::whole(0) <= high);
@@ -209,14 +211,14 @@ impl View {
 
     /// The table's column that an expression is, where tables reach their units by it.
     pub(crate) fn leading_to_units(&self, expr: &Expr) -> Option<&Origin> {
-        let ExprKind::Column(place) = expr.kind else { return None };
-        let origin = self.relation.fields().get(place)?.origin.as_ref()?;
+        let ExprKind::Column(column) = expr.kind else { return None };
+        let origin = self.relation.fields().get(column)?.origin.as_ref()?;
         self.references.lead_to_units(origin).then_some(origin)
     }
 
     /// The column that the splitting thresholds of a column go by, where they do.
     pub(crate) fn split_by(&self, column: &Expr) -> Option<&Expr> {
-        self.split_by.iter().find(|(own, _)| own == column).map(|(_, by)| by)
+        self.split_by.iter().find(|(split_column, _)| split_column == column).map(|(_, by)| by)
     }
 
     /// The unit, where a name stands for it that is no column: `row`, where rows are the units and

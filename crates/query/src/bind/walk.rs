@@ -85,10 +85,10 @@ macro_rules! operands_of {
                 }
                 E::Function(function) => {
                     let mut all: Vec<& $($mutable)? E> = Vec::new();
-                    let part = date_part_place(function);
+                    let part = date_part_index(function);
                     if let ast::FunctionArguments::List(list) = & $($mutable)? function.args {
-                        for (place, argument) in list.args.$items().enumerate() {
-                            if part == Some(place) {
+                        for (index, argument) in list.args.$items().enumerate() {
+                            if part == Some(index) {
                                 continue;
                             }
                             use ast::{FunctionArg as A, FunctionArgExpr as X};
@@ -124,9 +124,9 @@ macro_rules! operands_of {
 operands_of!(operands, iter);
 operands_of!(operands_mut, iter_mut, mut);
 
-/// The place of the argument that names a date part and is no value, as MONTH in
+/// The index of the argument that names a date part and is no value, as MONTH in
 /// `DATE_TRUNC(x, MONTH)`.
-fn date_part_place(function: &ast::Function) -> Option<usize> {
+fn date_part_index(function: &ast::Function) -> Option<usize> {
     let ast::FunctionArguments::List(list) = &function.args else { return None };
     // A part that is a text stands first, and is a constant as any other.
     let text_first = matches!(
@@ -187,8 +187,8 @@ pub(super) fn looks_around(node: &ast::Expr) -> bool {
 /// Puts expressions in the place of names that stand for them.
 pub(super) fn substitute(node: &mut ast::Expr, named: &[(String, ast::Expr)]) {
     if let ast::Expr::Identifier(name) = node {
-        let own = named.iter().find(|(own, _)| own.eq_ignore_ascii_case(&name.value));
-        if let Some((_, expr)) = own {
+        let replacement = named.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(&name.value));
+        if let Some((_, expr)) = replacement {
             *node = ast::Expr::Nested(Box::new(expr.clone()));
         }
         return;
@@ -199,7 +199,7 @@ pub(super) fn substitute(node: &mut ast::Expr, named: &[(String, ast::Expr)]) {
 }
 
 /// The expressions of a SELECT's list.
-pub(super) fn shown(select: &ast::Select) -> impl Iterator<Item = &ast::Expr> {
+pub(super) fn select_list(select: &ast::Select) -> impl Iterator<Item = &ast::Expr> {
     select.projection.iter().filter_map(|item| match item {
         ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, alias: _ } => {
             Some(e)
@@ -211,7 +211,7 @@ pub(super) fn shown(select: &ast::Select) -> impl Iterator<Item = &ast::Expr> {
 }
 
 /// The expressions of a SELECT's list, to be changed.
-pub(super) fn shown_mut(select: &mut ast::Select) -> impl Iterator<Item = &mut ast::Expr> {
+pub(super) fn select_list_mut(select: &mut ast::Select) -> impl Iterator<Item = &mut ast::Expr> {
     select.projection.iter_mut().filter_map(|item| match item {
         ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, alias: _ } => {
             Some(e)

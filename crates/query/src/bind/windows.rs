@@ -24,12 +24,12 @@ const FUNCTIONS: &str = "use ROW_NUMBER, RANK, LAG, LEAD, FIRST_VALUE, COUNT, SU
 pub(super) struct Windows<'a> {
     scope: &'a RowScope,
     width: usize,
-    found: Vec<WindowedColumn>,
+    windows: Vec<WindowedColumn>,
 }
 
 impl<'a> Windows<'a> {
     pub(super) fn new(scope: &'a RowScope, relation: &Relation) -> Self {
-        Self { scope, width: relation.fields().len(), found: Vec::new() }
+        Self { scope, width: relation.fields().len(), windows: Vec::new() }
     }
 
     pub(super) fn bind(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
@@ -38,11 +38,11 @@ impl<'a> Windows<'a> {
 
     /// The rows with the windows' columns behind their own.
     pub(super) fn applied(self, rows: Rows) -> Result<Rows, Refusal> {
-        if self.found.is_empty() {
+        if self.windows.is_empty() {
             return Ok(rows);
         }
         let relation =
-            Relation::new(Operator::Window { input: rows.relation, columns: self.found })?;
+            Relation::new(Operator::Window { input: rows.relation, columns: self.windows })?;
         Ok(Rows::named(relation, rows.columns))
     }
 
@@ -74,17 +74,17 @@ impl<'a> Windows<'a> {
             return odd("add ORDER BY to its OVER: rows have no order of their own");
         }
         let column_type = kind.column_type();
-        let wanted = WindowedColumn {
-            name: format!("window_{}", self.found.len()),
+        let column = WindowedColumn {
+            name: format!("window_{}", self.windows.len()),
             function: kind,
             partition_by,
             order_by,
         };
-        self.found.push(wanted);
-        if self.found.len() > MAX_WINDOWS {
+        self.windows.push(column);
+        if self.windows.len() > MAX_WINDOWS {
             return odd("use fewer window functions in one SELECT");
         }
-        Ok(Expr::column(self.width + self.found.len() - 1, column_type))
+        Ok(Expr::column(self.width + self.windows.len() - 1, column_type))
     }
 
     fn function(&self, function: &ast::Function) -> Result<WindowFunction, Refusal> {
@@ -92,7 +92,7 @@ impl<'a> Windows<'a> {
         if is_aggregate(function) {
             return unit_aggregate(function, self.scope).map(WindowFunction::Aggregate);
         }
-        // The caller sees to OVER.
+        // The caller handles OVER.
         let call = Call::of(function).ok_or_else(odd)?;
         let Call { arguments, duplicates, filter, nulls, over: _, within } = call;
         let plain =

@@ -58,7 +58,7 @@ pub(crate) fn paired<T>(mut terms: Vec<T>, join: &impl Fn(T, T) -> T) -> Option<
     terms.pop()
 }
 
-/// Texts in a row: one part, however many there are, so that what is made between is not made.
+/// Concatenates texts in one call, however many there are, so that no intermediate text is built.
 pub(super) fn concat(texts: Vec<Expr>) -> Expr {
     let all = texts.into_iter().flat_map(|text| match text.kind {
         ExprKind::Call(Function::Concat, inner) => inner,
@@ -92,15 +92,15 @@ pub(crate) fn compare(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, Ref
 }
 
 /// Both expressions in one type.
-pub(super) fn unify(left: Expr, right: Expr, place: &str) -> Result<(Expr, Expr), Refusal> {
-    let mut both = unify_all(vec![left, right], place)?;
+pub(super) fn unify(left: Expr, right: Expr, context: &str) -> Result<(Expr, Expr), Refusal> {
+    let mut both = unify_all(vec![left, right], context)?;
     match (both.pop(), both.pop()) {
         (Some(right), Some(left)) => Ok((left, right)),
-        _ => Err(Refusal::new(format!("{place} needs two operands"), "write both operands")),
+        _ => Err(Refusal::new(format!("{context} needs two operands"), "write both operands")),
     }
 }
 
-pub(crate) fn unify_all(exprs: Vec<Expr>, place: &str) -> Result<Vec<Expr>, Refusal> {
+pub(crate) fn unify_all(exprs: Vec<Expr>, context: &str) -> Result<Vec<Expr>, Refusal> {
     let mut common: Option<ColumnType> = None;
     for expr in exprs.iter().filter(|e| !e.is_null_literal()) {
         let is_text = |e: &Expr| matches!(e.kind, ExprKind::Literal(Value::String(_)));
@@ -125,7 +125,7 @@ pub(crate) fn unify_all(exprs: Vec<Expr>, place: &str) -> Result<Vec<Expr>, Refu
             }
             (Some(a), b) => {
                 return Err(Refusal::new(
-                    format!("{place} mixes {a} and {b}"),
+                    format!("{context} mixes {a} and {b}"),
                     format!("CAST one of them, as in CAST(x AS {})", sql_name(a)),
                 ));
             }

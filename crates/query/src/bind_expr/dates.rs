@@ -104,9 +104,9 @@ impl<R: Resolve> Binder<'_, R> {
         &mut self,
         part: DatePart,
         node: &ast::Expr,
-        place: &str,
+        context: &str,
     ) -> Result<Expr, Refusal> {
-        let inner = self.moment(node, place)?;
+        let inner = self.moment(node, context)?;
         if part.within_day() && inner.column_type == ColumnType::Date {
             return Err(Refusal::new(
                 "a date has no hour, minute or second",
@@ -117,12 +117,12 @@ impl<R: Resolve> Binder<'_, R> {
     }
 
     /// A date or timestamp; a text constant is one if it is written as one.
-    pub(super) fn moment(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+    pub(super) fn moment(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
         let inner = self.bind(node)?;
-        self.moment_of(inner, node, place)
+        self.moment_of(inner, node, context)
     }
 
-    fn moment_of(&self, expr: Expr, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+    fn moment_of(&self, expr: Expr, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
         if let ExprKind::Literal(Value::String(text)) = &expr.kind {
             let types = [ColumnType::Date, ColumnType::Timestamp];
             let mut read = types.iter().filter_map(|of| Value::parse(text, *of));
@@ -133,7 +133,7 @@ impl<R: Resolve> Binder<'_, R> {
         match expr.column_type {
             ColumnType::Date | ColumnType::Timestamp => Ok(expr),
             other => Err(Refusal::new(
-                format!("{place} needs a date or timestamp; `{node}` is of type {other}"),
+                format!("{context} needs a date or timestamp; `{node}` is of type {other}"),
                 "CAST(… AS DATE)",
             )),
         }
@@ -213,13 +213,13 @@ impl<R: Resolve> Binder<'_, R> {
         Ok(vec![(count, span_part(&field.to_string())?)])
     }
 
-    fn whole_number(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
-        let expr = self.number(node, place)?;
+    fn whole_number(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+        let expr = self.number(node, context)?;
         if expr.column_type == ColumnType::Int {
             return Ok(expr);
         }
         Err(Refusal::new(
-            format!("{place} needs whole numbers; `{node}` is of type {}", expr.column_type),
+            format!("{context} needs whole numbers; `{node}` is of type {}", expr.column_type),
             "DATE(2026, 1, 31)",
         ))
     }
@@ -244,13 +244,13 @@ impl<R: Resolve> Binder<'_, R> {
         Ok(Expr::call(Function::DateParse, vec![text, form], target))
     }
 
-    fn whole(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
-        let expr = self.number(node, place)?;
+    fn whole(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+        let expr = self.number(node, context)?;
         if expr.column_type == ColumnType::Int {
             return Ok(expr);
         }
         Err(Refusal::new(
-            format!("{place} needs an INTERVAL, or a whole number of days, not `{node}`"),
+            format!("{context} needs an INTERVAL, or a whole number of days, not `{node}`"),
             "INTERVAL 30 DAY",
         ))
     }
@@ -305,15 +305,15 @@ impl<R: Resolve> Binder<'_, R> {
         minus: bool,
         right: &ast::Expr,
     ) -> Result<Option<Expr>, Refusal> {
-        let place = if minus { "-" } else { "+" };
+        let operator = if minus { "-" } else { "+" };
         if let ast::Expr::Interval(interval) = right {
-            let moment = self.moment(left, place)?;
+            let moment = self.moment(left, operator)?;
             let spans = self.spans(interval)?;
             return Ok(Some(self.moved_by(moment, spans, minus)));
         }
         if let (ast::Expr::Interval(interval), false) = (left, minus) {
             let spans = self.spans(interval)?;
-            let moment = self.moment(right, place)?;
+            let moment = self.moment(right, operator)?;
             return Ok(Some(self.moved_by(moment, spans, false)));
         }
         Ok(None)

@@ -20,7 +20,7 @@ impl<R: Resolve> Binder<'_, R> {
         &mut self,
         node: &ast::Expr,
         least: u32,
-        place: &str,
+        context: &str,
     ) -> Result<u32, Refusal> {
         if let Some(n) = integer(&self.bind(node)?)
             && let Ok(n) = u32::try_from(n)
@@ -29,7 +29,7 @@ impl<R: Resolve> Binder<'_, R> {
             return Ok(n);
         }
         Err(Refusal::new(
-            format!("{place} needs a constant whole number of at least {least}, not `{node}`"),
+            format!("{context} needs a constant whole number of at least {least}, not `{node}`"),
             "SUBSTR(x, 1, 2) is the first two characters, RIGHT(x, 2) the last two",
         ))
     }
@@ -49,14 +49,14 @@ impl<R: Resolve> Binder<'_, R> {
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Expr, Refusal> {
         let name = function.name.to_string().replace('`', "").to_uppercase();
         let arguments = plain_arguments(function, &name)?;
-        if let Some(found) = self.date_function(&name, &arguments)? {
-            return Ok(found);
+        if let Some(expr) = self.date_function(&name, &arguments)? {
+            return Ok(expr);
         }
-        if let Some(found) = self.pattern_function(&name, &arguments)? {
-            return Ok(found);
+        if let Some(expr) = self.pattern_function(&name, &arguments)? {
+            return Ok(expr);
         }
-        if let Some(found) = self.bucket(&name, &arguments)? {
-            return Ok(found);
+        if let Some(expr) = self.bucket(&name, &arguments)? {
+            return Ok(expr);
         }
         let float_call = |binder: &mut Self, f: Function, node: &ast::Expr| {
             let inner = binder.float(node, &name)?;
@@ -210,7 +210,7 @@ impl<R: Resolve> Binder<'_, R> {
             ("SPLIT", [x, by]) => (x, self.constant_text(by, form)?),
             _ => return Err(odd(format!("an item of `{root}` is not supported"))),
         };
-        let place = match index {
+        let offset = match index {
             ast::Expr::Function(called) => {
                 let first = match called.name.to_string().to_uppercase().as_str() {
                     "OFFSET" | "SAFE_OFFSET" => Some(0),
@@ -224,7 +224,7 @@ impl<R: Resolve> Binder<'_, R> {
             }
             _ => None,
         };
-        let part = place.filter(|n| *n >= 0).and_then(|n| i32::try_from(n.checked_add(1)?).ok());
+        let part = offset.filter(|n| *n >= 0).and_then(|n| i32::try_from(n.checked_add(1)?).ok());
         let Some(part) = part else {
             return Err(odd(format!("[{index}] is not a constant place in the result of SPLIT")));
         };
@@ -238,9 +238,9 @@ impl<R: Resolve> Binder<'_, R> {
         &mut self,
         text: &ast::Expr,
         part: &ast::Expr,
-        place: &str,
+        context: &str,
     ) -> Result<Expr, Refusal> {
-        let both = vec![self.text(text, place)?, self.text(part, place)?];
+        let both = vec![self.text(text, context)?, self.text(part, context)?];
         Ok(Expr::call(Function::Position, both, ColumnType::Int))
     }
 
@@ -267,7 +267,8 @@ impl<R: Resolve> Binder<'_, R> {
             Some(with) => self.constant_text(with, form)?,
             None => Expr::literal(Value::String(" ".to_owned())),
         };
-        let filled = !matches!(&with.kind, ExprKind::Literal(Value::String(own)) if own.is_empty());
+        let filled =
+            !matches!(&with.kind, ExprKind::Literal(Value::String(padding)) if padding.is_empty());
         match length.filter(|n| filled && *n <= MAX_PADDED) {
             Some(length) => {
                 let function = Function::Pad { length, left: name == "LPAD" };

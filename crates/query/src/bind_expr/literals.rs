@@ -114,7 +114,7 @@ pub(super) fn sql_type(data_type: &ast::DataType) -> Result<ColumnType, Refusal>
         N::Precision(_) => Some(0),
         N::PrecisionAndScale(_, scale) => u8::try_from(*scale).ok().filter(|&s| s <= MAX_SCALE),
     };
-    let found = match data_type {
+    let column_type = match data_type {
         D::Bool | D::Boolean => Some(ColumnType::Bool),
         D::Int64 | D::BigInt(_) | D::Int(_) | D::Integer(_) | D::SmallInt(_) | D::TinyInt(_) => {
             Some(ColumnType::Int)
@@ -130,7 +130,7 @@ pub(super) fn sql_type(data_type: &ast::DataType) -> Result<ColumnType, Refusal>
         }
         _ => None,
     };
-    found.ok_or_else(|| {
+    column_type.ok_or_else(|| {
         Refusal::new(
             format!("the type {data_type} is not supported"),
             "use BOOL, INT64, NUMERIC(p, s), FLOAT64, STRING, DATE or TIMESTAMP",

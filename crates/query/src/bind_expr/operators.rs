@@ -75,12 +75,12 @@ impl<R: Resolve> Binder<'_, R> {
                 self.matching("~*", left, right, MatchUse::Contains, true)
             }
             BinaryOperator::PGRegexNotMatch => {
-                let found = self.matching("!~", left, right, MatchUse::Contains, false)?;
-                Ok(negate_if(true, found))
+                let matched = self.matching("!~", left, right, MatchUse::Contains, false)?;
+                Ok(negate_if(true, matched))
             }
             BinaryOperator::PGRegexNotIMatch => {
-                let found = self.matching("!~*", left, right, MatchUse::Contains, true)?;
-                Ok(negate_if(true, found))
+                let matched = self.matching("!~*", left, right, MatchUse::Contains, true)?;
+                Ok(negate_if(true, matched))
             }
             BinaryOperator::PGLikeMatch => self.like(left, right, false),
             BinaryOperator::PGILikeMatch => self.like(left, right, true),
@@ -113,9 +113,9 @@ impl<R: Resolve> Binder<'_, R> {
         let mut terms = Vec::new();
         while let Some(node) = waiting.pop() {
             match node {
-                ast::Expr::BinaryOp { left, op: own, right }
+                ast::Expr::BinaryOp { left, op: inner_op, right }
                     if matches!(
-                        (own, op),
+                        (inner_op, op),
                         (BinaryOperator::And, BinaryOp::And) | (BinaryOperator::Or, BinaryOp::Or)
                     ) =>
                 {
@@ -193,7 +193,7 @@ impl<R: Resolve> Binder<'_, R> {
         }
     }
 
-    /// Whether two values differ, where NULL is a value as any other.
+    /// Whether two values differ, where NULL is a value like any other.
     pub(super) fn distinct(
         &mut self,
         left: &ast::Expr,
@@ -248,7 +248,7 @@ impl<R: Resolve> Binder<'_, R> {
         Ok(balanced(alternatives, &|l, r| Expr::binary(BinaryOp::Or, l, r, ColumnType::Bool)))
     }
 
-    /// LIKE with ESCAPE: its pattern as one in which a backslash stands before what is itself.
+    /// LIKE with ESCAPE: rewrites the pattern so that a backslash is the escape character.
     pub(super) fn like_escaped(
         &mut self,
         value: &ast::Expr,

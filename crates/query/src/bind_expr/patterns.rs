@@ -15,7 +15,7 @@ impl<R: Resolve> Binder<'_, R> {
         name: &str,
         arguments: &[ast::Expr],
     ) -> Result<Option<Expr>, Refusal> {
-        let wanted = match name {
+        let match_use = match name {
             "REGEXP_CONTAINS" | "REGEXP_LIKE" | "REGEXP_MATCHES" => MatchUse::Contains,
             "REGEXP_COUNT" => MatchUse::Count,
             "REGEXP_EXTRACT" | "REGEXP_SUBSTR" => MatchUse::Extract,
@@ -25,19 +25,19 @@ impl<R: Resolve> Binder<'_, R> {
             },
             _ => return Ok(None),
         };
-        match (arguments, &wanted) {
+        match (arguments, &match_use) {
             ([text, pattern], _) | ([text, pattern, _], MatchUse::Replace(_)) => {
-                self.matching(name, text, pattern, wanted, false).map(Some)
+                self.matching(name, text, pattern, match_use, false).map(Some)
             }
             _ => Ok(None),
         }
     }
 
-    fn literal_text(&mut self, node: &ast::Expr, place: &str) -> Result<String, Refusal> {
+    fn literal_text(&mut self, node: &ast::Expr, context: &str) -> Result<String, Refusal> {
         match self.bind(node)?.kind {
             ExprKind::Literal(Value::String(text)) => Ok(text),
             _ => Err(Refusal::new(
-                format!("{place} needs a constant text in place of `{node}`"),
+                format!("{context} needs a constant text in place of `{node}`"),
                 "REGEXP_CONTAINS(x, r'flu|covid')",
             )),
         }
@@ -49,14 +49,14 @@ impl<R: Resolve> Binder<'_, R> {
         name: &str,
         text: &ast::Expr,
         pattern: &ast::Expr,
-        wanted: MatchUse,
+        match_use: MatchUse,
         any_case: bool,
     ) -> Result<Expr, Refusal> {
         let value = Box::new(self.text(text, name)?);
         let pattern = self.literal_text(pattern, name)?;
         let pattern = if any_case { format!("(?i:{pattern})") } else { pattern };
         let pattern = Pattern::new(&pattern)?;
-        let groups = match &wanted {
+        let groups = match &match_use {
             MatchUse::Contains | MatchUse::Count => 0,
             MatchUse::Extract if pattern.groups() > 1 => {
                 return Err(Refusal::new(
@@ -95,11 +95,11 @@ impl<R: Resolve> Binder<'_, R> {
                 "use smaller counts in {…}, and [a-z] in place of \\p{L}; or leave groups out",
             ));
         }
-        let column_type = match wanted {
+        let column_type = match match_use {
             MatchUse::Contains => ColumnType::Bool,
             MatchUse::Count => ColumnType::Int,
             MatchUse::Extract | MatchUse::Replace(_) => ColumnType::String,
         };
-        Ok(Expr::new(ExprKind::Match { value, pattern, wanted }, column_type))
+        Ok(Expr::new(ExprKind::Match { value, pattern, wanted: match_use }, column_type))
     }
 }

@@ -43,8 +43,8 @@ impl RowScope {
 
     /// The columns of a file.
     pub(crate) fn of_columns(columns: &[(String, ColumnType)]) -> Self {
-        let visible = |(place, (name, column_type)): (usize, &(String, ColumnType))| {
-            Visible::new(None, name, Expr::column(place, *column_type))
+        let visible = |(index, (name, column_type)): (usize, &(String, ColumnType))| {
+            Visible::new(None, name, Expr::column(index, *column_type))
         };
         Self::new(columns.iter().enumerate().map(visible).collect())
     }
@@ -61,7 +61,7 @@ impl RowScope {
                 same(&v.name, name)
                     && match qualifier {
                         None => v.plain,
-                        Some(q) => v.qualifiers.iter().any(|own| own.eq_ignore_ascii_case(q)),
+                        Some(q) => v.qualifiers.iter().any(|table| table.eq_ignore_ascii_case(q)),
                     }
             };
             level.iter().filter(answers).map(|v| v.expr.clone()).collect::<Vec<_>>()
@@ -70,9 +70,9 @@ impl RowScope {
         let folded: fn(&str, &str) -> bool = |a, b| a.eq_ignore_ascii_case(b);
         for level in [&self.visible, &self.outer] {
             for same in [exact, folded] {
-                let found = in_level(level, same);
-                if !found.is_empty() {
-                    return found;
+                let exprs = in_level(level, same);
+                if !exprs.is_empty() {
+                    return exprs;
                 }
             }
         }
@@ -111,9 +111,9 @@ impl Resolve for &RowScope {
         let (name, table) = path.split_last()?;
         let whole = path.join(".");
         let table = (!table.is_empty()).then(|| table.join("."));
-        let mut found = self.find(table.as_deref(), name);
-        Some(match found.len() {
-            1 => Ok(found.remove(0)),
+        let mut exprs = self.find(table.as_deref(), name);
+        Some(match exprs.len() {
+            1 => Ok(exprs.remove(0)),
             0 if name.starts_with('@') => {
                 let value = name.trim_start_matches('@');
                 let hint = format!("--param {value}=18, or a constant in its place");

@@ -6,16 +6,16 @@ use super::origins::{Origins, cell_name};
 use crate::error::{Refusal, did_you_mean, similar};
 
 /// The columns that a query shows.
-pub(super) type Shown = Vec<ShownColumn>;
+pub(super) type OutputColumns = Vec<OutputColumn>;
 
 /// A column that a query shows.
 #[derive(Clone)]
-pub(super) struct ShownColumn {
+pub(super) struct OutputColumn {
     pub(super) name: String,
     pub(super) origins: Origins,
 }
 
-impl ShownColumn {
+impl OutputColumn {
     pub(super) fn is_named(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
@@ -25,7 +25,7 @@ impl ShownColumn {
 #[derive(Clone, Default)]
 pub(super) struct Scope<'a> {
     /// The tables of FROM: their names, and their columns.
-    pub(super) tables: Vec<(String, Shown)>,
+    pub(super) tables: Vec<(String, OutputColumns)>,
     /// Columns that USING has joined: the name means both sides'.
     pub(super) joined: Vec<String>,
     /// The query around a sub-query.
@@ -48,11 +48,11 @@ impl Scope<'_> {
             _ => return Err(self.unknown(path)),
         };
         let joined = self.joined.iter().any(|c| c.eq_ignore_ascii_case(name));
-        let found = self.tables.iter().filter(|(own, columns)| {
-            table.is_none_or(|table| own.eq_ignore_ascii_case(table))
+        let candidates = self.tables.iter().filter(|(table_name, columns)| {
+            table.is_none_or(|table| table_name.eq_ignore_ascii_case(table))
                 && columns.iter().any(|column| column.is_named(name))
         });
-        match (found.count(), self.outer) {
+        match (candidates.count(), self.outer) {
             (0, Some(outer)) => outer.column(path),
             (0, None) => Err(self.unknown(path)),
             (2.., _) if table.is_none() && !joined => Err(Refusal::new(
@@ -71,7 +71,7 @@ impl Scope<'_> {
         let whole: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
         let columns = self.tables.iter().flat_map(|(_, columns)| columns);
         let columns = columns.map(|column| column.name.as_str());
-        let meant = whole.last().and_then(|wanted| similar(wanted, columns));
+        let meant = whole.last().and_then(|name| similar(name, columns));
         Refusal::new(
             format!("there is no released column `{}`", whole.join(".")),
             did_you_mean(meant, format!("the columns are {}", self.listed())),
@@ -80,8 +80,8 @@ impl Scope<'_> {
     }
 
     fn listed(&self) -> String {
-        let named = |(table, columns): &(String, Shown)| {
-            let column = |ShownColumn { name, .. }: &ShownColumn| match self.tables.len() {
+        let named = |(table, columns): &(String, OutputColumns)| {
+            let column = |OutputColumn { name, .. }: &OutputColumn| match self.tables.len() {
                 1 => name.clone(),
                 _ => format!("{table}.{name}"),
             };
@@ -90,8 +90,8 @@ impl Scope<'_> {
         self.tables.iter().flat_map(named).collect::<Vec<_>>().join(", ")
     }
 
-    /// Where the values of a column come from that is named as it is run, and the column that says
-    /// which they are, if there is one.
+    /// Where the values of a column come from, by its name as it is run; and the column with their
+    /// cells, if there is one.
     pub(super) fn origins(&self, path: &[ast::Ident]) -> (Origins, Option<ast::Expr>) {
         let (table, name) = match path {
             [name] => (None, &name.value),
@@ -99,11 +99,12 @@ impl Scope<'_> {
             _ => return (Origins::unknown(), None),
         };
         let tables = self.tables.iter();
-        let mut own = tables.filter(|(own, _)| table.is_none_or(|t| own.eq_ignore_ascii_case(t)));
-        let found = own.find_map(|(table, columns)| {
+        let mut candidates = tables
+            .filter(|(table_name, _)| table.is_none_or(|t| table_name.eq_ignore_ascii_case(t)));
+        let resolved = candidates.find_map(|(table, columns)| {
             Some((table, columns.iter().find(|column| column.is_named(name))?))
         });
-        let Some((table, column)) = found else { return (Origins::unknown(), None) };
+        let Some((table, column)) = resolved else { return (Origins::unknown(), None) };
         // A column that USING has joined is one of several.
         if table_is_joined(self, path) {
             return (column.origins.clone().changed(), None);
@@ -115,17 +116,17 @@ impl Scope<'_> {
     /// All columns of a table, or of all tables, for `*`.
     pub(super) fn all(&self, table: Option<&str>) -> Vec<(ast::Expr, String)> {
         let mut all: Vec<(ast::Expr, String)> = Vec::new();
-        for (own, columns) in &self.tables {
-            if table.is_some_and(|table| !own.eq_ignore_ascii_case(table)) {
+        for (table_name, columns) in &self.tables {
+            if table.is_some_and(|table| !table_name.eq_ignore_ascii_case(table)) {
                 continue;
             }
-            for ShownColumn { name: column, .. } in columns {
+            for OutputColumn { name: column, .. } in columns {
                 let joined = self.joined.iter().any(|c| c.eq_ignore_ascii_case(column));
-                let shown = all.iter().any(|(_, c)| c.eq_ignore_ascii_case(column));
-                if table.is_none() && joined && shown {
+                let is_listed = all.iter().any(|(_, c)| c.eq_ignore_ascii_case(column));
+                if table.is_none() && joined && is_listed {
                     continue;
                 }
-                let path = vec![quoted(own), quoted(column)];
+                let path = vec![quoted(table_name), quoted(column)];
                 let expr = match table.is_none() && joined {
                     true => ast::Expr::Identifier(quoted(column)),
                     false => ast::Expr::CompoundIdentifier(path),
@@ -140,5 +141,5 @@ impl Scope<'_> {
 /// Whether a name without a table is that of a column that USING has joined.
 fn table_is_joined(scope: &Scope<'_>, path: &[ast::Ident]) -> bool {
     let [name] = path else { return false };
-    scope.joined.iter().any(|own| own.eq_ignore_ascii_case(&name.value))
+    scope.joined.iter().any(|column| column.eq_ignore_ascii_case(&name.value))
 }

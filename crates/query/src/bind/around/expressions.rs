@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::collective::{aggregate, is_collective, window};
-use super::column_names::{Scope, ShownColumn};
+use super::column_names::{OutputColumn, Scope};
 use super::trace::Hidden;
 use super::{PER_WINDOW, Tables, Walk, unsupported};
 use crate::bind::syntax::{call, ordered, unnamed};
@@ -34,14 +34,14 @@ impl Computed {
     /// # Errors
     /// When it does not fit them.
     pub fn bind(&self, types: &[ColumnType]) -> Result<Expr, Refusal> {
-        let operand = |(place, column_type): (usize, &ColumnType)| {
-            Visible::new(None, &operand_name(place), Expr::column(place, *column_type))
+        let operand = |(index, column_type): (usize, &ColumnType)| {
+            Visible::new(None, &operand_name(index), Expr::column(index, *column_type))
         };
         let scope = RowScope::new(types.iter().enumerate().map(operand).collect());
         let bound = self.prepared.within(|| bind_row_expression(&self.node, &scope));
         bound.map_err(|mut refusal| {
-            let named = |what: String, (place, written): (usize, &String)| {
-                what.replace(&format!("`{}`", operand_name(place)), &format!("`{written}`"))
+            let named = |what: String, (index, written): (usize, &String)| {
+                what.replace(&format!("`{}`", operand_name(index)), &format!("`{written}`"))
             };
             let what = std::mem::take(&mut refusal.what);
             refusal.what = self.operands.iter().enumerate().fold(what, named);
@@ -55,8 +55,8 @@ impl Computed {
     }
 }
 
-fn operand_name(place: usize) -> String {
-    format!("a{}", place + 1)
+fn operand_name(index: usize) -> String {
+    format!("a{}", index + 1)
 }
 
 const AGGREGATES: &str = "use COUNT, COUNTIF, SUM, AVG, MIN, MAX, MEDIAN, STDDEV, STDDEV_POP, \
@@ -99,7 +99,7 @@ impl Walk<'_> {
         tables: &Tables,
     ) -> Result<ast::Expr, Refusal> {
         use ast::{BinaryOperator as B, Expr as E};
-        if let Some((_, key)) = scope.keys.iter().find(|(own, _)| own == node) {
+        if let Some((_, key)) = scope.keys.iter().find(|(written, _)| written == node) {
             return Ok(key.clone());
         }
         let mut boxed = |node: &E| self.expression(node, scope, tables).map(Box::new);
@@ -136,8 +136,8 @@ impl Walk<'_> {
                 negated: *negated,
             },
             E::Subquery(query) => {
-                let (query, shown) = self.query(query, tables, Some(scope), Hidden::Without)?;
-                one_column(&shown)?;
+                let (query, outputs) = self.query(query, tables, Some(scope), Hidden::Without)?;
+                one_column(&outputs)?;
                 E::Subquery(Box::new(query))
             }
             E::Exists { subquery, negated } => {
@@ -146,8 +146,9 @@ impl Walk<'_> {
             }
             E::InSubquery { expr, subquery, negated } => {
                 let expr = boxed(expr)?;
-                let (query, shown) = self.query(subquery, tables, Some(scope), Hidden::Without)?;
-                one_column(&shown)?;
+                let (query, outputs) =
+                    self.query(subquery, tables, Some(scope), Hidden::Without)?;
+                one_column(&outputs)?;
                 E::InSubquery { expr, subquery: Box::new(query), negated: *negated }
             }
             E::Function(function) if is_collective(function) => {
@@ -176,14 +177,15 @@ impl Walk<'_> {
             ));
         }
         let (operands, written): (Vec<ast::Expr>, Vec<String>) = operands.into_iter().unzip();
-        let same = |own: &Computed| own.node == node && own.operands.len() == written.len();
-        let place = self.computed.iter().position(same).unwrap_or_else(|| {
+        let same =
+            |computed: &Computed| computed.node == node && computed.operands.len() == written.len();
+        let index = self.computed.iter().position(same).unwrap_or_else(|| {
             let name = format!("expression_{}", self.computed.len() + 1);
             let prepared = Prepared::current();
             self.computed.push(Computed { name, node, operands: written, prepared });
             self.computed.len() - 1
         });
-        Ok(call(&self.computed[place].name, operands))
+        Ok(call(&self.computed[index].name, operands))
     }
 
     /// Takes the columns, aggregates, windows and sub-queries out of an expression, each with the
@@ -203,15 +205,16 @@ impl Walk<'_> {
             | E::Exists { subquery: _, negated: _ }
             | E::InSubquery { expr: _, subquery: _, negated: _ } => true,
             E::Function(function) => is_collective(function),
-            _ => scope.keys.iter().any(|(own, _)| own == node),
+            _ => scope.keys.iter().any(|(written, _)| written == node),
         };
         if is_operand {
             let value = self.expression(node, scope, tables)?;
-            let place = operands.iter().position(|(own, _)| *own == value).unwrap_or_else(|| {
-                operands.push((value, node.to_string()));
-                operands.len() - 1
-            });
-            *node = E::Identifier(ast::Ident::new(operand_name(place)));
+            let index =
+                operands.iter().position(|(operand, _)| *operand == value).unwrap_or_else(|| {
+                    operands.push((value, node.to_string()));
+                    operands.len() - 1
+                });
+            *node = E::Identifier(ast::Ident::new(operand_name(index)));
             return Ok(());
         }
         if walk::operands(node).is_none() {
@@ -289,8 +292,8 @@ impl Walk<'_> {
             over: match &function.over {
                 None => None,
                 Some(ast::WindowType::WindowSpec(window)) => {
-                    let own = self.window(window, scope, tables)?;
-                    Some(ast::WindowType::WindowSpec(own))
+                    let spec = self.window(window, scope, tables)?;
+                    Some(ast::WindowType::WindowSpec(spec))
                 }
                 Some(ast::WindowType::NamedWindow(_)) => {
                     return Err(unsupported(function, "write OVER (…) where it is used"));
@@ -351,12 +354,12 @@ fn when(condition: ast::Expr) -> ast::Expr {
     }
 }
 
-fn one_column(shown: &[ShownColumn]) -> Result<(), Refusal> {
-    if shown.len() == 1 {
+fn one_column(outputs: &[OutputColumn]) -> Result<(), Refusal> {
+    if outputs.len() == 1 {
         return Ok(());
     }
     Err(Refusal::new(
-        format!("a sub-query in an expression shows {} columns", shown.len()),
+        format!("a sub-query in an expression shows {} columns", outputs.len()),
         "(SELECT MAX(n) FROM …), one column",
     ))
 }

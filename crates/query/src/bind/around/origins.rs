@@ -3,12 +3,12 @@
 /// Where the values of a column come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origins {
-    /// The released columns: parts by their places, and their columns. Levels that are adjusted to
-    /// others are tables of their own, behind all parts.
+    /// The released columns: the index of the part, and the column. Levels that are adjusted to
+    /// others are separate tables, after all parts.
     pub from: Vec<(usize, usize)>,
     /// Whether each value is one of theirs as it is, or a constant.
     pub as_they_are: bool,
-    /// Whether they come from what is not followed, too: from several rows.
+    /// Whether they also come from something that is not traced, such as several rows.
     pub unknown: bool,
 }
 
@@ -34,9 +34,9 @@ impl Origins {
 
     /// Of values of either, or what is computed from both.
     pub(super) fn and(mut self, other: Self) -> Self {
-        for own in other.from {
-            if !self.from.contains(&own) {
-                self.from.push(own);
+        for column in other.from {
+            if !self.from.contains(&column) {
+                self.from.push(column);
             }
         }
         self.as_they_are &= other.as_they_are;

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use sqlparser::ast;
 
-use super::column_names::{Scope, Shown, ShownColumn, quoted};
+use super::column_names::{OutputColumn, OutputColumns, Scope, quoted};
 use super::origins::cell_name;
 use super::trace::{Hidden, Traced, brings_rows_together, hidden};
 use super::{Named, Tables, Walk, unsupported};
 use crate::bind::group_by::{MAX_LEVELS, name_all};
-use crate::bind::released_tables::MAX_SHOWN;
+use crate::bind::released_tables::MAX_OUTPUTS;
 use crate::bind::select::{default_name, is_plain, limits, plain_clauses, select_item};
 use crate::bind::syntax::{not_a_table, ordered, plain_table, table_factor};
 use crate::bind::walk::substitute;
@@ -20,18 +20,18 @@ impl Walk<'_> {
     pub(super) fn outermost(
         &mut self,
         query: &ast::Query,
-    ) -> Result<(ast::Query, Shown, Vec<Traced>), Refusal> {
+    ) -> Result<(ast::Query, OutputColumns, Vec<Traced>), Refusal> {
         let mut traced = None;
-        let (query, shown) = self.ordered_query(
+        let (query, outputs) = self.ordered_query(
             query,
             &Tables::default(),
             None,
             (Hidden::Cells, Some(&mut traced)),
         )?;
         let plain =
-            |column: &ShownColumn| Traced { origins: column.origins.clone(), computed: None };
-        let traced = traced.unwrap_or_else(|| shown.iter().map(plain).collect());
-        Ok((query, shown, traced))
+            |column: &OutputColumn| Traced { origins: column.origins.clone(), computed: None };
+        let traced = traced.unwrap_or_else(|| outputs.iter().map(plain).collect());
+        Ok((query, outputs, traced))
     }
 
     /// A query as it is run, and the columns that it shows.
@@ -41,7 +41,7 @@ impl Walk<'_> {
         tables: &Tables,
         outer: Option<&Scope<'_>>,
         hidden: Hidden,
-    ) -> Result<(ast::Query, Shown), Refusal> {
+    ) -> Result<(ast::Query, OutputColumns), Refusal> {
         self.ordered_query(query, tables, outer, (hidden, None))
     }
 
@@ -53,29 +53,29 @@ impl Walk<'_> {
         tables: &Tables,
         outer: Option<&Scope<'_>>,
         (hidden, trace): (Hidden, Option<&mut Option<Vec<Traced>>>),
-    ) -> Result<(ast::Query, Shown), Refusal> {
+    ) -> Result<(ast::Query, OutputColumns), Refusal> {
         let outermost = trace.is_some();
         if query.fetch.is_some() {
             return Err(unsupported("FETCH", "LIMIT 10"));
         }
         let mut with = query.with.clone();
-        let mut own = with.as_ref().map(|_| tables.clone());
-        if let (Some(with), Some(tables)) = (&mut with, &mut own) {
+        let mut inner_tables = with.as_ref().map(|_| tables.clone());
+        if let (Some(with), Some(tables)) = (&mut with, &mut inner_tables) {
             for cte in &mut with.cte_tables {
                 let one_row = self.has_one_row(&cte.query, tables);
                 let before = std::mem::take(&mut self.columns);
-                let (inner, shown) = self.query(&cte.query, tables, None, Hidden::Cells)?;
+                let (inner, outputs) = self.query(&cte.query, tables, None, Hidden::Cells)?;
                 // It costs something where it is named.
                 let columns = std::mem::replace(&mut self.columns, before);
-                let (alias, shown) = aliased(&cte.alias, shown)?;
+                let (alias, outputs) = aliased(&cte.alias, outputs)?;
                 let name = cte.alias.name.value.clone();
-                tables.0.push(Named { name, shown, columns, one_row });
+                tables.0.push(Named { name, outputs, columns, one_row });
                 *cte.query = inner;
                 cte.alias = alias;
                 cte.materialized = None;
             }
         }
-        let tables = own.as_ref().unwrap_or(tables);
+        let tables = inner_tables.as_ref().unwrap_or(tables);
         let order_by = match query.order_by.as_ref().map(|by| &by.kind) {
             None => &[],
             Some(ast::OrderByKind::Expressions(items)) => items.as_slice(),
@@ -83,23 +83,23 @@ impl Walk<'_> {
                 return Err(Refusal::new("ORDER BY ALL is not supported", "ORDER BY 1, 2"));
             }
         };
-        let (body, shown, mut order) = match query.body.as_ref() {
+        let (body, outputs, mut order) = match query.body.as_ref() {
             ast::SetExpr::Select(select) => {
                 plain_clauses(query, select)?;
                 let bound = self.select(select, order_by, tables, outer, (hidden, trace));
                 bound.map_err(|refusal| refusal.at(select.as_ref()))?
             }
             body => {
-                let (body, shown) = self.sides(body, tables, outer, hidden)?;
-                let order = order_by.iter().map(|item| by_name(item, &shown));
+                let (body, outputs) = self.sides(body, tables, outer, hidden)?;
+                let order = order_by.iter().map(|item| by_name(item, &outputs));
                 let order = order.collect::<Result<Vec<_>, Refusal>>()?;
-                (body, shown, order)
+                (body, outputs, order)
             }
         };
         limits(query)?;
         if outermost || query.limit_clause.is_some() {
-            let position = |place: usize| ast::Value::Number((place + 1).to_string(), false);
-            let rest = (0..shown.len()).map(|place| ast::Expr::Value(position(place).into()));
+            let position = |index: usize| ast::Value::Number((index + 1).to_string(), false);
+            let rest = (0..outputs.len()).map(|index| ast::Expr::Value(position(index).into()));
             order.extend(rest.map(|expr| ordered(expr, ast::OrderByOptions::default())));
         }
         let order_by = (!order.is_empty()).then_some(ast::OrderBy {
@@ -107,7 +107,7 @@ impl Walk<'_> {
             interpolate: None,
         });
         let run = ast::Query { with, body: Box::new(body), order_by, ..query.clone() };
-        Ok((run, shown))
+        Ok((run, outputs))
     }
 
     /// The sides of a set operation. Chains of them are deep, so each step takes little of the
@@ -118,7 +118,7 @@ impl Walk<'_> {
         tables: &Tables,
         outer: Option<&Scope<'_>>,
         hidden: Hidden,
-    ) -> Result<(ast::SetExpr, Shown), Refusal> {
+    ) -> Result<(ast::SetExpr, OutputColumns), Refusal> {
         match body {
             ast::SetExpr::Select(select) => self.select_side(select, tables, outer, hidden),
             ast::SetExpr::Query(query) => self.query_side(query, tables, outer, hidden),
@@ -137,10 +137,10 @@ impl Walk<'_> {
         tables: &Tables,
         outer: Option<&Scope<'_>>,
         hidden: Hidden,
-    ) -> Result<(ast::SetExpr, Shown), Refusal> {
+    ) -> Result<(ast::SetExpr, OutputColumns), Refusal> {
         let bound = self.select(select, &[], tables, outer, (hidden, None));
-        let (body, shown, _) = bound.map_err(|refusal| refusal.at(select))?;
-        Ok((body, shown))
+        let (body, outputs, _) = bound.map_err(|refusal| refusal.at(select))?;
+        Ok((body, outputs))
     }
 
     #[inline(never)]
@@ -150,9 +150,9 @@ impl Walk<'_> {
         tables: &Tables,
         outer: Option<&Scope<'_>>,
         hidden: Hidden,
-    ) -> Result<(ast::SetExpr, Shown), Refusal> {
-        let (query, shown) = self.query(query, tables, outer, hidden)?;
-        Ok((ast::SetExpr::Query(Box::new(query)), shown))
+    ) -> Result<(ast::SetExpr, OutputColumns), Refusal> {
+        let (query, outputs) = self.query(query, tables, outer, hidden)?;
+        Ok((ast::SetExpr::Query(Box::new(query)), outputs))
     }
 
     #[inline(never)]
@@ -161,7 +161,7 @@ impl Walk<'_> {
         (op, set_quantifier): (&ast::SetOperator, &ast::SetQuantifier),
         (left, right): (&ast::SetExpr, &ast::SetExpr),
         (tables, outer, hidden): (&Tables, Option<&Scope<'_>>, Hidden),
-    ) -> Result<(ast::SetExpr, Shown), Refusal> {
+    ) -> Result<(ast::SetExpr, OutputColumns), Refusal> {
         use ast::SetQuantifier as Q;
         if !matches!(set_quantifier, Q::All | Q::Distinct | Q::None)
             || *op == ast::SetOperator::Minus
@@ -177,16 +177,16 @@ impl Walk<'_> {
             Hidden::Cells if !all => Hidden::Empty,
             hidden => hidden,
         };
-        let (left, mut shown) = self.sides(left, tables, outer, hidden)?;
+        let (left, mut outputs) = self.sides(left, tables, outer, hidden)?;
         let (right, others) = self.sides(right, tables, outer, hidden)?;
-        if shown.len() != others.len() {
-            let (ours, theirs) = (shown.len(), others.len());
+        if outputs.len() != others.len() {
+            let (left_count, right_count) = (outputs.len(), others.len());
             return Err(Refusal::new(
-                format!("the sides of {op} have {ours} and {theirs} columns"),
+                format!("the sides of {op} have {left_count} and {right_count} columns"),
                 "SELECT the same columns on all sides",
             ));
         }
-        for (column, other) in shown.iter_mut().zip(others) {
+        for (column, other) in outputs.iter_mut().zip(others) {
             let both = column.origins.clone().and(other.origins);
             column.origins = if all { both } else { both.changed() };
         }
@@ -200,7 +200,7 @@ impl Walk<'_> {
             left: Box::new(left),
             right: Box::new(right),
         };
-        Ok((body, shown))
+        Ok((body, outputs))
     }
 
     /// A SELECT, with the columns that it shows and its order.
@@ -212,8 +212,8 @@ impl Walk<'_> {
         tables: &Tables,
         outer: Option<&Scope<'_>>,
         (hidden, trace): (Hidden, Option<&mut Option<Vec<Traced>>>),
-    ) -> Result<(ast::SetExpr, Shown, Vec<ast::OrderByExpr>), Refusal> {
-        at_most_shown(select.projection.len())?;
+    ) -> Result<(ast::SetExpr, OutputColumns, Vec<ast::OrderByExpr>), Refusal> {
+        check_columns(select.projection.len())?;
         let mut scope = Scope { outer, ..Scope::default() };
         let mut from = Vec::new();
         for item in &select.from {
@@ -243,13 +243,13 @@ impl Walk<'_> {
         let (having, qualify) = (clause(select.having.as_ref())?, clause(select.qualify.as_ref())?);
         let together = brings_rows_together(select, order_by);
         let cells = if together && hidden == Hidden::Cells { Hidden::Empty } else { hidden };
-        let (mut projection, mut shown) = self.shown(select, &scope, tables, cells)?;
+        let (mut projection, mut outputs) = self.output_columns(select, &scope, tables, cells)?;
         if together {
-            for column in &mut shown {
+            for column in &mut outputs {
                 column.origins = column.origins.clone().changed();
             }
         } else if let Some(trace) = trace {
-            *trace = Some(self.trace_outermost(&mut projection, &shown, &scope));
+            *trace = Some(self.trace_outermost(&mut projection, &outputs, &scope));
         }
         let mut order = Vec::new();
         for item in order_by {
@@ -257,8 +257,8 @@ impl Walk<'_> {
                 return Err(Refusal::new("WITH FILL is not supported", "ORDER BY x DESC"));
             }
             let expr = match &item.expr {
-                ast::Expr::Value(_) => position(&item.expr, shown.len())?,
-                ast::Expr::Identifier(name) if shows(&shown, &name.value) => {
+                ast::Expr::Value(_) => position(&item.expr, outputs.len())?,
+                ast::Expr::Identifier(name) if shows(&outputs, &name.value) => {
                     ast::Expr::Identifier(quoted(&name.value))
                 }
                 node => self.expression(node, &scope, tables)?,
@@ -281,7 +281,7 @@ impl Walk<'_> {
             qualify,
             ..select.clone()
         };
-        Ok((ast::SetExpr::Select(Box::new(run)), shown, order))
+        Ok((ast::SetExpr::Select(Box::new(run)), outputs, order))
     }
 
     /// GROUP BY as it is run. Its keys are added to the scope.
@@ -306,9 +306,9 @@ impl Walk<'_> {
             _ => return Err(unsupported("GROUP BY … WITH TOTALS", "GROUP BY ROLLUP (a, b)")),
         };
         let nodes = with_levels.as_ref().map_or(nodes.as_slice(), std::slice::from_ref);
-        let most = |many: usize| match many > MAX_SHOWN {
+        let most = |many: usize| match many > MAX_OUTPUTS {
             true => Err(Refusal::new(
-                format!("GROUP BY has more than {MAX_SHOWN} keys"),
+                format!("GROUP BY has more than {MAX_OUTPUTS} keys"),
                 "use fewer keys",
             )),
             false => Ok(()),
@@ -317,17 +317,17 @@ impl Walk<'_> {
         let levels = levels_of(nodes)?;
         let mut key = |node: &E| {
             let node = select_item(node, &select)?;
-            let own = self.expression(node, scope, tables)?;
-            scope.keys.push((node.clone(), own.clone()));
+            let expr = self.expression(node, scope, tables)?;
+            scope.keys.push((node.clone(), expr.clone()));
             most(scope.keys.len())?;
-            Ok(own)
+            Ok(expr)
         };
         let mut run = |node: &E| {
             let mut node = node.clone();
             match &mut node {
                 E::Rollup(sets) | E::Cube(sets) | E::GroupingSets(sets) => {
-                    for own in sets.iter_mut().flatten() {
-                        *own = key(own)?;
+                    for member in sets.iter_mut().flatten() {
+                        *member = key(member)?;
                     }
                 }
                 other => *other = key(other)?,
@@ -341,16 +341,16 @@ impl Walk<'_> {
     }
 
     /// The columns of a SELECT's list, with names that differ.
-    fn shown(
+    fn output_columns(
         &mut self,
         select: &ast::Select,
         scope: &Scope<'_>,
         tables: &Tables,
         cells: Hidden,
-    ) -> Result<(Vec<ast::SelectItem>, Shown), Refusal> {
+    ) -> Result<(Vec<ast::SelectItem>, OutputColumns), Refusal> {
         let mut all: Vec<(ast::Expr, String)> = Vec::new();
         for (position, item) in select.projection.iter().enumerate() {
-            at_most_shown(all.len())?;
+            check_columns(all.len())?;
             match item {
                 ast::SelectItem::UnnamedExpr(node) => {
                     let name = default_name(node, position);
@@ -364,14 +364,14 @@ impl Walk<'_> {
                     ast::SelectItemQualifiedWildcardKind::ObjectName(table),
                     more,
                 ) if is_plain(more) => {
-                    let own = scope.all(Some(&table.to_string().replace('`', "")));
-                    if own.is_empty() {
+                    let columns = scope.all(Some(&table.to_string().replace('`', "")));
+                    if columns.is_empty() {
                         return Err(Refusal::new(
                             format!("`{item}`: there is no table `{table}` in FROM"),
                             "use the name or alias of a table in FROM",
                         ));
                     }
-                    all.extend(own);
+                    all.extend(columns);
                 }
                 other => return Err(unsupported(other, "columns, expressions and *").at(other)),
             }
@@ -379,10 +379,10 @@ impl Walk<'_> {
         if all.is_empty() {
             return Err(Refusal::new("SELECT shows nothing", "SELECT a, b FROM …"));
         }
-        at_most_shown(all.len())?;
+        check_columns(all.len())?;
         self.has(all.len())?;
         let mut taken = HashSet::new();
-        let (mut items, mut shown) = (Vec::new(), Vec::new());
+        let (mut items, mut outputs) = (Vec::new(), Vec::new());
         let mut hidden_items = Vec::new();
         for (expr, name) in all {
             let (mut unique, mut copy) = (name.clone(), 1);
@@ -394,12 +394,12 @@ impl Walk<'_> {
             let cell = cell.filter(|_| cells == Hidden::Cells);
             hidden_items.push(hidden(cell, cell_name(&unique)));
             items.push(ast::SelectItem::ExprWithAlias { expr, alias: quoted(&unique) });
-            shown.push(ShownColumn { name: unique, origins });
+            outputs.push(OutputColumn { name: unique, origins });
         }
         if cells != Hidden::Without {
             items.extend(hidden_items);
         }
-        Ok((items, shown))
+        Ok((items, outputs))
     }
 
     /// One item of FROM, whose columns are added to the scope.
@@ -419,16 +419,16 @@ impl Walk<'_> {
                     self.expression(node, scope, tables).map(ast::JoinConstraint::On)
                 }
                 ast::JoinConstraint::Using(names) => {
-                    let mut own = Vec::with_capacity(names.len());
+                    let mut columns = Vec::with_capacity(names.len());
                     for name in names {
                         let [ast::ObjectNamePart::Identifier(name)] = name.0.as_slice() else {
                             return Err(Refusal::new(format!("USING ({name})"), "USING (column)"));
                         };
                         scope.joined.push(name.value.clone());
                         scope.column(std::slice::from_ref(name))?;
-                        own.push(ast::ObjectName::from(vec![quoted(&name.value)]));
+                        columns.push(ast::ObjectName::from(vec![quoted(&name.value)]));
                     }
-                    Ok(ast::JoinConstraint::Using(own))
+                    Ok(ast::JoinConstraint::Using(columns))
                 }
                 ast::JoinConstraint::None | ast::JoinConstraint::Natural => Err(Refusal::new(
                     format!("`{}` names no columns to join on", join.to_string().trim()),
@@ -457,10 +457,10 @@ impl Walk<'_> {
     ) -> Result<ast::TableFactor, Refusal> {
         use ast::TableFactor as F;
         if let Some((name, alias)) = plain_table(factor) {
-            let [ast::ObjectNamePart::Identifier(own)] = name.0.as_slice() else {
+            let [ast::ObjectNamePart::Identifier(table)] = name.0.as_slice() else {
                 return Err(unsupported(factor, "a table's name"));
             };
-            let (run, columns) = self.table(&own.value, tables)?;
+            let (run, columns) = self.table(&table.value, tables)?;
             let named = match alias {
                 Some(alias) => {
                     let (alias, columns) = aliased(alias, columns)?;
@@ -468,7 +468,7 @@ impl Walk<'_> {
                     Some(alias)
                 }
                 None => {
-                    scope.tables.push((own.value.clone(), columns));
+                    scope.tables.push((table.value.clone(), columns));
                     None
                 }
             };
@@ -487,8 +487,8 @@ impl Walk<'_> {
                 Ok(F::Derived { lateral: false, subquery, alias: Some(alias), sample: None })
             }
             F::NestedJoin { table_with_joins, alias: None } => {
-                let own = self.joined(table_with_joins, scope, tables)?;
-                Ok(F::NestedJoin { table_with_joins: Box::new(own), alias: None })
+                let joined = self.joined(table_with_joins, scope, tables)?;
+                Ok(F::NestedJoin { table_with_joins: Box::new(joined), alias: None })
             }
             other => Err(not_a_table(other)),
         }
@@ -499,7 +499,7 @@ impl Walk<'_> {
 fn levels_of(nodes: &[ast::Expr]) -> Result<usize, Refusal> {
     let mut levels = 1usize;
     for node in nodes {
-        let own = match node {
+        let factor = match node {
             ast::Expr::Rollup(sets) => sets.len() + 1,
             ast::Expr::Cube(sets) => {
                 let sets = u32::try_from(sets.len()).unwrap_or(u32::MAX);
@@ -508,7 +508,7 @@ fn levels_of(nodes: &[ast::Expr]) -> Result<usize, Refusal> {
             ast::Expr::GroupingSets(sets) => sets.len(),
             _ => 1,
         };
-        levels = levels.saturating_mul(own);
+        levels = levels.saturating_mul(factor);
         if levels > MAX_LEVELS {
             return Err(Refusal::new(
                 format!("GROUP BY has more than {MAX_LEVELS} levels"),
@@ -521,12 +521,12 @@ fn levels_of(nodes: &[ast::Expr]) -> Result<usize, Refusal> {
 }
 
 /// Refuses a SELECT with many columns.
-fn at_most_shown(columns: usize) -> Result<(), Refusal> {
-    if columns <= MAX_SHOWN {
+fn check_columns(columns: usize) -> Result<(), Refusal> {
+    if columns <= MAX_OUTPUTS {
         return Ok(());
     }
     Err(Refusal::new(
-        format!("SELECT shows more than {MAX_SHOWN} columns"),
+        format!("SELECT shows more than {MAX_OUTPUTS} columns"),
         "write several statements",
     ))
 }
@@ -536,10 +536,13 @@ fn table_alias(name: &str) -> ast::TableAlias {
 }
 
 /// A table's alias as it is run, and the columns of the table under it.
-fn aliased(alias: &ast::TableAlias, columns: Shown) -> Result<(ast::TableAlias, Shown), Refusal> {
-    let mut own = table_alias(&alias.name.value);
+fn aliased(
+    alias: &ast::TableAlias,
+    columns: OutputColumns,
+) -> Result<(ast::TableAlias, OutputColumns), Refusal> {
+    let mut quoted_alias = table_alias(&alias.name.value);
     if alias.columns.is_empty() {
-        return Ok((own, columns));
+        return Ok((quoted_alias, columns));
     }
     if alias.columns.len() != columns.len() {
         return Err(Refusal::new(
@@ -554,19 +557,21 @@ fn aliased(alias: &ast::TableAlias, columns: Shown) -> Result<(ast::TableAlias, 
     let column = |name| ast::TableAliasColumnDef { name, data_type: None };
     let names = alias.columns.iter().map(|column| &column.name.value);
     let cells = names.clone().map(|name| ast::Ident::with_quote('"', cell_name(name)));
-    own.columns = names.clone().map(|name| quoted(name)).chain(cells).map(column).collect();
-    let renamed = |(name, own): (&String, ShownColumn)| ShownColumn { name: name.clone(), ..own };
-    Ok((own, names.zip(columns).map(renamed).collect()))
+    quoted_alias.columns =
+        names.clone().map(|name| quoted(name)).chain(cells).map(column).collect();
+    let renamed =
+        |(name, output): (&String, OutputColumn)| OutputColumn { name: name.clone(), ..output };
+    Ok((quoted_alias, names.zip(columns).map(renamed).collect()))
 }
 
-fn shows(shown: &[ShownColumn], name: &str) -> bool {
-    shown.iter().any(|own| own.is_named(name))
+fn shows(outputs: &[OutputColumn], name: &str) -> bool {
+    outputs.iter().any(|column| column.is_named(name))
 }
 
 /// A position of ORDER BY.
 fn position(node: &ast::Expr, columns: usize) -> Result<ast::Expr, Refusal> {
     let text = node.to_string();
-    if text.parse().is_ok_and(|place: usize| (1..=columns).contains(&place)) {
+    if text.parse().is_ok_and(|number: usize| (1..=columns).contains(&number)) {
         return Ok(node.clone());
     }
     Err(Refusal::new(
@@ -576,10 +581,10 @@ fn position(node: &ast::Expr, columns: usize) -> Result<ast::Expr, Refusal> {
 }
 
 /// An order of a set operation's rows, by its columns.
-fn by_name(item: &ast::OrderByExpr, shown: &[ShownColumn]) -> Result<ast::OrderByExpr, Refusal> {
+fn by_name(item: &ast::OrderByExpr, outputs: &[OutputColumn]) -> Result<ast::OrderByExpr, Refusal> {
     let expr = match &item.expr {
-        ast::Expr::Value(_) => position(&item.expr, shown.len())?,
-        ast::Expr::Identifier(name) if shows(shown, &name.value) => {
+        ast::Expr::Value(_) => position(&item.expr, outputs.len())?,
+        ast::Expr::Identifier(name) if shows(outputs, &name.value) => {
             ast::Expr::Identifier(quoted(&name.value))
         }
         other => {

@@ -9,9 +9,9 @@ use sqlparser::ast;
 
 use super::Walk;
 use super::collective::aggregates;
-use super::column_names::{Scope, Shown};
+use super::column_names::{OutputColumns, Scope};
 use super::origins::Origins;
-use crate::bind::walk::{any, shown};
+use crate::bind::walk::{any, select_list};
 
 /// How a column of the result can be followed back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub struct Traced {
 /// A scalar expression over released values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedExpression {
-    /// Its place in [`Around::computed`](super::Around::computed).
+    /// Its index in [`Around::computed`](super::Around::computed).
     pub place: usize,
-    /// For each operand: where it comes from, and the place of its cells among the columns as run.
+    /// For each operand: where it comes from, and the index of its cells among the columns as run.
     pub operands: Vec<(Origins, usize)>,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn brings_rows_together(select: &ast::Select, order_by: &[ast::OrderB
     grouped
         || select.distinct.is_some()
         || select.having.is_some()
-        || shown(select).any(aggregated)
+        || select_list(select).any(aggregated)
         || select.qualify.iter().any(aggregated)
         || order_by.iter().any(|item| aggregated(&item.expr))
 }
@@ -97,17 +97,17 @@ impl Walk<'_> {
         }
     }
 
-    /// The scalar expression that a call stands for, by its place, and its operands.
+    /// The scalar expression that a call stands for, by its index, and its operands.
     pub(super) fn called<'e>(&self, run: &'e ast::Expr) -> Option<(usize, Vec<&'e ast::Expr>)> {
         let ast::Expr::Function(function) = run else { return None };
         let name = function.name.to_string();
-        let place = self.computed.iter().position(|own| own.name == name)?;
+        let index = self.computed.iter().position(|computed| computed.name == name)?;
         let ast::FunctionArguments::List(list) = &function.args else { return None };
         let operand = |argument| match argument {
             &ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ref node)) => Some(node),
             _ => None,
         };
-        Some((place, list.args.iter().map(operand).collect::<Option<_>>()?))
+        Some((index, list.args.iter().map(operand).collect::<Option<_>>()?))
     }
 
     /// The columns of the outermost SELECT, whose expressions are followed to their operands. The
@@ -115,26 +115,27 @@ impl Walk<'_> {
     pub(super) fn trace_outermost(
         &self,
         projection: &mut Vec<ast::SelectItem>,
-        shown: &Shown,
+        outputs: &OutputColumns,
         scope: &Scope<'_>,
     ) -> Vec<Traced> {
-        let mut all = Vec::with_capacity(shown.len());
+        let mut all = Vec::with_capacity(outputs.len());
         let mut more = Vec::new();
         let before = projection.len();
-        for (item, column) in projection.iter().zip(shown) {
+        for (item, column) in projection.iter().zip(outputs) {
             let mut computed = None;
             if let ast::SelectItem::ExprWithAlias { expr, alias: _ } = item
-                && let Some((place, operands)) = self.called(expr)
+                && let Some((index, operands)) = self.called(expr)
             {
                 let traced = operands.into_iter().map(|operand| self.traced(operand, scope));
                 let traced: Vec<_> = traced.collect();
-                if traced.iter().all(|(own, cell)| own.as_they_are && cell.is_some()) {
-                    let operands = traced.into_iter().map(|(own, cell)| {
+                if traced.iter().all(|(origins, cell)| origins.as_they_are && cell.is_some()) {
+                    let operands = traced.into_iter().map(|(origins, cell)| {
                         let at = before + more.len();
                         more.push(hidden(cell, format!("\u{1}{}", more.len())));
-                        (own, at)
+                        (origins, at)
                     });
-                    computed = Some(TracedExpression { place, operands: operands.collect() });
+                    computed =
+                        Some(TracedExpression { place: index, operands: operands.collect() });
                 }
             }
             all.push(Traced { origins: column.origins.clone(), computed });

@@ -1,8 +1,8 @@
 //! Tables in FROM that no equality joins: all pairs of their rows meet.
 //!
-//! How many rows a release has is not known before it is charged. That so many pairs are made is
-//! refused when they are; that several tables of any size are paired with each other can be seen,
-//! and refused, for free.
+//! How many rows a release has is not known before it is charged, so too many pairs are refused
+//! only when they are computed. That several tables of any size are paired with each other can be
+//! seen from the SQL, and refused for free.
 
 use sqlparser::ast;
 
@@ -11,7 +11,7 @@ use super::{Tables, Walk};
 use crate::aggregate_names::calls_aggregate;
 use crate::bind::released_tables::part_name;
 use crate::bind::syntax::plain_table;
-use crate::bind::walk::{any, operands, shown, table_name};
+use crate::bind::walk::{any, operands, select_list, table_name};
 use crate::error::Refusal;
 
 /// Most tables in FROM that may have several rows and that no equality joins.
@@ -34,11 +34,11 @@ impl Walk<'_> {
         let mut leads: Vec<usize> = (0..factors.len()).collect();
         let mut link = |all: &[usize]| {
             let groups: Vec<usize> =
-                all.iter().filter_map(|&own| leads.get(own).copied()).collect();
+                all.iter().filter_map(|&table| leads.get(table).copied()).collect();
             let Some(&first) = groups.iter().min() else { return };
-            for own in &mut leads {
-                if groups.contains(own) {
-                    *own = first;
+            for lead in &mut leads {
+                if groups.contains(lead) {
+                    *lead = first;
                 }
             }
         };
@@ -46,17 +46,17 @@ impl Walk<'_> {
         let mut conjuncts: Vec<&ast::Expr> = select.selection.iter().collect();
         select.from.iter().for_each(|from| {
             constraints(from, &mut conjuncts, &mut |name| {
-                let has = |(_, columns): &&(String, super::Shown)| {
+                let has = |(_, columns): &&(String, super::OutputColumns)| {
                     columns.iter().any(|column| column.is_named(name))
                 };
-                let own: Vec<usize> = scope
+                let linked: Vec<usize> = scope
                     .tables
                     .iter()
                     .enumerate()
-                    .filter(|(_, own)| has(own))
+                    .filter(|(_, table)| has(table))
                     .map(|(at, _)| at)
                     .collect();
-                link(&own);
+                link(&linked);
             })
         });
         while let Some(node) = conjuncts.pop() {
@@ -72,22 +72,22 @@ impl Walk<'_> {
             }
         }
         for (left, right) in conditions {
-            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            read_by(left, scope, &mut ours);
-            read_by(right, scope, &mut theirs);
-            if !ours.is_empty()
-                && !theirs.is_empty()
-                && ours.iter().all(|own| !theirs.contains(own))
+            let (mut left_tables, mut right_tables) = (Vec::new(), Vec::new());
+            read_by(left, scope, &mut left_tables);
+            read_by(right, scope, &mut right_tables);
+            if !left_tables.is_empty()
+                && !right_tables.is_empty()
+                && left_tables.iter().all(|table| !right_tables.contains(table))
             {
-                ours.extend(theirs);
-                link(&ours);
+                left_tables.extend(right_tables);
+                link(&left_tables);
             }
         }
         let mut several: Vec<usize> = leads
             .iter()
             .zip(&factors)
             .filter(|(_, factor)| !self.is_one_row(factor, tables))
-            .map(|(own, _)| *own)
+            .map(|(lead, _)| *lead)
             .collect();
         several.sort_unstable();
         several.dedup();
@@ -110,7 +110,7 @@ impl Walk<'_> {
         if let Some((name, _)) = plain_table(factor) {
             let name = table_name(name);
             return match tables.named(&name) {
-                Some(own) => own.one_row,
+                Some(named) => named.one_row,
                 None => {
                     let part = (0..self.parts.len()).find(|&part| part_name(part) == name);
                     part.and_then(|part| self.parts.get(part)).is_some_and(|part| part.one_row)
@@ -148,9 +148,14 @@ impl Walk<'_> {
             return false;
         }
         let windows = |node: &ast::Expr| {
-            any(node, &|part| matches!(part, ast::Expr::Function(own) if own.over.is_some()))
+            any(
+                node,
+                &|part| matches!(part, ast::Expr::Function(function) if function.over.is_some()),
+            )
         };
-        if shown(select).any(|node| any(node, &calls_aggregate)) && !shown(select).any(windows) {
+        if select_list(select).any(|node| any(node, &calls_aggregate))
+            && !select_list(select).any(windows)
+        {
             return true;
         }
         let mut factors = Vec::new();
@@ -187,17 +192,17 @@ fn constraints<'a>(
         }
     }
     for join in &from.joins {
-        let (J::Join(own)
-        | J::Inner(own)
-        | J::Left(own)
-        | J::LeftOuter(own)
-        | J::Right(own)
-        | J::RightOuter(own)
-        | J::FullOuter(own)) = &join.join_operator
+        let (J::Join(constraint)
+        | J::Inner(constraint)
+        | J::Left(constraint)
+        | J::LeftOuter(constraint)
+        | J::Right(constraint)
+        | J::RightOuter(constraint)
+        | J::FullOuter(constraint)) = &join.join_operator
         else {
             continue;
         };
-        match own {
+        match constraint {
             ast::JoinConstraint::On(node) => all.push(node),
             ast::JoinConstraint::Using(names) => {
                 for name in names {
@@ -221,10 +226,10 @@ fn read_by(node: &ast::Expr, scope: &Scope<'_>, all: &mut Vec<usize>) {
             return;
         }
     };
-    let own = scope.tables.iter().position(|(table, columns)| match path {
+    let index = scope.tables.iter().position(|(table, columns)| match path {
         [name] => columns.iter().any(|column| column.is_named(&name.value)),
         [of, _] => of.value.eq_ignore_ascii_case(table),
         _ => false,
     });
-    all.extend(own.filter(|own| !all.contains(own)));
+    all.extend(index.filter(|index| !all.contains(index)));
 }

@@ -17,7 +17,7 @@ use crate::sql::{PrivacyClause, QueryOption};
 #[derive(Clone, Copy)]
 pub(super) enum Paying<'a> {
     /// From its OPTIONS, or the contract's defaults.
-    Own,
+    Statement,
     /// From its OPTIONS, or the contract's defaults, with these options in place of its own: to
     /// compare quotes, for owners.
     Trial(&'a [QueryOption]),
@@ -30,7 +30,7 @@ const OTHER_ROW: &str = "other_row";
 /// The option that asks for a report on what limits cut off.
 const CLIPPING_REPORT: &str = "clipping_report";
 
-/// The weight of a tenth of a part of weight one, beside parts that are for another.
+/// A tenth of the weight of a part with weight one, where some parts serve others.
 const TENTH: u32 = 60;
 
 /// The option that asks for levels that fit each other.
@@ -59,20 +59,20 @@ pub(super) struct Terms {
 pub(super) enum Pot {
     /// The statement's, of the part's population.
     Statement,
-    /// The budget of the SELECT at this place, and its number of levels.
-    Own { select: Location, levels: usize },
+    /// The budget of the SELECT at this location, and its number of levels.
+    Select { select: Location, levels: usize },
 }
 
-/// Which of the parts of one SELECT a part is.
+/// The role of a part among those of its SELECT.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct PartRole {
     /// How many parts the SELECT has.
     pub(super) of: usize,
     /// Whether it is the row of all groups that are not shown.
     pub(super) is_other: bool,
 }
 
-impl Place {
+impl PartRole {
     /// The only part of a SELECT.
     pub(super) const ONLY: Self = Self { of: 1, is_other: false };
 }
@@ -80,7 +80,7 @@ impl Place {
 impl Pot {
     /// Whether parts with equal shares of both cost the same.
     fn same_as(self, other: Self) -> bool {
-        let alone = |pot| matches!(pot, Self::Own { levels: 1, .. });
+        let alone = |pot| matches!(pot, Self::Select { levels: 1, .. });
         self == other || (alone(self) && alone(other))
     }
 }
@@ -94,8 +94,8 @@ impl<'a> Clauses<'a> {
         Self { all, outermost, paying, used: vec![false; all.len()] }
     }
 
-    fn at(&self, place: Option<Location>) -> Option<usize> {
-        self.all.iter().position(|clause| Some(clause.select) == place)
+    fn at(&self, select: Option<Location>) -> Option<usize> {
+        self.all.iter().position(|clause| Some(clause.select) == select)
     }
 
     /// Whether the SELECT that stands there asks for a row of all groups that are not shown.
@@ -105,17 +105,17 @@ impl<'a> Clauses<'a> {
 
     /// Whether the SELECT that stands there, or the whole statement, asks for clipping reports.
     pub(super) fn clipping_report(&self, select: Location) -> Result<bool, Refusal> {
-        let asked = match self.asks(CLIPPING_REPORT, Some(select))? {
+        let report = match self.asks(CLIPPING_REPORT, Some(select))? {
             None => self.asks(CLIPPING_REPORT, self.outermost)?,
-            own => own,
+            value => value,
         };
-        Ok(asked.unwrap_or(false))
+        Ok(report.unwrap_or(false))
     }
 
     /// An option of the SELECT that stands there.
     fn option(&self, name: &str, select: Option<Location>) -> Option<&QueryOption> {
-        let own = self.at(select)?;
-        self.all[own].options.iter().find(|option| option.name == name)
+        let clause = self.at(select)?;
+        self.all[clause].options.iter().find(|option| option.name == name)
     }
 
     /// The value of an option that is true or false, at the SELECT that stands there.
@@ -125,20 +125,20 @@ impl<'a> Clauses<'a> {
             .transpose()
     }
 
-    /// The place of an option that asks for clipping reports.
-    pub(super) fn asked_for_reports(&self) -> Option<Span> {
+    /// The span of an option that asks for clipping reports.
+    pub(super) fn report_span(&self) -> Option<Span> {
         let all = self.all.iter().flat_map(|clause| &clause.options);
-        let asked = |option: &&QueryOption| {
+        let is_report = |option: &&QueryOption| {
             option.name == CLIPPING_REPORT && option.value.eq_ignore_ascii_case("true")
         };
-        all.filter(asked).map(|option| option.span).next()
+        all.filter(is_report).map(|option| option.span).next()
     }
 
     /// Whether the SELECT that stands there asks for levels that fit each other, and if so, whether
     /// they are not to be below zero.
     pub(super) fn consistent(&self, select: Location) -> Result<Option<bool>, Refusal> {
-        let asked = self.option(CONSISTENT, Some(select));
-        match asked.map(|option| (option, option.value.to_ascii_lowercase())) {
+        let requested = self.option(CONSISTENT, Some(select));
+        match requested.map(|option| (option, option.value.to_ascii_lowercase())) {
             None => Ok(None),
             Some((_, value)) if value == "false" => Ok(None),
             Some((_, value)) if value == "true" => Ok(Some(false)),
@@ -156,23 +156,23 @@ impl<'a> Clauses<'a> {
     pub(super) fn terms(
         &mut self,
         select: Location,
-        place: Place,
+        role: PartRole,
         view: &View,
     ) -> Result<Terms, Refusal> {
-        let own = self.at(Some(select));
-        if let Some(own) = own {
-            self.used[own] = true;
+        let index = self.at(Some(select));
+        if let Some(index) = index {
+            self.used[index] = true;
         }
         let outermost = Some(select) == self.outermost;
         let options = |clause: Option<usize>| {
             clause.map_or_else(Vec::new, |clause| self.all[clause].options.clone())
         };
-        let mut given = options(own);
+        let mut given = options(index);
         let weight = given.iter().position(|option| option.name == "weight");
-        let weight = weight.map(|place| given.remove(place));
+        let weight = weight.map(|at| given.remove(at));
         let weight = weight.map(|option| count(&option, MAX_WEIGHT)).transpose()?;
-        let own = [OTHER_ROW, CLIPPING_REPORT, CONSISTENT];
-        given.retain(|option| !own.contains(&option.name.as_str()));
+        let part_options = [OTHER_ROW, CLIPPING_REPORT, CONSISTENT];
+        given.retain(|option| !part_options.contains(&option.name.as_str()));
         let named = |name: &str, given: &[QueryOption]| given.iter().any(|o| o.name == name);
         let pays_itself = !outermost && (named("epsilon", &given) || named("rho", &given));
         if pays_itself && weight.is_some() {
@@ -199,9 +199,9 @@ impl<'a> Clauses<'a> {
             given.extend(inherited);
         }
         let mut options = match self.paying {
-            Paying::Own => Options::read(&given, view, view.defaults())?,
+            Paying::Statement => Options::read(&given, view, view.defaults())?,
             Paying::Trial(options) => {
-                given.retain(|own| options.iter().all(|option| option.name != own.name));
+                given.retain(|original| options.iter().all(|option| option.name != original.name));
                 given.extend_from_slice(options);
                 Options::read(&given, view, view.defaults())?
             }
@@ -209,10 +209,10 @@ impl<'a> Clauses<'a> {
                 Options::read_part(&given, view, &of_workload(share, defaults, view.defaults()))?
             }
         };
-        let levels = place.of;
+        let levels = role.of;
         options.of_levels = levels > 1;
-        let pot = if pays_itself { Pot::Own { select, levels } } else { Pot::Statement };
-        let weight = weight.filter(|_| !place.is_other).unwrap_or(1);
+        let pot = if pays_itself { Pot::Select { select, levels } } else { Pot::Statement };
+        let weight = weight.filter(|_| !role.is_other).unwrap_or(1);
         Ok(Terms { options, pot, weight })
     }
 
@@ -253,7 +253,7 @@ impl<'a> Clauses<'a> {
     }
 }
 
-fn of_workload(share: Loss, own: &Defaults, theirs: &Defaults) -> Defaults {
+fn of_workload(share: Loss, workload: &Defaults, contract: &Defaults) -> Defaults {
     let (epsilon, rho) = match share {
         Loss::Approximate { epsilon, .. } => (Some(epsilon), None),
         Loss::Concentrated { rho, .. } => (None, Some(rho)),
@@ -262,14 +262,16 @@ fn of_workload(share: Loss, own: &Defaults, theirs: &Defaults) -> Defaults {
         epsilon,
         rho,
         delta: Some(share.delta()),
-        max_groups_contributed: own.max_groups_contributed.or(theirs.max_groups_contributed),
-        max_rows_per_group: own.max_rows_per_group.or(theirs.max_rows_per_group),
-        max_rows_joined: own.max_rows_joined.or(theirs.max_rows_joined),
-        group_selection_strategy: own.group_selection_strategy.or(theirs.group_selection_strategy),
-        intervals: own.intervals.or(theirs.intervals),
-        simultaneous_intervals: own.simultaneous_intervals.or(theirs.simultaneous_intervals),
-        noise: own.noise.or(theirs.noise),
-        prefer: own.prefer.or(theirs.prefer),
+        max_groups_contributed: workload.max_groups_contributed.or(contract.max_groups_contributed),
+        max_rows_per_group: workload.max_rows_per_group.or(contract.max_rows_per_group),
+        max_rows_joined: workload.max_rows_joined.or(contract.max_rows_joined),
+        group_selection_strategy: workload
+            .group_selection_strategy
+            .or(contract.group_selection_strategy),
+        intervals: workload.intervals.or(contract.intervals),
+        simultaneous_intervals: workload.simultaneous_intervals.or(contract.simultaneous_intervals),
+        noise: workload.noise.or(contract.noise),
+        prefer: workload.prefer.or(contract.prefer),
     }
 }
 
@@ -283,13 +285,13 @@ pub(super) struct Draft {
     pub(super) weight: u32,
     /// All that is in the pot, with all of its delta.
     pub(super) whole: Option<Loss>,
-    /// The parts whose clipping report it is; none of a question.
+    /// The parts that it is the clipping report of; empty for other parts.
     pub(super) report_of: Vec<usize>,
     /// The histograms from which its limits are chosen, which stand before it.
     pub(super) limits_from: Vec<usize>,
     /// Whether it is such a histogram.
     pub(super) is_histogram: bool,
-    /// The query before its budget is known, where limits of it are to be chosen.
+    /// The query before its budget is known, where some of its limits are to be chosen.
     pub(super) example: Option<Box<PrivateQuery>>,
 }
 
@@ -316,7 +318,7 @@ impl Draft {
         self.query.outputs.iter().map(|output| output.name.clone()).collect()
     }
 
-    /// Whether it is for another part, and not asked by itself.
+    /// Whether it serves another part, and the statement does not ask for it.
     fn is_for_another(&self) -> bool {
         !self.report_of.is_empty() || self.is_histogram
     }
@@ -325,16 +327,16 @@ impl Draft {
         matches!(self.query.groups, Groups::Private { .. })
     }
 
-    /// The key of the part's release; `None` for a part that is for another one, or that another
-    /// one is for.
+    /// The key of the part's release; `None` for a part that serves another, or that another one
+    /// serves.
     fn release_key(&self, population: Option<usize>, is_reported: bool) -> Option<ReleaseKey> {
         if self.is_for_another() || is_reported || self.example.is_some() {
             return None;
         }
         let query = self.query.clone().with_loss(self.query.loss.nothing());
         let measurements = query.unnamed().measurements;
-        // The budgets of SELECTs by themselves are alike where they are as large.
-        let pot = (!matches!(self.pot, Pot::Own { levels: 1, .. })).then_some(self.pot);
+        // Separate budgets of SELECTs are interchangeable where they are equally large.
+        let pot = (!matches!(self.pot, Pot::Select { levels: 1, .. })).then_some(self.pot);
         Some(ReleaseKey {
             pot,
             population,
@@ -347,7 +349,7 @@ impl Draft {
         })
     }
 
-    /// Whether it asks the same as another one, at the same terms.
+    /// Whether it asks the same as another draft, on the same terms.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         let text = |draft: &Self| serde_json::to_vec(&draft.query).ok();
         !self.is_for_another()
@@ -356,7 +358,7 @@ impl Draft {
             && self.pot.same_as(other.pot)
             && self.reads == other.reads
             && self.columns() == other.columns()
-            && text(self).is_some_and(|own| text(other) == Some(own))
+            && text(self).is_some_and(|bytes| text(other) == Some(bytes))
     }
 }
 
@@ -380,42 +382,43 @@ struct ReleaseKey {
 pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Refusal> {
     let mut needed = vec![false; drafts.len()];
     used.iter().for_each(|&part| needed[part] = true);
-    for (place, draft) in drafts.iter().enumerate().rev() {
-        if needed[place] {
+    for (index, draft) in drafts.iter().enumerate().rev() {
+        if needed[index] {
             draft.reads.iter().for_each(|read| needed[read.part] = true);
             draft.limits_from.iter().for_each(|&part| needed[part] = true);
         }
     }
-    for (place, draft) in drafts.iter().enumerate() {
+    for (index, draft) in drafts.iter().enumerate() {
         if !draft.report_of.is_empty() {
-            needed[place] = draft.report_of.iter().any(|&of| needed[of]);
+            needed[index] = draft.report_of.iter().any(|&of| needed[of]);
         }
     }
-    // Where each part stands among those that are left.
-    let place = |part: usize| needed[..part].iter().filter(|needed| **needed).count();
+    // The index of each part among those that are left.
+    let index = |part: usize| needed[..part].iter().filter(|needed| **needed).count();
     let mut parts: Vec<Draft> = Vec::new();
     for (at, mut draft) in drafts.into_iter().enumerate() {
         if needed[at] {
-            draft.reads.iter_mut().for_each(|read| read.part = place(read.part));
+            draft.reads.iter_mut().for_each(|read| read.part = index(read.part));
             draft.report_of.retain(|&of| needed[of]);
-            draft.report_of.iter_mut().for_each(|of| *of = place(*of));
-            draft.limits_from.iter_mut().for_each(|from| *from = place(*from));
+            draft.report_of.iter_mut().for_each(|of| *of = index(*of));
+            draft.limits_from.iter_mut().for_each(|from| *from = index(*from));
             parts.push(draft);
         }
     }
     // Populations that a part has in common pay from one pot.
     let mut linked: Vec<BTreeSet<String>> = Vec::new();
     for part in &parts {
-        let mut own: BTreeSet<String> = part.query.populations().map(str::to_owned).collect();
-        let apart = |others: &BTreeSet<String>| others.is_disjoint(&own);
+        let mut populations: BTreeSet<String> =
+            part.query.populations().map(str::to_owned).collect();
+        let apart = |others: &BTreeSet<String>| others.is_disjoint(&populations);
         let (apart, common) = linked.drain(..).partition::<Vec<_>, _>(apart);
-        common.into_iter().for_each(|others| own.extend(others));
+        common.into_iter().for_each(|others| populations.extend(others));
         linked = apart;
-        linked.push(own);
+        linked.push(populations);
     }
     let linked_to = |part: &Draft| {
         let population = &part.query.population;
-        linked.iter().position(|own| own.contains(population))
+        linked.iter().position(|populations| populations.contains(population))
     };
     let from = |part: &Draft| (part.pot, linked_to(part));
     let same_as = one_release(&parts, linked_to);
@@ -425,18 +428,20 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             pots.push(from(part));
         }
     }
-    let asked = parts
+    let requested = parts
         .iter()
         .zip(&same_as)
         .filter(|(part, same_as)| !part.is_for_another() && same_as.is_none());
-    let alone = asked.count() == 1;
-    let own_weights: Vec<u32> = (0..parts.len())
+    let alone = requested.count() == 1;
+    let part_weights: Vec<u32> = (0..parts.len())
         .map(|at| if same_as[at].is_some() { 0 } else { share_of(&parts, at) })
         .collect();
     for pot in pots {
         let weights = |counts: fn(&Draft) -> bool| -> Vec<u32> {
-            let own = parts.iter().zip(&own_weights);
-            own.map(|(p, weight)| if from(p) == pot && counts(p) { *weight } else { 0 }).collect()
+            let weighted = parts.iter().zip(&part_weights);
+            weighted
+                .map(|(p, weight)| if from(p) == pot && counts(p) { *weight } else { 0 })
+                .collect()
         };
         let Some(whole) = parts.iter().find(|part| from(part) == pot).and_then(|part| part.whole)
         else {
@@ -498,7 +503,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
     Ok(parts.into_iter().zip(same_as).map(part).collect())
 }
 
-/// Of each part, the earlier one whose release it shows in another way.
+/// For each part, the earlier one whose release it reuses in another form.
 fn one_release(
     parts: &[Draft],
     population: impl Fn(&Draft) -> Option<usize>,
@@ -506,7 +511,8 @@ fn one_release(
     let is_reported = |at: usize| parts.iter().any(|part| part.report_of.contains(&at));
     let key = |(at, part): (usize, &Draft)| part.release_key(population(part), is_reported(at));
     let keys: Vec<Option<ReleaseKey>> = parts.iter().enumerate().map(key).collect();
-    let first = |at: usize| keys[..at].iter().position(|own| own.is_some() && *own == keys[at]);
+    let first =
+        |at: usize| keys[..at].iter().position(|earlier| earlier.is_some() && *earlier == keys[at]);
     (0..parts.len()).map(first).collect()
 }
 
@@ -519,12 +525,12 @@ fn share_of(parts: &[Draft], at: usize) -> u32 {
         return weight(at);
     }
     if part.is_histogram {
-        let own = |of: &&Draft| of.limits_from.contains(&at);
+        let uses_it = |of: &&Draft| of.limits_from.contains(&at);
         let share = |of: &Draft| {
             let histograms = u32::try_from(of.limits_from.len()).unwrap_or(u32::MAX);
             (TENTH * of.weight / histograms.max(1)).max(1)
         };
-        return parts.iter().filter(own).map(share).sum();
+        return parts.iter().filter(uses_it).map(share).sum();
     }
     if !part.report_of.is_empty() {
         return part.report_of.iter().map(|&of| TENTH * weight(of)).sum();

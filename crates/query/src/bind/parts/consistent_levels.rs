@@ -16,7 +16,7 @@ pub struct ConsistentLevel {
     pub part: String,
     /// The name of its table in the SQL around when it fits.
     pub table: String,
-    /// Its keys in the part's order, by their places among those of all levels.
+    /// Its keys in the part's order, by their indices among those of all levels.
     pub keys: Vec<usize>,
 }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sqlparser::ast;
 
-use super::budget::Place;
+use super::budget::PartRole;
 use super::splitter::{Kind, Names, Splitter, mixed};
 use super::{MAX_NAMES, Read, private};
 use crate::aggregate_names::calls_aggregate;
@@ -18,7 +18,7 @@ use crate::bind::syntax::{
     table_factor,
 };
 use crate::bind::walk::{
-    any, ident, on_mut, operands_mut, ordered_mut, shown, shown_mut, table_name,
+    any, ident, on_mut, operands_mut, ordered_mut, select_list, select_list_mut, table_name,
 };
 use crate::bind_expr::placeholder;
 use crate::error::{Refusal, did_you_mean, similar};
@@ -44,8 +44,8 @@ impl Splitter<'_> {
         names: &Names,
         outermost: bool,
     ) -> Result<Kind, Refusal> {
-        let own = self.with(query.with.as_mut(), names)?;
-        let names = own.as_ref().unwrap_or(names);
+        let inner_names = self.with(query.with.as_mut(), names)?;
+        let names = inner_names.as_ref().unwrap_or(names);
         let kind = match query.body.as_mut() {
             ast::SetExpr::Select(_) => self.select(query, names)?,
             ast::SetExpr::Query(inner) => self.query(inner, names, outermost)?,
@@ -65,14 +65,14 @@ impl Splitter<'_> {
             let select = clauses::check(query)?;
             let selected = names.tables(self.contract).selected(select, None)?;
             let sql = query.to_string();
-            return self.part(sql, query, select, selected, Place::ONLY).map(Kind::Part);
+            return self.part(sql, query, select, selected, PartRole::ONLY).map(Kind::Part);
         }
         if kind != Kind::Rows
             && let Some(with) = &mut query.with
         {
             // Rows stay with the parts that are made of them.
             with.cte_tables.retain(|cte| {
-                let rows = |own: &Rc<ast::Cte>| own.alias.name == cte.alias.name;
+                let rows = |row_cte: &Rc<ast::Cte>| row_cte.alias.name == cte.alias.name;
                 !names.rows.iter().any(rows)
             });
             if with.cte_tables.is_empty() {
@@ -231,10 +231,10 @@ impl Splitter<'_> {
         };
         let aggregates = keys
             || select.having.is_some()
-            || shown(select).any(|node| any(node, &calls_aggregate));
-        let place = select_at(select_of(query)?);
-        let asks_other = self.clauses.other_row(place)?;
-        let consistent = self.clauses.consistent(place)?;
+            || select_list(select).any(|node| any(node, &calls_aggregate));
+        let location = select_at(select_of(query)?);
+        let asks_other = self.clauses.other_row(location)?;
+        let consistent = self.clauses.consistent(location)?;
         let grouped = private::grouped(query, asks_other, consistent)?;
         let select = select_of_mut(query)?;
         for condition in constraints_mut(&mut select.from).chain(&mut select.selection) {
@@ -263,7 +263,7 @@ impl Splitter<'_> {
             }
         }
         let select = select_of_mut(query)?;
-        for node in shown_mut(select) {
+        for node in select_list_mut(select) {
             self.rows_expression(node, names)?;
         }
         for node in select.having.iter_mut().chain(&mut select.qualify) {
@@ -281,9 +281,9 @@ impl Splitter<'_> {
     ) -> Result<(), Refusal> {
         match node {
             ast::Expr::Subquery(query) => {
-                let place = query.place();
-                let at = |refusal: Refusal| match place {
-                    Some(place) => refusal.at_span(place),
+                let span = query.place();
+                let at = |refusal: Refusal| match span {
+                    Some(span) => refusal.at_span(span),
                     None => refusal,
                 };
                 let kind = self.query(query, names, false).map_err(alone).map_err(at)?;
@@ -342,7 +342,7 @@ impl Splitter<'_> {
             Some(_) => return None,
             None => self.drafts.iter().position(|draft| draft.name == name)?,
         };
-        let mut items = shown(select);
+        let mut items = select_list(select);
         let column = match (items.next()?, items.next()) {
             (ast::Expr::Identifier(column), None) => &column.value,
             (ast::Expr::CompoundIdentifier(path), None) => &path.last()?.value,
@@ -355,16 +355,17 @@ impl Splitter<'_> {
     fn one_value(&self, part: usize, column: Option<&str>) -> Result<ast::Expr, Refusal> {
         let query = &self.drafts.get(part).ok_or_else(missing)?.query;
         let outputs = query.outputs.iter().enumerate();
-        let named = |name: &String| column.is_none_or(|own| own.eq_ignore_ascii_case(name));
+        let named =
+            |name: &String| column.is_none_or(|required| required.eq_ignore_ascii_case(name));
         let mut outputs = outputs.filter(|(_, output)| named(&output.name));
-        let (place, output) = match (outputs.next(), outputs.next()) {
+        let (index, output) = match (outputs.next(), outputs.next()) {
             (Some(only), None) => only,
             (None, _) => {
-                let wanted = column.unwrap_or("?");
-                let what = format!("there is no released column `{wanted}`");
+                let required = column.unwrap_or("?");
+                let what = format!("there is no released column `{required}`");
                 let names: Vec<&str> = query.outputs.iter().map(|o| o.name.as_str()).collect();
                 let hint = format!("the columns are {}", names.join(", "));
-                return Err(Refusal::new(what, did_you_mean(similar(wanted, names), hint)));
+                return Err(Refusal::new(what, did_you_mean(similar(required, names), hint)));
             }
             (Some(_), Some(_)) => {
                 return Err(Refusal::new(
@@ -379,7 +380,7 @@ impl Splitter<'_> {
                 "(SELECT AVG(x) FROM table WHERE …), without GROUP BY; or ORDER BY … LIMIT 1",
             ));
         }
-        let read = Read { part, column: place, all: false };
+        let read = Read { part, column: index, all: false };
         Ok(placeholder(read.number(), output.expr.column_type))
     }
 
@@ -403,7 +404,7 @@ impl Splitter<'_> {
         for node in clauses {
             self.free_expression(node, names)?;
         }
-        for node in shown_mut(select) {
+        for node in select_list_mut(select) {
             self.free_expression(node, names)?;
         }
         Ok(self.drafts.len() > before)
@@ -421,11 +422,11 @@ impl Splitter<'_> {
         else {
             return Ok(());
         };
-        let place = query.place();
+        let span = query.place();
         let kind = self.query(query, names, false)?;
         if kind == Kind::Rows {
             let mixed = mixed("a sub-query");
-            return Err(place.into_iter().fold(mixed, Refusal::at_span));
+            return Err(span.into_iter().fold(mixed, Refusal::at_span));
         }
         self.refer(query, kind)
     }

@@ -5,20 +5,20 @@ use sqlparser::ast;
 use crate::bind::group_by::MAX_LEVELS;
 use crate::bind::select::select_item;
 use crate::bind::syntax::call;
-use crate::bind::walk::{any, ordered, shown};
+use crate::bind::walk::{any, ordered, select_list};
 use crate::error::Refusal;
 
-/// Which keys each level has, by their places.
+/// Which keys each level has, by their indices.
 pub(super) type Levels = Vec<Vec<usize>>;
 
 /// Writes GROUP BY as a plain list of the keys of all levels, each once, and gives the levels.
 /// `None` where there is only one, and GROUPING is not asked for.
 pub(super) fn flatten(query: &mut ast::Query) -> Result<Option<Levels>, Refusal> {
-    let asked = asks_grouping(query);
+    let with_grouping = asks_grouping(query);
     let ast::SetExpr::Select(select) = query.body.as_mut() else { return Ok(None) };
     let sets = match &select.group_by {
         ast::GroupByExpr::Expressions(nodes, modifiers)
-            if asked || !modifiers.is_empty() || nodes.iter().any(has_sets) =>
+            if with_grouping || !modifiers.is_empty() || nodes.iter().any(has_sets) =>
         {
             sets(nodes, modifiers)?
         }
@@ -40,12 +40,12 @@ pub(super) fn flatten(query: &mut ast::Query) -> Result<Option<Levels>, Refusal>
             // A name of what is computed from a level is that of a column here; in brackets it is
             // no other name.
             let node = if of_level { ast::Expr::Nested(Box::new(node)) } else { named.clone() };
-            let place = keys.iter().position(|key| *key == node).unwrap_or_else(|| {
+            let index = keys.iter().position(|key| *key == node).unwrap_or_else(|| {
                 keys.push(node);
                 keys.len() - 1
             });
-            if !level.contains(&place) {
-                level.push(place);
+            if !level.contains(&index) {
+                level.push(index);
             }
         }
         levels.push(level);
@@ -58,7 +58,7 @@ pub(super) fn flatten(query: &mut ast::Query) -> Result<Option<Levels>, Refusal>
 pub(super) fn grouping(node: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     let ast::Expr::Function(function) = node else { return None };
     let name = function.name.to_string();
-    let called = ["GROUPING", "GROUPING_ID"].iter().any(|own| name.eq_ignore_ascii_case(own));
+    let called = ["GROUPING", "GROUPING_ID"].iter().any(|known| name.eq_ignore_ascii_case(known));
     let ast::FunctionArguments::List(list) = &function.args else { return None };
     let plain = function.over.is_none() && function.filter.is_none() && list.clauses.is_empty();
     if !called || !plain || list.args.is_empty() {
@@ -79,7 +79,7 @@ pub(super) fn grouping_of(key: &ast::Expr) -> ast::Expr {
 /// Whether a query's SELECT calls GROUPING.
 fn asks_grouping(query: &ast::Query) -> bool {
     let ast::SetExpr::Select(select) = query.body.as_ref() else { return false };
-    let by_group = shown(select).chain(&select.having).chain(&select.qualify);
+    let by_group = select_list(select).chain(&select.having).chain(&select.qualify);
     let mut all = by_group.chain(ordered(query.order_by.as_ref()));
     all.any(|node| any(node, &|node| grouping(node).is_some()))
 }
@@ -119,19 +119,19 @@ fn sets(
     }
     let mut all: Vec<Vec<ast::Expr>> = vec![Vec::new()];
     for node in nodes {
-        let own = match node {
+        let item_sets = match node {
             ast::Expr::Rollup(parts) => rollup(parts)?,
             ast::Expr::Cube(parts) => cube(parts)?,
             ast::Expr::GroupingSets(sets) => of_sets(sets)?,
             ast::Expr::Tuple(keys) => vec![keys.clone()],
             other => vec![vec![other.clone()]],
         };
-        if all.len() * own.len() > MAX_LEVELS {
-            return Err(too_many(&(all.len() * own.len()).to_string()).at(node));
+        if all.len() * item_sets.len() > MAX_LEVELS {
+            return Err(too_many(&(all.len() * item_sets.len()).to_string()).at(node));
         }
         let with = |set: &Vec<ast::Expr>| {
             let set = set.clone();
-            own.iter().map(move |own| set.iter().chain(own).cloned().collect())
+            item_sets.iter().map(move |item_set| set.iter().chain(item_set).cloned().collect())
         };
         all = all.iter().flat_map(with).collect();
     }

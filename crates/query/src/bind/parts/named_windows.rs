@@ -25,30 +25,31 @@ impl NamedWindows {
                 "write OVER (…) where a window is used",
             ));
         }
-        let mut own = Self::default();
+        let mut windows = Self::default();
         for ast::NamedWindowDefinition(name, window) in clause {
-            if own.find(&name.value).is_some() {
+            if windows.find(&name.value).is_some() {
                 let twice =
                     Refusal::new(format!("WINDOW names `{name}` twice"), "give it another name");
                 return Err(twice.at(&name));
             }
             let window = match window {
-                ast::NamedWindowExpr::NamedWindow(of) => own.named(&of)?.clone(),
-                ast::NamedWindowExpr::WindowSpec(window) => own.whole(window)?,
+                ast::NamedWindowExpr::NamedWindow(of) => windows.named(&of)?.clone(),
+                ast::NamedWindowExpr::WindowSpec(window) => windows.whole(window)?,
             };
-            own.0.push((name.value, window));
+            windows.0.push((name.value, window));
         }
-        Ok(own)
+        Ok(windows)
     }
 
     fn find(&self, name: &str) -> Option<&ast::WindowSpec> {
-        let own = |(own, _): &&(String, ast::WindowSpec)| own.eq_ignore_ascii_case(name);
-        self.0.iter().find(own).map(|(_, window)| window)
+        let is_named =
+            |(window_name, _): &&(String, ast::WindowSpec)| window_name.eq_ignore_ascii_case(name);
+        self.0.iter().find(is_named).map(|(_, window)| window)
     }
 
     fn named(&self, name: &ast::Ident) -> Result<&ast::WindowSpec, Refusal> {
         self.find(&name.value).ok_or_else(|| {
-            let names = self.0.iter().map(|(own, _)| own.as_str());
+            let names = self.0.iter().map(|(window_name, _)| window_name.as_str());
             let hint = did_you_mean(
                 similar(&name.value, names),
                 "WINDOW w AS (PARTITION BY … ORDER BY …) after HAVING names one",

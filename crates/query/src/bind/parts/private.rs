@@ -1,22 +1,22 @@
 //! A private SELECT with windows or sub-queries over its own results: the part computes what they
-//! look at, and they are computed around it.
+//! read, and they are computed around it.
 
 use sqlparser::ast::{self, SetExpr};
 
-use super::budget::Place;
+use super::budget::PartRole;
 use super::levels::{self, Levels, grouping};
 use super::splitter::{Kind, Names, Splitter};
 use crate::aggregate_names::calls_aggregate;
 use crate::bind::clauses::{self};
 use crate::bind::from::Selected;
 use crate::bind::group_by::{MAX_KEYS, name_all};
-use crate::bind::released_tables::MAX_SHOWN;
+use crate::bind::released_tables::MAX_OUTPUTS;
 use crate::bind::select::{default_name, select_item};
 use crate::bind::syntax::{
     self, from_table, missing, query_of, select_of, select_of_mut, simple_select,
 };
 use crate::bind::walk::{
-    any, column, ident, looks_around, operands, operands_mut, ordered, ordered_mut, shown,
+    any, column, ident, looks_around, operands, operands_mut, ordered, ordered_mut, select_list,
     substitute,
 };
 use crate::bind_expr::{RowScope, bind_row_expression};
@@ -29,7 +29,7 @@ use crate::types::ColumnType;
 fn needs_around(query: &ast::Query) -> Result<bool, Refusal> {
     let select = select_of(query)?;
     let ordered = ordered(query.order_by.as_ref());
-    let mut nodes = shown(select).chain(&select.having).chain(ordered);
+    let mut nodes = select_list(select).chain(&select.having).chain(ordered);
     let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
     Ok((distinct && !shows_all_keys(select)?)
         || select.qualify.is_some()
@@ -41,14 +41,14 @@ fn shows_all_keys(select: &ast::Select) -> Result<bool, Refusal> {
     let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else { return Ok(true) };
     for key in keys.iter().take(MAX_KEYS) {
         let key = select_item(key, select)?;
-        if !shown(select).any(|node| node == key) {
+        if !select_list(select).any(|node| node == key) {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Keys of a SELECT where something is computed around its groups.
+/// The keys of a SELECT with something computed around its groups.
 pub(super) struct Grouped {
     /// The keys before placeholders are put into them, with expressions for positions and names in
     /// SELECT.
@@ -115,7 +115,7 @@ pub(super) fn grouped(
 /// Columns that a part shows to the SQL around it.
 #[derive(Default)]
 struct Outputs {
-    shown: Vec<(ast::Expr, String)>,
+    columns: Vec<(ast::Expr, String)>,
     /// How many of them are for more than ORDER BY.
     of_select: usize,
 }
@@ -123,19 +123,21 @@ struct Outputs {
 impl Outputs {
     /// The name of a column with that value.
     fn add(&mut self, value: ast::Expr, name: &str) -> ast::Expr {
-        if let Some((_, own)) = self.shown.iter().find(|(own, _)| *own == value) {
-            return column(own);
+        if let Some((_, existing)) = self.columns.iter().find(|(expr, _)| *expr == value) {
+            return column(existing);
         }
-        let taken = |name: &str| self.shown.iter().any(|(_, own)| own.eq_ignore_ascii_case(name));
+        let taken = |name: &str| {
+            self.columns.iter().any(|(_, existing)| existing.eq_ignore_ascii_case(name))
+        };
         let mut unique = name.to_owned();
         let mut copy = 1;
         while taken(&unique) {
             copy += 1;
             unique = format!("{name}_{copy}");
         }
-        let shown = column(&unique);
-        self.shown.push((value, unique));
-        shown
+        let output = column(&unique);
+        self.columns.push((value, unique));
+        output
     }
 }
 
@@ -170,10 +172,10 @@ impl<'a> Keys<'a> {
         Ok(Self { written, placed, bound, rows, levels, with_other, consistent })
     }
 
-    /// The place of the key that an expression is, however it is written.
-    fn place(&self, node: &ast::Expr) -> Option<usize> {
-        if let Some(place) = self.written.iter().position(|key| key == node) {
-            return self.first(place);
+    /// The index of the key that an expression is, however it is written.
+    fn key_index(&self, node: &ast::Expr) -> Option<usize> {
+        if let Some(index) = self.written.iter().position(|key| key == node) {
+            return self.first(index);
         }
         self.levels?;
         let form = |node| std::mem::discriminant(unwrapped(node));
@@ -187,16 +189,17 @@ impl<'a> Keys<'a> {
     }
 
     /// The first of the keys that are the same as this one.
-    fn first(&self, place: usize) -> Option<usize> {
-        let own = self.bound.get(place)?;
-        self.bound.iter().position(|key| key == own)
+    fn first(&self, index: usize) -> Option<usize> {
+        let bound = self.bound.get(index)?;
+        self.bound.iter().position(|key| key == bound)
     }
 
     /// The columns that show the keys, in their order.
     fn columns(&self, outputs: &Outputs) -> Result<Vec<String>, Refusal> {
-        let column = |place: usize| {
-            let own = |(expr, _): &&(ast::Expr, String)| self.place(expr) == self.first(place);
-            outputs.shown.iter().find(own).map(|(_, name)| name.clone())
+        let column = |index: usize| {
+            let is_key =
+                |(expr, _): &&(ast::Expr, String)| self.key_index(expr) == self.first(index);
+            outputs.columns.iter().find(is_key).map(|(_, name)| name.clone())
         };
         (0..self.placed.len()).map(column).collect::<Option<_>>().ok_or_else(missing)
     }
@@ -217,11 +220,11 @@ impl<'a> Keys<'a> {
     /// The keys that divide the groups of a level, each once, in its order.
     fn divided_by(&self, level: &[usize]) -> Vec<usize> {
         let mut keys = Vec::with_capacity(level.len());
-        for place in level.iter().filter_map(|&place| self.first(place)) {
+        for index in level.iter().filter_map(|&index| self.first(index)) {
             let mut reads = false;
-            self.bound[place].visit_columns(&mut |_| reads = true);
-            if reads && !keys.contains(&place) {
-                keys.push(place);
+            self.bound[index].visit_columns(&mut |_| reads = true);
+            if reads && !keys.contains(&index) {
+                keys.push(index);
             }
         }
         keys
@@ -239,28 +242,30 @@ impl<'a> Keys<'a> {
             return Ok(all);
         }
         let (view, _) = clauses::view(selected.clone(), contract)?;
-        for (place, key) in self.placed.iter().enumerate() {
-            let own = bind_row_expression(key, &view.scope)?;
-            let listed = view.column_of(&own).and_then(|column| column.public_keys.clone());
-            if let (Some(values), Some(own)) = (listed, self.bound.get(place)) {
-                let condition = ExprKind::InList(Box::new(own.clone()), values);
-                all.push((place, Expr::new(condition, ColumnType::Bool)));
+        for (index, key) in self.placed.iter().enumerate() {
+            let in_view = bind_row_expression(key, &view.scope)?;
+            let listed = view.column_of(&in_view).and_then(|column| column.public_keys.clone());
+            if let (Some(values), Some(bound)) = (listed, self.bound.get(index)) {
+                let condition = ExprKind::InList(Box::new(bound.clone()), values);
+                all.push((index, Expr::new(condition, ColumnType::Bool)));
             }
         }
         Ok(all)
     }
 
-    fn is_in(&self, level: &[usize], place: usize) -> bool {
-        level.iter().any(|&own| self.first(own) == Some(place))
+    fn is_in(&self, level: &[usize], index: usize) -> bool {
+        level.iter().any(|&key| self.first(key) == Some(index))
     }
 
-    /// Whether an expression is not the same for each group as the part computes it: it looks at
-    /// several groups, or at which level a group is of.
+    /// Whether an expression depends on more than its group as the part computes it: on several
+    /// groups, or on the level that a group is of.
     fn looks_around(&self, node: &ast::Expr) -> bool {
         let Some(levels) = self.levels else { return looks_around(node) };
         looks_around(node)
             || grouping(node).is_some()
-            || self.place(node).is_some_and(|place| !levels.iter().all(|l| self.is_in(l, place)))
+            || self
+                .key_index(node)
+                .is_some_and(|index| !levels.iter().all(|l| self.is_in(l, index)))
     }
 
     /// Value of GROUPING at a level: a bit for each key, which is set where the level is without
@@ -273,7 +278,7 @@ impl<'a> Keys<'a> {
             ));
         }
         keys.iter().try_fold(0, |bits, key| {
-            let place = self.place(key).ok_or_else(|| {
+            let index = self.key_index(key).ok_or_else(|| {
                 let keys: Vec<String> = self.written.iter().map(ToString::to_string).collect();
                 Refusal::new(
                     format!("GROUPING({key}): `{key}` is not a key of GROUP BY"),
@@ -281,7 +286,7 @@ impl<'a> Keys<'a> {
                 )
                 .at(*key)
             })?;
-            Ok(2 * bits + u64::from(!self.is_in(level, place)))
+            Ok(2 * bits + u64::from(!self.is_in(level, index)))
         })
     }
 }
@@ -298,12 +303,12 @@ impl Splitter<'_> {
         let Some(grouped) = grouped else {
             let select = clauses::check(query)?;
             let sql = names.complete(query.to_string());
-            return self.part(sql, query, select, selected, Place::ONLY).map(Kind::Part);
+            return self.part(sql, query, select, selected, PartRole::ONLY).map(Kind::Part);
         };
         let mut inner = select_of(query)?.clone();
-        if inner.projection.len() > MAX_SHOWN {
+        if inner.projection.len() > MAX_OUTPUTS {
             return Err(Refusal::new(
-                format!("SELECT shows more than {MAX_SHOWN} columns"),
+                format!("SELECT shows more than {MAX_OUTPUTS} columns"),
                 "write several statements",
             ));
         }
@@ -349,25 +354,25 @@ impl Splitter<'_> {
             outer.qualify = Some(qualify);
         }
         // Which groups are shown is decided before the others are put together.
-        let mut shown = query_of(simple_select());
+        let mut template = query_of(simple_select());
         if keys.with_other {
-            shown.order_by.clone_from(&query.order_by);
-            for node in ordered_mut(shown.order_by.as_mut()) {
+            template.order_by.clone_from(&query.order_by);
+            for node in ordered_mut(template.order_by.as_mut()) {
                 if let Ok(item) = select_item(node, select_of(query)?) {
                     *node = item.clone();
                 }
             }
-            shown.limit_clause = query.limit_clause.take();
+            template.limit_clause = query.limit_clause.take();
             for key in &keys.placed {
                 outputs.add(key.clone(), "key");
             }
         }
-        outputs.of_select = outputs.shown.len();
+        outputs.of_select = outputs.columns.len();
         for node in ordered_mut(query.order_by.as_mut()) {
-            let alias = |(own, _): &(String, ast::Expr)| {
+            let alias = |(alias_name, _): &(String, ast::Expr)| {
                 matches!(
                     node,
-                    ast::Expr::Identifier(name) if own.eq_ignore_ascii_case(&name.value)
+                    ast::Expr::Identifier(name) if alias_name.eq_ignore_ascii_case(&name.value)
                 )
             };
             if !named.iter().any(alias) && !matches!(node, ast::Expr::Value(_)) {
@@ -386,7 +391,7 @@ impl Splitter<'_> {
             query.order_by = Some(ast::OrderBy { kind, interpolate: None });
         }
         outer.from =
-            vec![self.released_groups((&inner, shown), &keys, outputs, selected, names)?];
+            vec![self.released_groups((&inner, template), &keys, outputs, selected, names)?];
         *select_of_mut(query)? = outer;
         Ok(Kind::Around)
     }
@@ -394,7 +399,7 @@ impl Splitter<'_> {
     /// Binds a part for each level, and gives the table of all of their groups.
     fn released_groups(
         &mut self,
-        (select, shown): (&ast::Select, ast::Query),
+        (select, template): (&ast::Select, ast::Query),
         keys: &Keys<'_>,
         outputs: Outputs,
         selected: Selected,
@@ -413,32 +418,32 @@ impl Splitter<'_> {
             let mut selected = selected.clone();
             // Rows whose values are not listed are in no group of the finest level: they are in
             // none.
-            let others = listed_keys.iter().filter(|(place, _)| !keys.is_in(level, *place));
+            let others = listed_keys.iter().filter(|(index, _)| !keys.is_in(level, *index));
             let mut conditions = Vec::new();
-            for (place, condition) in others {
+            for (index, condition) in others {
                 selected.rest.push(condition.clone());
-                conditions.extend(keys.placed.get(*place).map(in_public_keys));
+                conditions.extend(keys.placed.get(*index).map(in_public_keys));
             }
             let mut inner = ast::Select { projection: Vec::new(), ..select.clone() };
-            let own_keys: Vec<ast::Expr> =
+            let level_keys: Vec<ast::Expr> =
                 level.iter().map(|&key| keys.placed[key].clone()).collect();
             // Columns of the part, and what is shown of them beside those of other levels.
             let mut columns = Vec::new();
-            for (at, (expr, name)) in outputs.shown.iter().enumerate() {
+            for (at, (expr, name)) in outputs.columns.iter().enumerate() {
                 let only_order = at >= outputs.of_select;
-                let place = keys.levels.and_then(|_| keys.place(expr));
-                columns.push(match (grouping(expr), place) {
+                let index = keys.levels.and_then(|_| keys.key_index(expr));
+                columns.push(match (grouping(expr), index) {
                     (Some(of), _) => {
                         let bits = keys.absent(&of, level)?.to_string();
                         named(ast::Expr::value(ast::Value::Number(bits, false)), name)
                     }
-                    (None, Some(place)) if !keys.is_in(level, place) => {
-                        let is_text = keys.bound[place].column_type == ColumnType::String;
-                        let shown = match is_other && is_text {
+                    (None, Some(index)) if !keys.is_in(level, index) => {
+                        let is_text = keys.bound[index].column_type == ColumnType::String;
+                        let value = match is_other && is_text {
                             true => ast::Value::SingleQuotedString("(other)".to_owned()),
                             false => ast::Value::Null,
                         };
-                        named(ast::Expr::value(shown), name)
+                        named(ast::Expr::value(value), name)
                     }
                     // One row has an order.
                     (None, None) if is_other && only_order => {
@@ -455,44 +460,44 @@ impl Splitter<'_> {
             }
             let mut side = ast::Select { projection: columns, ..simple_select() };
             if inner.projection.is_empty()
-                && let Some(key) = own_keys.first()
+                && let Some(key) = level_keys.first()
             {
                 // The query shows something about the groups alone, such as COUNT(*) OVER ().
                 inner.projection.push(named(key.clone(), "key"));
             }
             if inner.projection.is_empty() && inner.having.is_some() {
                 // Nothing is shown of the total but whether it is there.
-                let there = ast::Expr::value(ast::Value::Number("1".to_owned(), false));
-                inner.projection.push(named(there, "key"));
+                let marker = ast::Expr::value(ast::Value::Number("1".to_owned(), false));
+                inner.projection.push(named(marker, "key"));
             }
             if !inner.projection.is_empty() {
-                inner.group_by = ast::GroupByExpr::Expressions(own_keys, Vec::new());
+                inner.group_by = ast::GroupByExpr::Expressions(level_keys, Vec::new());
                 if let (true, Some(first)) = (is_other, first) {
                     inner.having = None;
                     let columns = keys.columns(&outputs)?;
-                    selected.rest.push(self.not_shown(first, &columns, &keys.bound)?);
+                    selected.rest.push(self.not_among(first, &columns, &keys.bound)?);
                     conditions.push(keys.not_in(&self.name_of(first)?, &columns));
                 }
                 // As people read it; the conditions are bound already.
                 for condition in conditions {
                     inner.selection = Some(match inner.selection.take() {
                         None => condition,
-                        Some(own) => ast::Expr::BinaryOp {
-                            left: Box::new(ast::Expr::Nested(Box::new(own))),
+                        Some(existing) => ast::Expr::BinaryOp {
+                            left: Box::new(ast::Expr::Nested(Box::new(existing))),
                             op: ast::BinaryOperator::And,
                             right: Box::new(condition),
                         },
                     });
                 }
                 let mut query = match first {
-                    None => shown.clone(),
+                    None => template.clone(),
                     Some(_) => query_of(simple_select()),
                 };
                 *query.body = SetExpr::Select(Box::new(inner));
                 let sql = names.complete(query.to_string());
                 let select = clauses::check(&query)?;
-                let place = Place { of: levels.len(), is_other };
-                let part = self.part(sql, &query, select, selected, place)?;
+                let role = PartRole { of: levels.len(), is_other };
+                let part = self.part(sql, &query, select, selected, role)?;
                 first.get_or_insert(part);
                 let released = match keys.consistent {
                     None => self.name_of(part)?,
@@ -531,8 +536,8 @@ impl Splitter<'_> {
         outputs: &mut Outputs,
         names: &Names,
     ) -> Result<(), Refusal> {
-        if let Some(place) = keys.place(node) {
-            let key = keys.placed.get(place).unwrap_or(node).clone();
+        if let Some(index) = keys.key_index(node) {
+            let key = keys.placed.get(index).unwrap_or(node).clone();
             *node = outputs.add(key, name);
             return Ok(());
         }
@@ -559,7 +564,7 @@ impl Splitter<'_> {
             ));
         }
         for operand in operands_mut(node).into_iter().flatten() {
-            let name = default_name(operand, outputs.shown.len());
+            let name = default_name(operand, outputs.columns.len());
             self.take_out(operand, &name, keys, outputs, names)?;
         }
         Ok(())
@@ -583,7 +588,9 @@ fn in_public_keys(key: &ast::Expr) -> ast::Expr {
 /// A column of a SELECT's list, under a name.
 fn listed(expr: ast::Expr, name: &str) -> ast::SelectItem {
     match &expr {
-        ast::Expr::Identifier(own) if own.value == name => ast::SelectItem::UnnamedExpr(expr),
+        ast::Expr::Identifier(identifier) if identifier.value == name => {
+            ast::SelectItem::UnnamedExpr(expr)
+        }
         _ => named(expr, name),
     }
 }

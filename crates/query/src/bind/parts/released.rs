@@ -2,7 +2,7 @@
 
 use super::Read;
 use crate::bind::PrivateQuery;
-use crate::bind::released_tables::MAX_SHOWN;
+use crate::bind::released_tables::MAX_OUTPUTS;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, Rows};
 use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
@@ -39,17 +39,17 @@ impl PrivateQuery {
     /// gives where they come from: so the query is the same in every statement.
     pub(super) fn numbered(self) -> Result<(Self, Vec<Read>), Refusal> {
         let mut reads: Vec<Read> = Vec::new();
-        let mut number = |place: &mut usize, all: bool| {
-            let read = Read { part: *place / MAX_SHOWN, column: *place % MAX_SHOWN, all };
-            *place = reads.iter().position(|own| *own == read).unwrap_or_else(|| {
+        let mut number = |index: &mut usize, all: bool| {
+            let read = Read { part: *index / MAX_OUTPUTS, column: *index % MAX_OUTPUTS, all };
+            *index = reads.iter().position(|earlier| *earlier == read).unwrap_or_else(|| {
                 reads.push(read);
                 reads.len() - 1
             });
         };
         let query = self.with_expressions(&mut |expr| match &mut expr.kind {
-            ExprKind::Released(place) => number(place, false),
-            ExprKind::Among(_, Rows::Released(places)) => {
-                places.iter_mut().for_each(|place| number(place, true));
+            ExprKind::Released(index) => number(index, false),
+            ExprKind::Among(_, Rows::Released(indices)) => {
+                indices.iter_mut().for_each(|index| number(index, true));
             }
             _ => {}
         })?;
@@ -65,21 +65,21 @@ impl PrivateQuery {
     pub fn with_released(self, values: &[Given]) -> Result<Self, Refusal> {
         let mut missing = false;
         let query = self.with_expressions(&mut |expr| match &mut expr.kind {
-            ExprKind::Released(place) => match values.get(*place) {
+            ExprKind::Released(index) => match values.get(*index) {
                 Some(Given::One(value)) => {
                     expr.kind = ExprKind::Literal(fitting(value, expr.column_type));
                 }
                 _ => missing = true,
             },
             ExprKind::Among(keys, rows) => {
-                let Rows::Released(places) = rows else { return };
-                let column = |(place, key): (&usize, &Expr)| match values.get(*place)? {
+                let Rows::Released(indices) = rows else { return };
+                let column = |(index, key): (&usize, &Expr)| match values.get(*index)? {
                     Given::All(values) => {
                         Some(values.iter().map(|v| fitting(v, key.column_type)).collect())
                     }
                     Given::One(_) => None,
                 };
-                match places.iter().zip(keys.iter()).map(column).collect() {
+                match indices.iter().zip(keys.iter()).map(column).collect() {
                     Some(columns) => *rows = Rows::Shown(columns),
                     None => missing = true,
                 }

@@ -3,31 +3,31 @@
 use sqlparser::ast::{self, BinaryOperator as Operator};
 
 use super::named_windows::NamedWindows;
-use crate::bind::walk::{on_mut, operands_mut, ordered_mut, shown_mut, table_name};
+use crate::bind::walk::{on_mut, operands_mut, ordered_mut, select_list_mut, table_name};
 use crate::bind_expr::{paired, too_deep};
 use crate::error::Refusal;
 
 /// Deepest nesting of an expression, and most sides of a chain of set operations.
 const MAX_NESTING: usize = 100;
-/// Deepest nesting of a whole statement: those who walk it recurse as deep.
+/// Deepest nesting of a whole statement: walks over it recurse as deep.
 const MAX_DEPTH: usize = 400;
 /// Most SELECTs, tables and set operations of a statement when the queries of WITH are written out
 /// wherever they are named.
 const MAX_OPERATORS: u64 = 500;
-/// Most parts of its expressions then.
+/// Most parts of its expressions, written out in the same way.
 const MAX_PARTS: u64 = 30_000;
 
-/// How deep a walk is: in its expression or chain, and in the whole statement.
+/// The depth of a walk: in its expression or chain, and in the whole statement.
 #[derive(Clone, Copy, Default)]
 struct Depth {
-    own: usize,
+    local: usize,
     whole: usize,
 }
 
 impl Depth {
     fn deeper(self) -> Result<Self, Refusal> {
-        let next = Self { own: self.own + 1, whole: self.whole + 1 };
-        if next.own > MAX_NESTING || next.whole > MAX_DEPTH {
+        let next = Self { local: self.local + 1, whole: self.whole + 1 };
+        if next.local > MAX_NESTING || next.whole > MAX_DEPTH {
             return Err(too_deep(MAX_NESTING));
         }
         Ok(next)
@@ -35,14 +35,14 @@ impl Depth {
 
     /// Within a query of its own.
     fn within(self) -> Result<Self, Refusal> {
-        Self { own: 0, whole: self.whole }.deeper()
+        Self { local: 0, whole: self.whole }.deeper()
     }
 }
 
-/// Refuses a statement that is nested too deep for those who walk it. Chains of AND and OR, which
-/// the parser nests, are balanced: the same terms in the same order, few of them deep. Windows are
-/// written where they are used. Common table expressions that nothing reads are left out.
-/// Gives their names.
+/// Refuses a statement that is nested too deep to be walked. Chains of AND and OR, which the parser
+/// nests, are balanced: the same terms in the same order, in a shallow tree. Windows are written
+/// where they are used. Common table expressions that nothing reads are left out; returns their
+/// names.
 ///
 /// A query of WITH costs as much as if it were written out wherever it is named, and so do those
 /// that it names: 25 of them that each name the one before twice are 33 million. What a statement
@@ -75,11 +75,11 @@ impl Settling {
     fn query(&mut self, query: &mut ast::Query, depth: Depth) -> Result<(), Refusal> {
         let depth = depth.within()?;
         let before = self.tables.len();
-        let own = match query.body.as_mut() {
+        let windows = match query.body.as_mut() {
             ast::SetExpr::Select(select) => NamedWindows::take(select)?,
             _ => NamedWindows::default(),
         };
-        let around = std::mem::replace(&mut self.windows, own);
+        let around = std::mem::replace(&mut self.windows, windows);
         for node in ordered_mut(query.order_by.as_mut()) {
             self.expression(node, depth)?;
         }
@@ -93,7 +93,7 @@ impl Settling {
         for mut cte in std::mem::take(&mut with.cte_tables).into_iter().rev() {
             let name = &cte.alias.name.value;
             let read = self.tables.iter().skip(before);
-            let read = read.filter(|(own, _)| own.eq_ignore_ascii_case(name));
+            let read = read.filter(|(table, _)| table.eq_ignore_ascii_case(name));
             let times = read.fold(0u64, |sum, (_, times)| sum.saturating_add(*times));
             if with.recursive || times > 0 {
                 let around = std::mem::replace(&mut self.times, times.max(1));
@@ -130,8 +130,8 @@ impl Settling {
     fn body(&mut self, body: &mut ast::SetExpr, depth: Depth) -> Result<(), Refusal> {
         match body {
             ast::SetExpr::Select(select) => {
-                let own = NamedWindows::take(select)?;
-                let around = std::mem::replace(&mut self.windows, own);
+                let windows = NamedWindows::take(select)?;
+                let around = std::mem::replace(&mut self.windows, windows);
                 self.select(select, depth)?;
                 self.windows = around;
                 Ok(())
@@ -205,7 +205,7 @@ impl Settling {
         for node in clauses.chain(sets) {
             self.expression(node, depth)?;
         }
-        for node in shown_mut(select) {
+        for node in select_list_mut(select) {
             self.expression(node, depth)?;
         }
         Ok(())
@@ -299,7 +299,7 @@ fn chain(node: ast::Expr, op: &Operator) -> Vec<ast::Expr> {
     let (mut terms, mut rest) = (Vec::new(), node);
     loop {
         match rest {
-            ast::Expr::BinaryOp { left, op: own, right } if own == *op => {
+            ast::Expr::BinaryOp { left, op: inner_op, right } if inner_op == *op => {
                 terms.push(*right);
                 rest = *left;
             }

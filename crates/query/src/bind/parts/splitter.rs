@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use sqlparser::ast;
 
-use super::budget::{Clauses, Draft, Paying, Place, Terms};
+use super::budget::{Clauses, Draft, PartRole, Paying, Terms};
 use super::consistent_levels::{Consistent, ConsistentLevel};
 use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, Read};
 use crate::bind::clauses;
 use crate::bind::from::{Selected, Tables};
-use crate::bind::released_tables::{MAX_SHOWN, consistent_name, part_name};
+use crate::bind::released_tables::{MAX_OUTPUTS, consistent_name, part_name};
 use crate::bind::syntax::missing;
 use crate::bind::{ChosenLimits, PrivateQuery};
 use crate::bind_expr::placeholder;
@@ -38,20 +38,20 @@ impl Kind {
     ///
     /// # Errors
     /// When one shows rows and the other a release.
-    pub(super) fn beside(self, other: Self, place: &str) -> Result<Self, Refusal> {
+    pub(super) fn beside(self, other: Self, context: &str) -> Result<Self, Refusal> {
         match (self, other) {
             (Self::Rows, Self::Rows) => Ok(Self::Rows),
             (Self::Constant, Self::Constant) => Ok(Self::Constant),
-            (Self::Rows, _) | (_, Self::Rows) => Err(mixed(place)),
+            (Self::Rows, _) | (_, Self::Rows) => Err(mixed(context)),
             _ => Ok(Self::Around),
         }
     }
 }
 
 /// Rows and releases do not meet.
-pub(super) fn mixed(place: &str) -> Refusal {
+pub(super) fn mixed(context: &str) -> Refusal {
     Refusal::new(
-        format!("{place} puts rows of a table beside released values"),
+        format!("{context} puts rows of a table beside released values"),
         "aggregate the rows first, in a sub-query with its own GROUP BY, \
          and join its release; the SQL around private parts sees nothing but what they release",
     )
@@ -67,8 +67,8 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn kind(&self, name: &str) -> Option<Kind> {
-        let own = |(own, _): &&(String, Kind)| own.eq_ignore_ascii_case(name);
-        self.kinds.iter().rfind(own).map(|(_, kind)| *kind)
+        let is_named = |(cte_name, _): &&(String, Kind)| cte_name.eq_ignore_ascii_case(name);
+        self.kinds.iter().rfind(is_named).map(|(_, kind)| *kind)
     }
 
     /// The tables that a query over rows may name.
@@ -81,9 +81,9 @@ impl Names {
         let (mut named, mut text) = (Vec::new(), sql.to_ascii_lowercase());
         for cte in self.rows.iter().rev() {
             if text.contains(&cte.alias.name.value.to_ascii_lowercase()) {
-                let own = cte.to_string();
-                text.push_str(&own.to_ascii_lowercase());
-                named.push(own);
+                let cte_sql = cte.to_string();
+                text.push_str(&cte_sql.to_ascii_lowercase());
+                named.push(cte_sql);
             }
         }
         named.reverse();
@@ -103,7 +103,7 @@ pub(super) struct Splitter<'a> {
     /// Common table expressions that nothing reads.
     pub(super) unread: Vec<String>,
     /// Limits that were chosen privately for the query with examples in their place.
-    wanted: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
+    chosen: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
     /// The query with its chosen limits.
     limited: Option<PrivateQuery>,
 }
@@ -115,7 +115,7 @@ impl<'a> Splitter<'a> {
         paying: Paying<'a>,
         query: &ast::Query,
         unread: Vec<String>,
-        wanted: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
+        chosen: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
     ) -> Self {
         let outermost = match query.body.as_ref() {
             ast::SetExpr::Select(select) => Some(select_at(select)),
@@ -128,7 +128,7 @@ impl<'a> Splitter<'a> {
             consistent: Vec::new(),
             bound: 0,
             unread,
-            wanted,
+            chosen,
             limited: None,
         }
     }
@@ -151,13 +151,13 @@ impl<'a> Splitter<'a> {
         if draft.query.keys.len() != keys.len() {
             return Err(missing());
         }
-        let place = self.consistent.len();
-        let table = consistent_name(&draft.name, place);
+        let select = self.consistent.len();
+        let table = consistent_name(&draft.name, select);
         let level =
             ConsistentLevel { part: draft.name.clone(), table: table.clone(), keys: keys.to_vec() };
-        let own = self.consistent.last_mut().ok_or_else(missing)?;
-        if !own.levels.contains(&level) {
-            own.levels.push(level);
+        let last = self.consistent.last_mut().ok_or_else(missing)?;
+        if !last.levels.contains(&level) {
+            last.levels.push(level);
         }
         Ok(table)
     }
@@ -174,7 +174,7 @@ impl<'a> Splitter<'a> {
         query: &ast::Query,
         select: &ast::Select,
         selected: Selected,
-        place: Place,
+        role: PartRole,
     ) -> Result<usize, Refusal> {
         self.bound += 1;
         if self.bound > MAX_PARTS {
@@ -184,15 +184,15 @@ impl<'a> Splitter<'a> {
             ));
         }
         let (view, conditions) = clauses::view(selected, self.contract)?;
-        let mut terms = self.clauses.terms(select_at(select), place, &view)?;
+        let mut terms = self.clauses.terms(select_at(select), role, &view)?;
         let bound = clauses::bind(query, select, &view, conditions.clone(), &terms.options)?;
         let (first, reads) = bound.numbered()?;
-        let wants_report = !place.is_other && self.clauses.clipping_report(select_at(select))?;
-        first.check_automatic(wants_report, terms.options.of_levels || place.is_other)?;
+        let wants_report = !role.is_other && self.clauses.clipping_report(select_at(select))?;
+        first.check_automatic(wants_report, terms.options.of_levels || role.is_other)?;
         let histograms = first.histograms()?;
-        let wanted = self.wanted.filter(|(example, _)| **example == first);
+        let chosen = self.chosen.filter(|(example, _)| **example == first);
         let example = (!first.automatic.is_none()).then(|| Box::new(first.clone()));
-        if let Some((_, limits)) = wanted {
+        if let Some((_, limits)) = chosen {
             terms.options.chosen = limits.clone();
             let bound = clauses::bind(query, select, &view, conditions, &terms.options)?;
             self.limited = Some(bound.numbered()?.0);
@@ -214,14 +214,15 @@ impl<'a> Splitter<'a> {
             is_histogram: false,
             example,
         };
-        if let Some(part) = self.drafts.iter().position(|own| own.same_as(&draft)) {
+        if let Some(part) = self.drafts.iter().position(|earlier| earlier.same_as(&draft)) {
             if wants_report {
                 self.report(part)?;
             }
             return Ok(part);
         }
         if draft.example.is_some()
-            && self.drafts.iter().filter(|own| own.example.is_some()).count() == MAX_AUTOMATIC_PARTS
+            && self.drafts.iter().filter(|earlier| earlier.example.is_some()).count()
+                == MAX_AUTOMATIC_PARTS
         {
             return Err(Refusal::new(
                 format!("the statement has more than {MAX_AUTOMATIC_PARTS} parts with AUTO limits"),
@@ -241,15 +242,18 @@ impl<'a> Splitter<'a> {
 
     /// Adds a histogram from which a limit of a part is chosen. Limits on the same rows have one.
     fn histogram(&mut self, query: PrivateQuery, of: &Draft) -> usize {
-        let same = |own: &Draft| {
-            own.is_histogram && own.query == query && own.reads == of.reads && own.pot == of.pot
+        let same = |other: &Draft| {
+            other.is_histogram
+                && other.query == query
+                && other.reads == of.reads
+                && other.pot == of.pot
         };
-        if let Some(own) = self.drafts.iter().position(same) {
-            return own;
+        if let Some(existing) = self.drafts.iter().position(same) {
+            return existing;
         }
         let sql = "sizes of units, from which limits are chosen".to_owned();
-        let own = of.beside(part_name(self.drafts.len()), sql, query);
-        self.drafts.push(Draft { is_histogram: true, ..own });
+        let draft = of.beside(part_name(self.drafts.len()), sql, query);
+        self.drafts.push(Draft { is_histogram: true, ..draft });
         self.drafts.len() - 1
     }
 
@@ -265,17 +269,15 @@ impl<'a> Splitter<'a> {
         let Some(query) = report? else { return Ok(()) };
         let sql = format!("the clipping report of {}", part.name);
         let draft = part.beside(part_name(self.drafts.len()), sql, query);
-        let asked = |own: &Draft| {
-            (own.reads == draft.reads && own.pot == draft.pot).then(|| own.query.unnamed())
+        let question_of = |other: &Draft| {
+            (other.reads == draft.reads && other.pot == draft.pot).then(|| other.query.unnamed())
         };
         let unnamed = draft.query.unnamed();
-        if let Some(own) = self
-            .drafts
-            .iter_mut()
-            .find(|own| !own.report_of.is_empty() && asked(own).as_ref() == Some(&unnamed))
-        {
-            if !own.report_of.contains(&of) {
-                own.report_of.push(of);
+        if let Some(existing) = self.drafts.iter_mut().find(|existing| {
+            !existing.report_of.is_empty() && question_of(existing).as_ref() == Some(&unnamed)
+        }) {
+            if !existing.report_of.contains(&of) {
+                existing.report_of.push(of);
             }
             return Ok(());
         }
@@ -287,10 +289,10 @@ impl<'a> Splitter<'a> {
     fn readable(&self, mut sql: String) -> String {
         for (part, draft) in self.drafts.iter().enumerate().rev() {
             for (column, output) in draft.query.outputs.iter().enumerate() {
-                let own = Read { part, column, all: false };
-                let own = placeholder(own.number(), output.expr.column_type).to_string();
-                if sql.contains(&own) {
-                    sql = sql.replace(&own, &format!("({}.{})", draft.name, output.name));
+                let read = Read { part, column, all: false };
+                let text = placeholder(read.number(), output.expr.column_type).to_string();
+                if sql.contains(&text) {
+                    sql = sql.replace(&text, &format!("({}.{})", draft.name, output.name));
                 }
             }
         }
@@ -298,17 +300,17 @@ impl<'a> Splitter<'a> {
     }
 
     /// Whether rows are not among those that a part shows in these columns.
-    pub(super) fn not_shown(
+    pub(super) fn not_among(
         &self,
         part: usize,
         columns: &[String],
         keys: &[Expr],
     ) -> Result<Expr, Refusal> {
         let outputs = self.drafts.get(part).ok_or_else(missing)?.query.outputs();
-        let place = |name: &String| outputs.iter().position(|output| output.name == *name);
-        let places = columns.iter().map(|name| Some(part * MAX_SHOWN + place(name)?));
-        let places = places.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
-        let among = ExprKind::Among(keys.to_vec(), Rows::Released(places));
+        let index = |name: &String| outputs.iter().position(|output| output.name == *name);
+        let numbers = columns.iter().map(|name| Some(part * MAX_OUTPUTS + index(name)?));
+        let numbers = numbers.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        let among = ExprKind::Among(keys.to_vec(), Rows::Released(numbers));
         let among = Expr::new(among, ColumnType::Bool);
         Ok(Expr::new(ExprKind::Not(Box::new(among)), ColumnType::Bool))
     }

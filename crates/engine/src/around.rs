@@ -49,7 +49,7 @@ pub(crate) struct Ran {
     pub(crate) columns: Vec<ArrayRef>,
 }
 
-/// A released value: a part, its column and its row, all by their places.
+/// A released value: the indices of a part, of its column and of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReleasedCell {
     pub(crate) part: usize,
@@ -58,7 +58,7 @@ pub(crate) struct ReleasedCell {
 }
 
 impl ReleasedCell {
-    /// The place as a whole number; `None` where there are too many parts, columns or rows.
+    /// The cell as a whole number; `None` where there are too many parts, columns or rows.
     fn number(self) -> Option<i64> {
         let part = i64::from(u8::try_from(self.part).ok()?);
         let column = i64::from(u16::try_from(self.column).ok()?);
@@ -66,7 +66,7 @@ impl ReleasedCell {
         Some((part << 48) | (column << 32) | row)
     }
 
-    /// The cell of a number that [`Self::number`] gave.
+    /// The cell of a number from [`Self::number`].
     pub(crate) fn of(number: i64) -> Option<Self> {
         let part = usize::from(u8::try_from(number >> 48).ok()?);
         let column = usize::try_from((number >> 32) & 0xffff).ok()?;
@@ -144,13 +144,13 @@ async fn planned(
 ) -> Result<(SessionContext, Arc<dyn ExecutionPlan>), DataFusionError> {
     // One partition: nothing depends on which of several is first.
     let config = SessionConfig::new().with_target_partitions(1).with_information_schema(false);
-    let functions = around.computed.iter().map(|own| {
-        let operands = vec![TypeSignature::Any(own.operands())];
-        let signature = match own.operands() {
+    let functions = around.computed.iter().map(|function| {
+        let operands = vec![TypeSignature::Any(function.operands())];
+        let signature = match function.operands() {
             0 => Signature::nullary(Volatility::Immutable),
             _ => Signature::one_of(operands, Volatility::Immutable),
         };
-        let (computed, bound) = (own.clone(), Arc::default());
+        let (computed, bound) = (function.clone(), Arc::default());
         Arc::new(ScalarUDF::new_from_impl(Function { computed, signature, bound }))
     });
     let state = SessionStateBuilder::new()
@@ -182,11 +182,11 @@ async fn planned(
     Ok((context, plan))
 }
 
-/// The result with the names and types that it is shown by.
+/// The result with the names and types of its release.
 fn named(around: &Around, batch: &RecordBatch) -> Result<RecordBatch, DataFusionError> {
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (name, column) in around.columns.iter().zip(batch.columns()) {
-        let column = rebuilt(&shown(column)?)?;
+        let column = rebuilt(&in_engine_types(column)?)?;
         fields.push(Field::new(name, column.data_type().clone(), true));
         columns.push(column);
     }
@@ -195,10 +195,10 @@ fn named(around: &Around, batch: &RecordBatch) -> Result<RecordBatch, DataFusion
 
 /// A column in the engine's own types. What a type does not hold is NULL, and so is a float that is
 /// no number.
-fn shown(column: &ArrayRef) -> Result<ArrayRef, DataFusionError> {
-    let own = arrow_type(column_type(column.data_type())?);
+fn in_engine_types(column: &ArrayRef) -> Result<ArrayRef, DataFusionError> {
+    let target = arrow_type(column_type(column.data_type())?);
     let options = CastOptions { safe: true, ..CastOptions::default() };
-    let column = cast_with_options(column, &own, &options)?;
+    let column = cast_with_options(column, &target, &options)?;
     let Some(floats) = column.as_primitive_opt::<Float64Type>() else { return Ok(column) };
     let finite: Float64Array = floats.iter().map(|x| x.filter(|x| x.is_finite())).collect();
     Ok(Arc::new(finite))
@@ -207,8 +207,8 @@ fn shown(column: &ArrayRef) -> Result<ArrayRef, DataFusionError> {
 fn column_type(data_type: &DataType) -> Result<ColumnType, DataFusionError> {
     Ok(match data_type {
         DataType::Null | DataType::Boolean => ColumnType::Bool,
-        own if own.is_integer() => ColumnType::Int,
-        own if own.is_floating() => ColumnType::Float,
+        integer if integer.is_integer() => ColumnType::Int,
+        float if float.is_floating() => ColumnType::Float,
         DataType::Decimal128(_, scale) if (0..=18).contains(scale) => {
             ColumnType::Decimal { scale: scale.unsigned_abs() }
         }
@@ -221,7 +221,6 @@ fn column_type(data_type: &DataType) -> Result<ColumnType, DataFusionError> {
     })
 }
 
-/// A refusal, with what it is about.
 /// The error of SQL that cannot be planned or run with this memory.
 fn failed(error: DataFusionError, memory: &Memory) -> EngineError {
     match error.find_root() {
@@ -232,8 +231,8 @@ fn failed(error: DataFusionError, memory: &Memory) -> EngineError {
 
 fn refused(error: DataFusionError) -> EngineError {
     let root = error.find_root();
-    if let DataFusionError::External(own) = root
-        && let Some(refusal) = own.downcast_ref::<Refusal>()
+    if let DataFusionError::External(source) = root
+        && let Some(refusal) = source.downcast_ref::<Refusal>()
     {
         return EngineError::Refused(refusal.clone());
     }
@@ -290,7 +289,7 @@ impl Function {
     fn bound(&self, types: &[DataType]) -> Result<Expr, DataFusionError> {
         let types = types.iter().map(column_type).collect::<Result<Vec<_>, _>>()?;
         let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = bound.iter().find(|(own, _)| *own == types);
+        let known = bound.iter().find(|(operands, _)| *operands == types);
         let expr = match known {
             Some((_, expr)) => expr.clone(),
             None => {
@@ -319,7 +318,7 @@ impl ScalarUDFImpl for Function {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue, DataFusionError> {
         let rows = args.number_rows;
         let types: Vec<DataType> = args.args.iter().map(ColumnarValue::data_type).collect();
-        let columns = args.args.into_iter().map(|value| shown(&value.into_array(rows)?));
+        let columns = args.args.into_iter().map(|value| in_engine_types(&value.into_array(rows)?));
         let columns = columns.collect::<Result<Vec<_>, DataFusionError>>()?;
         let value = Program::new(&self.bound(&types)?)?.evaluate(&columns, rows)?;
         Ok(ColumnarValue::Array(value))

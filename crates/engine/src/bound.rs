@@ -38,11 +38,11 @@ impl Listing {
 }
 
 /// The bounds of all sums, and all listings, each in the order of the accumulators.
-fn by_kind(kept: &[Kept]) -> (Vec<(i64, i64)>, Vec<Listing>) {
+fn by_kind(accumulators: &[Kept]) -> (Vec<(i64, i64)>, Vec<Listing>) {
     let (mut bounds, mut listings) = (Vec::new(), Vec::new());
-    for kept in kept {
-        match kept {
-            Kept::Sum { bounds: own, .. } => bounds.push(*own),
+    for accumulator in accumulators {
+        match accumulator {
+            Kept::Sum { bounds: range, .. } => bounds.push(*range),
             Kept::Values(listing) => listings.push(*listing),
         }
     }
@@ -64,11 +64,11 @@ pub(crate) struct Partial {
     pub(crate) units: ScalarBuffer<i64>,
     /// Of each accumulator.
     pub(crate) totals: Vec<Total>,
-    /// Which groups each unit is in, where they are asked for.
+    /// Which groups each unit is in, where requested.
     pub(crate) members: Option<PartialMembers>,
-    /// Contributions of single units, where asked for.
+    /// Contributions of single units, where requested.
     pub(crate) survey: Option<Survey>,
-    /// Contributions and what limits cut off, where it is asked for.
+    /// Contributions and what limits cut off, where requested.
     pub(crate) tally: Option<Tally>,
 }
 
@@ -88,12 +88,12 @@ impl Partial {
 
 /// Bounds the rows of some units, and adds them up by group.
 pub(crate) struct Bounder {
-    kept: Vec<Kept>,
+    accumulators: Vec<Kept>,
     keyed: bool,
     sampling: Option<(SamplingKey, usize)>,
     groups: Option<Interner>,
     units: Option<Units>,
-    /// Whether to tell which groups each unit is in.
+    /// Whether to record which groups each unit is in.
     with_members: bool,
     /// Where every row is a unit: for each group the number of its rows and its sums, as they grow.
     /// Side by side, as a row adds to all of them.
@@ -102,18 +102,19 @@ pub(crate) struct Bounder {
     /// Whether contributions of single units are recorded; and the rows that stand out.
     surveyed: bool,
     extremes: Vec<Extremes>,
-    /// Where contributions are tallied: the place among sums of the one that counts rows, and the
-    /// tally of rows that are units.
+    /// Where contributions are tallied: the index of the sum that counts rows, and the tally of
+    /// rows that are units.
     tallied: Option<(usize, Tally)>,
 }
 
 impl Bounder {
     /// For rows that are their own units; `keyed` where there are group keys.
-    pub(crate) fn of_rows(kept: Vec<Kept>, keyed: bool) -> Self {
-        let listed = kept.iter().filter(|kept| matches!(kept, Kept::Values(_)));
+    pub(crate) fn of_rows(accumulators: Vec<Kept>, keyed: bool) -> Self {
+        let listed =
+            accumulators.iter().filter(|accumulator| matches!(accumulator, Kept::Values(_)));
         let row_lists = listed.map(|_| List::default()).collect();
         Self {
-            kept,
+            accumulators,
             keyed,
             sampling: None,
             groups: None,
@@ -129,12 +130,12 @@ impl Bounder {
 
     /// For units with several rows, each in at most `most_groups` groups.
     pub(crate) fn of_units(
-        kept: Vec<Kept>,
+        accumulators: Vec<Kept>,
         keyed: bool,
         key: SamplingKey,
         most_groups: u32,
     ) -> Self {
-        Self { sampling: Some((key, most_groups as usize)), ..Self::of_rows(kept, keyed) }
+        Self { sampling: Some((key, most_groups as usize)), ..Self::of_rows(accumulators, keyed) }
     }
 
     /// With another limit on the groups of a unit.
@@ -153,16 +154,19 @@ impl Bounder {
         Self { surveyed: true, ..self }
     }
 
-    /// Also tallies contributions and what limits cut off. The sum in place `rows` among sums
+    /// Also tallies contributions and what limits cut off. The sum at index `rows`
     /// counts rows.
     pub(crate) fn tallied(self, rows: usize) -> Self {
-        let tally = Tally::new(&self.kept);
+        let tally = Tally::new(&self.accumulators);
         Self { tallied: Some((rows, tally)), ..self }
     }
 
     /// How many accumulators keep sums.
     fn sums(&self) -> usize {
-        self.kept.iter().filter(|kept| matches!(kept, Kept::Sum { .. })).count()
+        self.accumulators
+            .iter()
+            .filter(|accumulator| matches!(accumulator, Kept::Sum { .. }))
+            .count()
     }
 
     /// Bytes of memory.
@@ -180,10 +184,12 @@ impl Bounder {
     /// When there are more than 2^32 different groups or units, or too little memory.
     pub(crate) fn add(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
         match (&rows.unit, self.sampling) {
-            _ if rows.values.len() != self.kept.len() => Err(inconsistent()),
+            _ if rows.values.len() != self.accumulators.len() => Err(inconsistent()),
             (Some(unit), Some((key, most))) => self.add_units(rows, unit, key, most),
             // A row's sum is bounded as a value.
-            (None, None) if self.kept.iter().all(|kept| !kept.adds_up_values()) => {
+            (None, None)
+                if self.accumulators.iter().all(|accumulator| !accumulator.adds_up_values()) =>
+            {
                 self.add_rows(rows)
             }
             // Rows must never count as units where units have several rows.
@@ -199,24 +205,24 @@ impl Bounder {
         for &id in ids {
             self.row_totals[id * width] += 1;
         }
-        let (mut places, mut lists) = (1.., self.row_lists.iter_mut());
-        for (values, kept) in rows.values.iter().zip(&self.kept) {
-            match kept {
+        let (mut columns, mut lists) = (1.., self.row_lists.iter_mut());
+        for (values, accumulator) in rows.values.iter().zip(&self.accumulators) {
+            match accumulator {
                 Kept::Sum { bounds: (low, high), .. } => {
-                    let place = places.next().ok_or_else(inconsistent)?;
+                    let column = columns.next().ok_or_else(inconsistent)?;
                     // One loop for both, with the addition in a closure, was measured to be some
                     // percent slower.
                     if values.null_count() == 0 {
                         for (&id, value) in ids.iter().zip(values.values()) {
                             let value = (*value).clamp(*low, *high);
-                            self.row_totals[id * width + place] += i128::from(value);
+                            self.row_totals[id * width + column] += i128::from(value);
                         }
                         continue;
                     }
                     for (&id, value) in ids.iter().zip(values) {
                         if let Some(value) = value {
                             let value = value.clamp(*low, *high);
-                            self.row_totals[id * width + place] += i128::from(value);
+                            self.row_totals[id * width + column] += i128::from(value);
                         }
                     }
                 }
@@ -232,14 +238,14 @@ impl Bounder {
             }
         }
         if let Some((_, tally)) = &mut self.tallied {
-            tally.add_rows(rows, &self.kept);
+            tally.add_rows(rows, &self.accumulators);
         }
         if self.surveyed {
             self.extremes.resize_with(groups, Extremes::default);
             for (row, &id) in ids.iter().enumerate() {
-                let one = |(values, kept): (&Int64Array, &Kept)| {
+                let one = |(values, accumulator): (&Int64Array, &Kept)| {
                     let value = values.is_valid(row).then(|| values.value(row));
-                    match kept {
+                    match accumulator {
                         Kept::Sum { bounds, size } => {
                             let value = value.map_or(NOTHING, i128::from);
                             (Some(clamped(value, *bounds)), *size)
@@ -249,7 +255,7 @@ impl Bounder {
                         }
                     }
                 };
-                self.extremes[id].add(rows.values.iter().zip(&self.kept).map(one));
+                self.extremes[id].add(rows.values.iter().zip(&self.accumulators).map(one));
             }
         }
         Ok(())
@@ -266,8 +272,8 @@ impl Bounder {
         let unit = std::slice::from_ref(unit);
         let sums = self.sums();
         let (mut measures, mut listed) = (Vec::with_capacity(sums), Vec::new());
-        for (values, kept) in rows.values.iter().zip(&self.kept) {
-            match kept {
+        for (values, accumulator) in rows.values.iter().zip(&self.accumulators) {
+            match accumulator {
                 Kept::Sum { .. } => measures.push(values),
                 Kept::Values(_) => listed.push(values),
             }
@@ -285,7 +291,7 @@ impl Bounder {
                 hash: Vec::new(),
                 next: Vec::new(),
                 sums: vec![Vec::new(); sums],
-                lists: (sums..self.kept.len()).map(|_| SlotList::default()).collect(),
+                lists: (sums..self.accumulators.len()).map(|_| SlotList::default()).collect(),
                 table: HashTable::new(),
                 pair_hasher: foldhash::fast::RandomState::default(),
             }),
@@ -333,31 +339,31 @@ impl Bounder {
             units[group] = totals[0] as i64;
             sums.iter_mut().zip(&totals[1..]).for_each(|(sums, sum)| sums[group] = *sum);
         }
-        if let Some(own) = &self.units {
-            for &(_, group) in &own.pair {
+        if let Some(state) = &self.units {
+            for &(_, group) in &state.pair {
                 units[group as usize] += 1;
             }
-            let (bounds, _) = by_kind(&self.kept);
-            for ((own_sums, sums), &bounds) in own.sums.iter().zip(&mut sums).zip(&bounds) {
-                for (&sum, &(_, group)) in own_sums.iter().zip(&own.pair) {
+            let (bounds, _) = by_kind(&self.accumulators);
+            for ((slot_sums, sums), &bounds) in state.sums.iter().zip(&mut sums).zip(&bounds) {
+                for (&sum, &(_, group)) in slot_sums.iter().zip(&state.pair) {
                     sums[group as usize] += clamped(sum, bounds);
                 }
             }
         }
         let (mut sums, mut lists) = (sums.into_iter(), self.row_lists.into_iter().enumerate());
-        let mut totals = Vec::with_capacity(self.kept.len());
-        for kept in &self.kept {
-            totals.push(match kept {
+        let mut totals = Vec::with_capacity(self.accumulators.len());
+        for accumulator in &self.accumulators {
+            totals.push(match accumulator {
                 Kept::Sum { .. } => Total::Sums(sums.next().ok_or_else(inconsistent)?.into()),
                 Kept::Values(listing) => {
-                    let (place, of_rows) = lists.next().ok_or_else(inconsistent)?;
+                    let (index, of_rows) = lists.next().ok_or_else(inconsistent)?;
                     match (&self.units, listing.sum) {
-                        (Some(own), Some(within)) => {
+                        (Some(state), Some(within)) => {
                             let mut added = vec![0i128; groups];
-                            own.add_up(place, listing, within, &mut added);
+                            state.add_up(index, listing, within, &mut added);
                             Total::Sums(added.into())
                         }
-                        (Some(own), None) => Total::Values(own.list(place, listing)),
+                        (Some(state), None) => Total::Values(state.list(index, listing)),
                         // No row had a unit.
                         (None, Some(_)) => Total::Sums(vec![0; groups].into()),
                         (None, None) => Total::Values(of_rows),
@@ -366,16 +372,16 @@ impl Bounder {
             });
         }
         let members = match &self.units {
-            Some(own) if self.with_members => Some(own.members()),
+            Some(state) if self.with_members => Some(state.members()),
             None if self.with_members => Some(PartialMembers::default()),
             _ => None,
         };
         let survey = self.surveyed.then(|| match &self.units {
-            Some(own) => own.survey(&self.kept),
+            Some(state) => state.survey(&self.accumulators),
             None => Survey::Rows(self.extremes),
         });
         let tally = self.tallied.map(|(rows, tally)| match &self.units {
-            Some(own) => own.tally(&self.kept, rows),
+            Some(state) => state.tally(&self.accumulators, rows),
             None => tally,
         });
         drop(self.units);

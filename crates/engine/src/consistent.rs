@@ -26,32 +26,32 @@ struct Fitting {
 
 /// The released tables of levels that fit each other, in their order, with their uncertainty.
 pub(crate) fn tables(
-    own: &Consistent,
+    consistent: &Consistent,
     levels: &[Level<'_>],
 ) -> Result<Vec<Uncertainty>, EngineError> {
     let quotes: Vec<&Quote> = levels.iter().map(|(quote, _)| *quote).collect();
-    let (sizes, codes) = codes(own, levels)?;
+    let (sizes, codes) = codes(consistent, levels)?;
     let mut fitting = levels.iter().map(released).collect::<Result<Vec<_>, _>>()?;
-    for adjusted in own.measurements(&quotes)? {
+    for adjusted in consistent.measurements(&quotes)? {
         let mut cells = Vec::with_capacity(levels.len());
         for (at, &(place, variance)) in adjusted.levels.iter().enumerate() {
             let values = &fitting[at].get(place).ok_or(EngineError::Inconsistent)?.values;
-            let keys = own.levels[at].keys.clone();
+            let keys = consistent.levels[at].keys.clone();
             let complete = !matches!(quotes[at].query().groups(), Groups::Private { .. });
             let (codes, values) = (codes[at].clone(), values.clone());
             cells.push(LevelCells { keys, codes, complete, values, variance });
         }
         let estimates = adjust(&sizes, &mut cells, adjusted.wanted);
         let estimates = estimates.ok_or(EngineError::Inconsistent)?;
-        let noises = own.noises(&quotes, &adjusted, &sizes);
+        let noises = consistent.noises(&quotes, &adjusted, &sizes);
         let mut known = noises.map(|noises| estimates.into_iter().zip(noises));
-        for ((cells, fitting), &(place, _)) in
+        for ((cells, fitting), &(index, _)) in
             cells.into_iter().zip(&mut fitting).zip(&adjusted.levels)
         {
-            fitting[place].values = cells.values;
+            fitting[index].values = cells.values;
             if let Some((around, noise)) = known.as_mut().and_then(Iterator::next) {
-                fitting[place].around = around;
-                fitting[place].noise = Some(noise);
+                fitting[index].around = around;
+                fitting[index].noise = Some(noise);
             }
         }
     }
@@ -63,8 +63,8 @@ pub(crate) fn tables(
         let mut behind = NumbersBehind::default();
         for Fitting { values, around, noise } in fitting {
             sums.push(values);
-            behind.steps.push(around.iter().map(|own| own.whole).collect());
-            behind.rest.push(around.iter().map(|own| own.rest).collect());
+            behind.steps.push(around.iter().map(|number| number.whole).collect());
+            behind.rest.push(around.iter().map(|number| number.rest).collect());
             noises.push(noise);
         }
         let fitting = table_of(quote.query(), keys, sums, behind, rows)?;
@@ -90,13 +90,18 @@ fn released((quote, released): &Level<'_>) -> Result<Vec<Fitting>, EngineError> 
 type Codes = Vec<Vec<Vec<usize>>>;
 
 /// Numbers the values of each key, alike at all levels, and counts them.
-fn codes(own: &Consistent, levels: &[Level<'_>]) -> Result<(Vec<usize>, Codes), EngineError> {
-    let mut sizes = vec![1; own.keys()];
-    let mut codes: Codes = own.levels.iter().map(|l| vec![Vec::new(); l.keys.len()]).collect();
+fn codes(
+    consistent: &Consistent,
+    levels: &[Level<'_>],
+) -> Result<(Vec<usize>, Codes), EngineError> {
+    let mut sizes = vec![1; consistent.keys()];
+    let mut codes: Codes =
+        consistent.levels.iter().map(|l| vec![Vec::new(); l.keys.len()]).collect();
     for (key, size) in sizes.iter_mut().enumerate() {
         let mut numbers: HashMap<Box<[u8]>, usize> = HashMap::new();
         for (at, (_, released)) in levels.iter().enumerate() {
-            let Some(column) = own.levels[at].keys.iter().position(|own| *own == key) else {
+            let Some(column) = consistent.levels[at].keys.iter().position(|other| *other == key)
+            else {
                 continue;
             };
             let values = released.values.get(column).ok_or(EngineError::Inconsistent)?;

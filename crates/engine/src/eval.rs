@@ -1,8 +1,8 @@
 //! Evaluates expressions on batches, totally: whatever the values, the result is an array.
 //!
 //! Arrow's kernels do the comparisons and the logic; arithmetic, casts, text and dates are done
-//! here, since the kernels of libraries make errors of values that do not fit, and an error that
-//! depends on a row would tell of that row. What does not fit is NULL.
+//! here, since the kernels of libraries return errors for values that do not fit, and an error that
+//! depends on a row would reveal it. What does not fit is NULL.
 
 mod among;
 mod arithmetic;
@@ -37,7 +37,7 @@ use counted::count;
 pub(crate) use counted::steps_of;
 pub(crate) use text_functions::at_most;
 
-/// An expression made ready for batches.
+/// An expression compiled for batches of rows.
 pub(crate) struct Program {
     kind: Node,
     column_type: ColumnType,
@@ -88,27 +88,27 @@ fn unexpected() -> ArrowError {
 }
 
 impl Program {
-    /// Makes an expression ready.
+    /// Compiles an expression.
     ///
     /// # Errors
-    /// Only for expressions that binding cannot have made.
+    /// Only for expressions that binding cannot produce.
     pub(crate) fn new(expr: &Expr) -> Result<Self, ArrowError> {
-        Self::made(expr, false)
+        Self::compiled(expr, false)
     }
 
-    /// Makes an expression ready for batches whose last row is a filler of NULLs. Every part of the
+    /// Compiles an expression for batches whose last row is a filler of NULLs. Every part of the
     /// expression is NULL in that row, even where SQL has a value (`n IS NULL`): so every part
     /// computes with NULLs in every batch, and the time does not show that a row brings the first.
     ///
     /// # Errors
-    /// Only for expressions that binding cannot have made.
+    /// Only for expressions that binding cannot produce.
     pub(crate) fn padded(expr: &Expr) -> Result<Self, ArrowError> {
-        Self::made(expr, true)
+        Self::compiled(expr, true)
     }
 
-    fn made(expr: &Expr, padded: bool) -> Result<Self, ArrowError> {
-        let own = |e: &Expr| Self::made(e, padded);
-        let boxed = |e: &Expr| own(e).map(Box::new);
+    fn compiled(expr: &Expr, padded: bool) -> Result<Self, ArrowError> {
+        let child = |e: &Expr| Self::compiled(e, padded);
+        let boxed = |e: &Expr| child(e).map(Box::new);
         let kind = match &expr.kind {
             ExprKind::Column(index) => Node::Column(*index),
             ExprKind::Literal(value) => Node::Constant(constant(value, expr.column_type)?),
@@ -133,7 +133,7 @@ impl Program {
             ExprKind::Among(keys, Rows::Shown(columns)) => {
                 let types: Vec<ColumnType> = keys.iter().map(|key| key.column_type).collect();
                 let among = among::Among::new(columns, &types)?;
-                Node::Among(keys.iter().map(own).collect::<Result<_, _>>()?, among)
+                Node::Among(keys.iter().map(child).collect::<Result<_, _>>()?, among)
             }
             ExprKind::InList(e, values) => {
                 Node::In(boxed(e)?, listed::Listed::new(values, e.column_type))
@@ -147,7 +147,7 @@ impl Program {
             ExprKind::Case(branches, otherwise) => {
                 let branches = branches
                     .iter()
-                    .map(|(test, result)| Ok((own(test)?, own(result)?)))
+                    .map(|(test, result)| Ok((child(test)?, child(result)?)))
                     .collect::<Result<_, ArrowError>>()?;
                 Node::Case(branches, otherwise.as_deref().map(boxed).transpose()?)
             }
@@ -157,11 +157,11 @@ impl Program {
                 with_constants(*function, boxed(first)?, constants)?
             }
             ExprKind::Call(function @ (Function::Greatest | Function::Least), arguments) => {
-                let all = arguments.iter().map(own).collect::<Result<_, _>>()?;
+                let all = arguments.iter().map(child).collect::<Result<_, _>>()?;
                 Node::Greatest(*function, all)
             }
             ExprKind::Call(function, arguments) => {
-                let arguments = arguments.iter().map(own).collect::<Result<_, _>>()?;
+                let arguments = arguments.iter().map(child).collect::<Result<_, _>>()?;
                 Node::Call(*function, arguments)
             }
         };
@@ -197,7 +197,7 @@ impl Program {
     }
 
     fn unpadded(&self, columns: &[ArrayRef], rows: usize) -> Result<Operand, ArrowError> {
-        // To make place for results takes longer than to compute some of them, where there are any.
+        // Allocating results takes longer than computing some of them, where there are any.
         count(|| if rows == 0 { 0 } else { 64 + rows });
         let array: ArrayRef = match &self.kind {
             Node::Constant(array) => {
@@ -244,7 +244,7 @@ impl Program {
                 cast::cast(&e.evaluate(columns, rows)?, e.column_type, self.column_type)?
             }
             Node::Among(keys, among) => {
-                // As keys are that groups are made of.
+                // Limited as group keys are.
                 let key = |e: &Program| at_most(&e.evaluate(columns, rows)?, MAX_KEY_BYTES);
                 let keys = keys.iter().map(key);
                 Arc::new(among.found(&keys.collect::<Result<Vec<_>, _>>()?)?)
@@ -343,7 +343,7 @@ fn with_constants(
     of: Box<Program>,
     constants: &[Expr],
 ) -> Result<Node, ArrowError> {
-    let text = |place: usize| match constants.get(place).map(|e| &e.kind) {
+    let text = |index: usize| match constants.get(index).map(|e| &e.kind) {
         Some(ExprKind::Literal(Value::String(text))) => Ok(text.as_str()),
         _ => Err(unexpected()),
     };

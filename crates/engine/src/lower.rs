@@ -2,8 +2,8 @@
 //!
 //! Joins, unions, aggregates and windows are DataFusion's; expressions in them are total
 //! ([`total`]), and so are sums ([`sums`]). The plan is built operator by operator and no optimizer
-//! touches it, so that it does what the relation says and nothing else. Rows of one unit meet in
-//! one partition wherever an operator looks at several of them.
+//! touches it, so that it does what the relation says and nothing else. Rows of one unit are in one
+//! partition wherever an operator looks at several of them.
 
 mod join;
 mod never_empty;
@@ -65,7 +65,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) progress: &'a Arc<ReadProgress>,
     /// Whether expressions are computed for a row of NULLs after those of every batch.
     padded: bool,
-    /// Columns of tables that tell units apart, or the rows that others refer to.
+    /// Columns that identify units, or the rows that other tables refer to.
     identifying: BTreeSet<Origin>,
 }
 
@@ -83,101 +83,105 @@ impl<'a> Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    /// A plan of exactly the columns `wanted` of a relation, in that order.
+    /// A plan of exactly the `requested` columns of a relation, in that order.
     ///
     /// # Errors
     /// When a file cannot be opened, or lacks a column or its type: never because of a value.
-    pub(crate) fn plan<'a>(&'a self, relation: &'a Relation, wanted: &'a [usize]) -> Planned<'a> {
+    pub(crate) fn plan<'a>(
+        &'a self,
+        relation: &'a Relation,
+        requested: &'a [usize],
+    ) -> Planned<'a> {
         Box::pin(async move {
             match relation.operator() {
                 Operator::Scan { columns, column_bytes, .. } => {
-                    // The column behind those of the files tells rows apart.
-                    let rows = wanted.contains(&columns.len());
+                    // The column after those of the files identifies rows.
+                    let rows = requested.contains(&columns.len());
                     let stored: Vec<usize> =
-                        wanted.iter().copied().filter(|&place| place != columns.len()).collect();
+                        requested.iter().copied().filter(|&index| index != columns.len()).collect();
                     let plan = self.scan(relation.operator(), (&stored, None), rows);
                     let plan = shortened(plan.await?, column_bytes, &stored)?;
                     let mut next = 0;
-                    let places = wanted.iter().map(|&place| match place == columns.len() {
+                    let indices = requested.iter().map(|&index| match index == columns.len() {
                         true => stored.len(),
                         false => {
                             next += 1;
                             next - 1
                         }
                     });
-                    let places: Vec<usize> = places.collect();
-                    if rows { picked(plan, &places) } else { Ok(plan) }
+                    let indices: Vec<usize> = indices.collect();
+                    if rows { select_columns(plan, &indices) } else { Ok(plan) }
                 }
                 Operator::First { input, keys } => {
                     let rows = first_of_each(input, keys)?;
-                    self.plan(&rows, wanted).await
+                    self.plan(&rows, requested).await
                 }
                 Operator::Take { input, rows } => {
                     let (known, unit) = with_units(input)?;
-                    let mut needed = Needed::of(wanted);
+                    let mut needed = Needed::of(requested);
                     needed.add_column(unit);
                     let plan = self.plan(&known, needed.columns()).await?;
-                    let plan = limited(plan, needed.place(unit)?, *rows)?;
-                    picked(plan, &needed.places(wanted)?)
+                    let plan = limited(plan, needed.index_of(unit)?, *rows)?;
+                    select_columns(plan, &needed.indices_of(requested)?)
                 }
                 Operator::Filter { input, condition } => {
-                    let mut needed = Needed::of(wanted);
+                    let mut needed = Needed::of(requested);
                     needed.add(condition);
                     let plan = self.plan(input, needed.columns()).await?;
                     let plan: Plan = Arc::new(NeverEmptyExec::new(plan));
                     let condition = needed.over(condition, &plan, self.padded)?;
                     let plan = Arc::new(FilterExec::try_new(condition, plan)?);
-                    picked(plan, &needed.places(wanted)?)
+                    select_columns(plan, &needed.indices_of(requested)?)
                 }
                 Operator::Project { input, columns } => {
                     let pick = |&place: &usize| columns.get(place).ok_or(EngineError::Inconsistent);
-                    let columns = wanted.iter().map(pick).collect::<Result<Vec<_>, _>>()?;
+                    let columns = requested.iter().map(pick).collect::<Result<Vec<_>, _>>()?;
                     let mut needed = Needed::default();
                     columns.iter().for_each(|column| needed.add(&column.expr));
                     let plan = self.plan(input, needed.columns()).await?;
                     let exprs: Vec<&Expr> = columns.iter().map(|column| &column.expr).collect();
                     needed.project(&exprs, plan, self.padded)
                 }
-                Operator::Join { .. } => self.join(relation, wanted).await,
+                Operator::Join { .. } => self.join(relation, requested).await,
                 Operator::UnionAll { inputs } => {
                     let mut plans = Vec::with_capacity(inputs.len());
                     for input in inputs {
-                        let plan = self.plan(input, wanted).await?;
-                        let all: Vec<usize> = (0..wanted.len()).collect();
-                        plans.push(picked(plan, &all)?);
+                        let plan = self.plan(input, requested).await?;
+                        let all: Vec<usize> = (0..requested.len()).collect();
+                        plans.push(select_columns(plan, &all)?);
                     }
                     Ok(UnionExec::try_new(plans)?)
                 }
                 Operator::Aggregate { input, keys, aggregates } => {
-                    self.aggregate(input, keys, aggregates, wanted).await
+                    self.aggregate(input, keys, aggregates, requested).await
                 }
-                Operator::Window { input, columns } => self.window(input, columns, wanted).await,
+                Operator::Window { input, columns } => self.window(input, columns, requested).await,
             }
         })
     }
 
-    /// A plan of the columns wanted and, where a column names the unit, of the units after them.
-    /// Those of a table alone may have more digits than its column.
+    /// A plan of the requested columns and, where a column names the unit, of the units after them.
+    /// Units of a table alone may have more digits than its column.
     ///
     /// # Errors
     /// Fails as [`plan`](Self::plan) does.
     pub(crate) async fn rows(
         &self,
         relation: &Relation,
-        wanted: &[usize],
+        requested: &[usize],
     ) -> Result<Plan, EngineError> {
         let unit = relation.protection().unit();
         if let scan @ Operator::Scan { .. } = relation.operator() {
-            return self.scan(scan, (wanted, unit), false).await;
+            return self.scan(scan, (requested, unit), false).await;
         }
-        let all: Vec<usize> = wanted.iter().copied().chain(unit).collect();
+        let all: Vec<usize> = requested.iter().copied().chain(unit).collect();
         self.plan(relation, &all).await
     }
 
     async fn scan(
         &self,
         scan: &Operator,
-        (wanted, unit): (&[usize], Option<usize>),
+        (requested, unit): (&[usize], Option<usize>),
         rows: bool,
     ) -> Result<Plan, EngineError> {
         let Operator::Scan { table, columns, column_bytes, csv, .. } = scan else {
@@ -185,8 +189,8 @@ impl Lowering<'_> {
         };
         let files = self.files.get(table).ok_or(EngineError::Inconsistent)?;
         let pick = |place: usize| columns.get(place).cloned().ok_or(EngineError::Inconsistent);
-        let wanted = Wanted {
-            columns: wanted.iter().map(|&place| pick(place)).collect::<Result<_, _>>()?,
+        let request = Wanted {
+            columns: requested.iter().map(|&index| pick(index)).collect::<Result<_, _>>()?,
             unit: unit.map(pick).transpose()?,
             csv: csv.clone(),
             rows,
@@ -203,7 +207,7 @@ impl Lowering<'_> {
                 .map(|((name, _), bytes)| (name.clone(), *bytes))
                 .collect(),
         };
-        Ok(source::scan(files, &wanted, self.partitions, self.progress).await?)
+        Ok(source::scan(files, &request, self.partitions, self.progress).await?)
     }
 
     async fn aggregate(
@@ -211,11 +215,11 @@ impl Lowering<'_> {
         input: &Relation,
         keys: &[NamedExpr],
         aggregates: &[(String, UnitAggregate)],
-        wanted: &[usize],
+        requested: &[usize],
     ) -> Result<Plan, EngineError> {
-        // All keys make the groups; of the aggregates only those that are wanted are computed.
+        // All keys make the groups; of the aggregates only the requested ones are computed.
         let computed: Vec<usize> =
-            (0..aggregates.len()).filter(|at| wanted.contains(&(keys.len() + at))).collect();
+            (0..aggregates.len()).filter(|at| requested.contains(&(keys.len() + at))).collect();
         let mut exprs: Vec<&Expr> = keys.iter().map(|key| &key.expr).collect();
         let mut operands = Vec::new();
         for &at in &computed {
@@ -233,16 +237,16 @@ impl Lowering<'_> {
         };
         let plan = repartitioned(plan, &by)?;
         let schema = plan.schema();
-        let group = (0..keys.len()).map(|place| {
-            let name = schema.field(place).name().clone();
-            (column(&plan, place), name)
+        let group = (0..keys.len()).map(|index| {
+            let name = schema.field(index).name().clone();
+            (column(&plan, index), name)
         });
         let group = PhysicalGroupBy::new_single(group.collect());
         let mut functions = Vec::new();
         for (&at, operand) in computed.iter().zip(operands) {
             let (_, aggregate) = aggregates.get(at).ok_or(EngineError::Inconsistent)?;
             let argument = match operand {
-                Some(place) => column(&plan, place),
+                Some(index) => column(&plan, index),
                 None => lit(1i64),
             };
             let builder = AggregateExprBuilder::new(function(aggregate), vec![argument])
@@ -255,30 +259,30 @@ impl Lowering<'_> {
         let filters = vec![None; functions.len()];
         let mode = AggregateMode::SinglePartitioned;
         let plan = AggregateExec::try_new(mode, group, functions, filters, plan, schema)?;
-        let place = |&place: &usize| match place.checked_sub(keys.len()) {
-            None => Ok(place),
+        let position = |&index: &usize| match index.checked_sub(keys.len()) {
+            None => Ok(index),
             Some(at) => {
-                let own = computed.iter().position(|&own| own == at);
+                let own = computed.iter().position(|&other| other == at);
                 own.map(|own| keys.len() + own).ok_or(EngineError::Inconsistent)
             }
         };
-        let places = wanted.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-        picked(Arc::new(plan), &places)
+        let indices = requested.iter().map(position).collect::<Result<Vec<_>, _>>()?;
+        select_columns(Arc::new(plan), &indices)
     }
 }
 
 /// The relation that has the first row of each key: the least by all columns, so that it does not
 /// matter which of them a query reads.
 fn first_of_each(input: &Relation, keys: &[usize]) -> Result<Relation, EngineError> {
-    let order = (0..input.fields().len()).map(|place| {
-        let expr = column_of(input, place)?;
+    let order = (0..input.fields().len()).map(|index| {
+        let expr = column_of(input, index)?;
         Ok::<_, EngineError>(WindowOrder { expr, descending: false, nulls_first: true })
     });
     first_rows(input.clone(), keys, order.collect::<Result<_, _>>()?, 1)
 }
 
 /// The rows that have a unit, and the column that names it. Rows whose unit is NULL, or cannot be
-/// read as its column's type, count for nothing: nothing tells how many units they are of.
+/// read as its column's type, count for nothing: the number of their units is unknown.
 fn with_units(input: &Relation) -> Result<(Relation, usize), EngineError> {
     let unit = input.protection().unit().ok_or(EngineError::Inconsistent)?;
     let of = |kind| Expr { kind, column_type: ColumnType::Bool };
@@ -287,8 +291,7 @@ fn with_units(input: &Relation) -> Result<(Relation, usize), EngineError> {
     Ok((Relation::new(Operator::Filter { input: input.clone(), condition })?, unit))
 }
 
-/// Some rows of each unit, which the column at that place names; rows of a unit are then in one
-/// partition.
+/// Some rows of each unit, which the column `unit` names; rows of a unit are then in one partition.
 fn limited(plan: Plan, unit: usize, rows: u32) -> Result<Plan, EngineError> {
     let plan = repartitioned(plan, &[unit])?;
     Ok(Arc::new(LimitRowsExec::new(plan, RowLimit { unit, rows })?))
@@ -307,10 +310,10 @@ fn first_rows(
         partition_by: keys.iter().map(|&key| column_of(&input, key)).collect::<Result<_, _>>()?,
         order_by,
     };
-    let place = Expr::column(input.fields().len(), ColumnType::Int);
+    let row_number = Expr::column(input.fields().len(), ColumnType::Int);
     let literal = ExprKind::Literal(Value::Int(rows.into()));
     let most = Expr { kind: literal, column_type: ColumnType::Int };
-    let within = ExprKind::Binary(BinaryOp::Le, Box::new(place), Box::new(most));
+    let within = ExprKind::Binary(BinaryOp::Le, Box::new(row_number), Box::new(most));
     let condition = Expr { kind: within, column_type: ColumnType::Bool };
     let input = Relation::new(Operator::Window { input, columns: vec![numbered] })?;
     Ok(Relation::new(Operator::Filter { input, condition })?)
@@ -322,7 +325,7 @@ fn column_of(input: &Relation, place: usize) -> Result<Expr, EngineError> {
     Ok(Expr::column(place, field.column_type))
 }
 
-/// DataFusion's or our own function for an aggregate.
+/// The function for an aggregate: DataFusion's, or a total one of [`sums`].
 fn function(aggregate: &UnitAggregate) -> Arc<AggregateUDF> {
     match aggregate {
         UnitAggregate::Rows | UnitAggregate::Count(_) | UnitAggregate::CountDistinct(_) => {
@@ -351,8 +354,8 @@ impl Needed {
     }
 
     fn add_column(&mut self, column: usize) {
-        if let Err(place) = self.0.binary_search(&column) {
-            self.0.insert(place, column);
+        if let Err(index) = self.0.binary_search(&column) {
+            self.0.insert(index, column);
         }
     }
 
@@ -360,12 +363,12 @@ impl Needed {
         &self.0
     }
 
-    fn place(&self, column: usize) -> Result<usize, EngineError> {
+    fn index_of(&self, column: usize) -> Result<usize, EngineError> {
         self.0.binary_search(&column).map_err(|_| EngineError::Inconsistent)
     }
 
-    fn places(&self, columns: &[usize]) -> Result<Vec<usize>, EngineError> {
-        columns.iter().map(|&column| self.place(column)).collect()
+    fn indices_of(&self, columns: &[usize]) -> Result<Vec<usize>, EngineError> {
+        columns.iter().map(|&column| self.index_of(column)).collect()
     }
 
     /// The expression over the columns of a plan of just these.
@@ -387,8 +390,8 @@ impl Needed {
     fn project(&self, exprs: &[&Expr], plan: Plan, padded: bool) -> Result<Plan, EngineError> {
         let computes = exprs.iter().any(|expr| !matches!(expr.kind, ExprKind::Column(_)));
         let plan = if computes { Arc::new(NeverEmptyExec::new(plan)) } else { plan };
-        let named = |(place, expr): (usize, &&Expr)| {
-            Ok((self.over(expr, &plan, padded)?, place.to_string()))
+        let named = |(index, expr): (usize, &&Expr)| {
+            Ok((self.over(expr, &plan, padded)?, index.to_string()))
         };
         let exprs = exprs.iter().enumerate().map(named);
         let exprs = exprs.collect::<Result<Vec<_>, DataFusionError>>()?;
@@ -397,62 +400,62 @@ impl Needed {
 }
 
 /// The columns, without texts that are longer than their column may have.
-fn shortened(plan: Plan, bytes: &[usize], wanted: &[usize]) -> Result<Plan, EngineError> {
+fn shortened(plan: Plan, bytes: &[usize], requested: &[usize]) -> Result<Plan, EngineError> {
     let schema = plan.schema();
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> = Vec::with_capacity(schema.fields().len());
-    for (place, of) in wanted.iter().enumerate() {
+    for (place, of) in requested.iter().enumerate() {
         let field = schema.fields().get(place).ok_or(EngineError::Inconsistent)?;
-        let own = Column::new(field.name(), place);
+        let input = Column::new(field.name(), place);
         let most = *bytes.get(*of).ok_or(EngineError::Inconsistent)?;
         let expr: Arc<dyn PhysicalExpr> = match field.data_type() {
-            DataType::Utf8View => Arc::new(ValueLimit { column: own, bytes: most }),
-            _ => Arc::new(own),
+            DataType::Utf8View => Arc::new(ValueLimit { column: input, bytes: most }),
+            _ => Arc::new(input),
         };
         exprs.push((expr, place.to_string()));
     }
-    // The column that tells rows apart.
-    for place in wanted.len()..schema.fields().len() {
-        exprs.push((column(&plan, place), place.to_string()));
+    // The column that identifies rows.
+    for index in requested.len()..schema.fields().len() {
+        exprs.push((column(&plan, index), index.to_string()));
     }
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
 }
 
-/// The combinations of the values at those places, each once; and where they are then.
-fn distinct(plan: Plan, places: &[usize]) -> Result<(Plan, Vec<usize>), EngineError> {
-    let plan = picked(plan, places)?;
-    let all: Vec<usize> = (0..places.len()).collect();
+/// The distinct combinations of the values in those columns, and the columns that then hold them.
+fn distinct(plan: Plan, indices: &[usize]) -> Result<(Plan, Vec<usize>), EngineError> {
+    let plan = select_columns(plan, indices)?;
+    let all: Vec<usize> = (0..indices.len()).collect();
     let plan = repartitioned(plan, &all)?;
     let schema = plan.schema();
-    let group = all.iter().map(|&place| (column(&plan, place), place.to_string())).collect();
+    let group = all.iter().map(|&index| (column(&plan, index), index.to_string())).collect();
     let group = PhysicalGroupBy::new_single(group);
     let mode = AggregateMode::SinglePartitioned;
     let plan = AggregateExec::try_new(mode, group, Vec::new(), Vec::new(), plan, schema)?;
     Ok((Arc::new(plan), all))
 }
 
-fn column(plan: &Plan, place: usize) -> Arc<dyn PhysicalExpr> {
-    Arc::new(Column::new(plan.schema().field(place).name(), place))
+fn column(plan: &Plan, index: usize) -> Arc<dyn PhysicalExpr> {
+    Arc::new(Column::new(plan.schema().field(index).name(), index))
 }
 
-/// The columns at those places, named by their position.
-fn picked(plan: Plan, places: &[usize]) -> Result<Plan, EngineError> {
-    if places.iter().any(|&place| place >= plan.schema().fields().len()) {
+/// The columns at those indices, named by their position.
+fn select_columns(plan: Plan, indices: &[usize]) -> Result<Plan, EngineError> {
+    if indices.iter().any(|&index| index >= plan.schema().fields().len()) {
         return Err(EngineError::Inconsistent);
     }
-    let exprs: Vec<_> = places
+    let exprs: Vec<_> = indices
         .iter()
         .enumerate()
-        .map(|(name, &place)| (column(&plan, place), name.to_string()))
+        .map(|(name, &index)| (column(&plan, index), name.to_string()))
         .collect();
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
 }
 
 /// Rows that agree in some columns in one partition.
 pub(crate) fn repartitioned(plan: Plan, by: &[usize]) -> Result<Plan, EngineError> {
-    if by.is_empty() || by.iter().any(|&place| place >= plan.schema().fields().len()) {
+    if by.is_empty() || by.iter().any(|&index| index >= plan.schema().fields().len()) {
         return Err(EngineError::Inconsistent);
     }
-    let by = by.iter().map(|&place| column(&plan, place)).collect();
+    let by = by.iter().map(|&index| column(&plan, index)).collect();
     let partitioning = Partitioning::Hash(by, UNIT_PARTITIONS);
     Ok(Arc::new(RepartitionExec::try_new(plan, partitioning)?))
 }

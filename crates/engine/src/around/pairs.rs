@@ -36,7 +36,7 @@ use crate::passes_rows::{only_child, passes_rows};
 /// Most pairs of rows beyond the rows of their tables.
 pub(super) const MAX_PAIRS: u64 = 20_000_000;
 
-/// Pairs that all joins of a plan have made.
+/// The number of pairs that all joins of a plan have formed, and its limit.
 #[derive(Debug)]
 struct All {
     pairs: Mutex<i128>,
@@ -95,8 +95,8 @@ impl Pairs {
             let fields = keys.iter().map(|key| SortField::new(key.data_type().clone()));
             let converter = RowConverter::new(fields.collect())?;
             let all = converter.convert_columns(keys)?;
-            for (place, row) in all.iter().enumerate() {
-                if self.null_is_equal || keys.iter().all(|key| key.is_valid(place)) {
+            for (index, row) in all.iter().enumerate() {
+                if self.null_is_equal || keys.iter().all(|key| key.is_valid(index)) {
                     let mut hasher = DefaultHasher::new();
                     row.hash(&mut hasher);
                     join.add(hasher.finish(), side, 1, self.with_each_other);
@@ -112,12 +112,12 @@ impl Pairs {
 impl Join {
     fn add(&mut self, key: u64, side: usize, rows: u64, with_each_other: bool) {
         let counts = self.rows.entry(key).or_default();
-        let [own, other] = match side {
+        let [this, other] = match side {
             0 => [counts[0], counts[1]],
             _ => [counts[1], counts[0]],
         };
-        let met = if with_each_other { own + rows } else { other };
-        counts[side.min(1)] = own.saturating_add(rows);
+        let met = if with_each_other { this + rows } else { other };
+        counts[side.min(1)] = this.saturating_add(rows);
         self.pairs = self.pairs.saturating_add(i128::from(rows) * i128::from(met));
     }
 }
@@ -165,7 +165,7 @@ impl ExecutionPlan for PairedExec {
     ) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
         let (side, keys, pairs) = (self.side, self.keys.clone(), Arc::clone(&self.pairs));
-        let counted = input.map(move |batch| {
+        let batches = input.map(move |batch| {
             let batch: RecordBatch = batch?;
             let values = keys.iter().map(|key| key.evaluate(&batch)?.into_array(batch.num_rows()));
             let values = values.collect::<Result<Vec<_>>>()?;
@@ -173,7 +173,7 @@ impl ExecutionPlan for PairedExec {
             Ok(batch)
         });
         let schema = self.input.schema();
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, counted)))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
     }
 }
 
@@ -196,7 +196,7 @@ impl PhysicalOptimizerRule for BoundedPairs {
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let all = Arc::new(All { pairs: Mutex::new(0), most: self.most });
-        let counted = |node: Arc<dyn ExecutionPlan>| {
+        let count_pairs = |node: Arc<dyn ExecutionPlan>| {
             let Some(meeting) = Meeting::of(&node) else { return Ok(Transformed::no(node)) };
             let pairs = Arc::new(Pairs {
                 join: Mutex::default(),
@@ -212,7 +212,7 @@ impl PhysicalOptimizerRule for BoundedPairs {
             });
             Ok(Transformed::yes(replace_children_if_necessary(node, sides.collect())?))
         };
-        Ok(plan.transform_up(counted)?.data)
+        Ok(plan.transform_up(count_pairs)?.data)
     }
 
     fn name(&self) -> &str {
@@ -249,15 +249,15 @@ impl Meeting {
             return Some(joined(&[], NullEquality::NullEqualsNothing));
         }
         // A median of each row's window is found anew, by looking at all of the window.
-        let (windows, keys) = if let Some(own) = node.downcast_ref::<WindowAggExec>() {
-            (own.window_expr(), own.partition_keys())
-        } else if let Some(own) = node.downcast_ref::<BoundedWindowAggExec>() {
-            (own.window_expr(), own.partition_keys())
+        let (windows, keys) = if let Some(window) = node.downcast_ref::<WindowAggExec>() {
+            (window.window_expr(), window.partition_keys())
+        } else if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
+            (window.window_expr(), window.partition_keys())
         } else {
             return None;
         };
-        let median = |own: &Arc<dyn WindowExpr>| {
-            own.name().to_ascii_lowercase().contains("median") && !own.order_by().is_empty()
+        let median = |window: &Arc<dyn WindowExpr>| {
+            window.name().to_ascii_lowercase().contains("median") && !window.order_by().is_empty()
         };
         windows.iter().any(median).then(|| Self { keys: vec![keys], null_is_equal: true })
     }

@@ -107,23 +107,25 @@ pub(crate) enum Tallied {
 
 impl Tally {
     /// Of nothing yet.
-    pub(super) fn new(kept: &[Kept]) -> Self {
-        let empty = |kept: &Kept| match kept {
+    pub(super) fn new(accumulators: &[Kept]) -> Self {
+        let empty = |accumulator: &Kept| match accumulator {
             Kept::Sum { .. } => Tallied::Sums(Cut::default(), Box::new(SignedSketch::new())),
             Kept::Values(_) => Tallied::Values(Default::default()),
         };
-        Self { cut: kept.iter().map(empty).collect(), ..Self::default() }
+        Self { cut: accumulators.iter().map(empty).collect(), ..Self::default() }
     }
 
     /// Adds rows that are units.
-    pub(super) fn add_rows(&mut self, rows: &Rows, kept: &[Kept]) {
+    pub(super) fn add_rows(&mut self, rows: &Rows, accumulators: &[Kept]) {
         for _ in 0..rows.rows {
             self.groups_per_unit.add(1);
             self.rows_per_group.add(1);
         }
-        for ((own, column), kept) in self.cut.iter_mut().zip(&rows.values).zip(kept) {
+        for ((tallied, column), accumulator) in
+            self.cut.iter_mut().zip(&rows.values).zip(accumulators)
+        {
             for value in column.iter().flatten() {
-                match (&mut *own, kept) {
+                match (&mut *tallied, accumulator) {
                     (Tallied::Sums(cut, sizes), Kept::Sum { bounds, .. }) => {
                         sizes.add(value as f64);
                         let counts = clamped(value.into(), *bounds);
@@ -150,14 +152,14 @@ impl Tally {
             self.cut = other.cut;
             return;
         }
-        for (own, other) in self.cut.iter_mut().zip(other.cut) {
-            match (own, other) {
+        for (tallied, other) in self.cut.iter_mut().zip(other.cut) {
+            match (tallied, other) {
                 (Tallied::Sums(cut, sizes), Tallied::Sums(other_cut, other_sizes)) => {
                     cut.merge(other_cut);
                     sizes.merge(&other_sizes);
                 }
-                (Tallied::Values(own), Tallied::Values(other)) => {
-                    own.iter_mut().zip(other).for_each(|(own, other)| own.merge(other));
+                (Tallied::Values(cuts), Tallied::Values(other)) => {
+                    cuts.iter_mut().zip(other).for_each(|(cut, other)| cut.merge(other));
                 }
                 // Both are made of the same list.
                 (Tallied::Sums(..), Tallied::Values(_))
@@ -169,10 +171,10 @@ impl Tally {
 
 impl Units {
     /// Adds up what the units contribute to their kept groups, and what the bounds cut off. The sum
-    /// in place `rows` among sums counts rows.
-    pub(super) fn tally(&self, kept: &[Kept], rows: usize) -> Tally {
-        let mut tally = Tally::new(kept);
-        let (bounds, listings) = by_kind(kept);
+    /// at index `rows` counts rows.
+    pub(super) fn tally(&self, accumulators: &[Kept], rows: usize) -> Tally {
+        let mut tally = Tally::new(accumulators);
+        let (bounds, listings) = by_kind(accumulators);
         let (mut tallied_sums, mut tallied_lists) = (Vec::new(), Vec::new());
         for tallied in &mut tally.cut {
             match tallied {
@@ -183,10 +185,10 @@ impl Units {
         let lists = self.lists.iter().zip(&listings);
         let mut lists: Vec<Listed> =
             lists.map(|(list, l)| Listed::of(list, l, &self.pair)).collect();
-        for (place, (listing, listed)) in listings.iter().zip(&mut lists).enumerate() {
+        for (index, (listing, listed)) in listings.iter().zip(&mut lists).enumerate() {
             let mut chosen = 0u128;
             let mut of_pairs = vec![(NOTHING, 0); self.pair.len()];
-            self.each_chosen(place, listing, |slot, value| {
+            self.each_chosen(index, listing, |slot, value| {
                 chosen = chosen.saturating_add(listing.weight(value));
                 let (sum, count) = &mut of_pairs[slot as usize];
                 add(sum, value);
@@ -197,7 +199,7 @@ impl Units {
                 listed.cut = listed.cut.saturating_add(change);
                 *cut |= change > 0;
             }
-            if let Some([beyond, range]) = tallied_lists.get_mut(place) {
+            if let Some([beyond, range]) = tallied_lists.get_mut(index) {
                 let (total, clamped) = (listed.total, listed.clamped);
                 *beyond = Cut { total, cut: clamped.saturating_sub(chosen), units: 0 };
                 *range = Cut { total, cut: listed.cut, units: 0 };
@@ -218,11 +220,11 @@ impl Units {
                         *touched |= cut.add(sum, clamped(sum, bounds));
                     }
                 }
-                let own = self.sums.get(rows).map_or(0, |sums| sums[at]);
-                tally.rows_per_group.add(u64::try_from(own).unwrap_or(0));
-                for ((own, list), listing) in listed.iter_mut().zip(&lists).zip(&listings) {
-                    own[0] |= list.of_slot[at].0 > listing.rows;
-                    own[1] |= list.of_slot[at].1;
+                let count = self.sums.get(rows).map_or(0, |sums| sums[at]);
+                tally.rows_per_group.add(u64::try_from(count).unwrap_or(0));
+                for ((flags, list), listing) in listed.iter_mut().zip(&lists).zip(&listings) {
+                    flags[0] |= list.of_slot[at].0 > listing.rows;
+                    flags[1] |= list.of_slot[at].1;
                 }
                 slot = self.next[at];
             }
@@ -260,12 +262,12 @@ impl Listed {
     fn of(list: &SlotList, listing: &Listing, pairs: &[(u32, u32)]) -> Self {
         let of_slot = vec![(0, false); pairs.len()];
         let mut listed = Self { total: 0, clamped: 0, cut: 0, of_slot };
-        let mut kept: Vec<(u32, i64)> = list.kept(pairs).collect();
+        let mut entries: Vec<(u32, i64)> = list.retained(pairs).collect();
         if listing.distinct {
-            kept.sort_unstable();
-            kept.dedup();
+            entries.sort_unstable();
+            entries.dedup();
         }
-        for (slot, value) in kept {
+        for (slot, value) in entries {
             let clamped = listing.clamped(value);
             let added_up = listing.sum.is_some();
             let cut = if added_up { value.abs_diff(clamped) } else { (value != clamped).into() };

@@ -67,9 +67,9 @@ impl SlotList {
         self.values.capacity() * (2 * size_of::<u32>() + size_of::<i64>())
     }
 
-    /// Slots and values of the pairs that are kept, of all slots' pairs: one that lost its slot
-    /// never comes back, and one that has it has had it from its first row.
-    pub(super) fn kept(&self, pairs: &[(u32, u32)]) -> impl Iterator<Item = (u32, i64)> {
+    /// Slots and values of the pairs that still have their slot. A pair that lost it never comes
+    /// back, and one that has it has had it from its first row.
+    pub(super) fn retained(&self, pairs: &[(u32, u32)]) -> impl Iterator<Item = (u32, i64)> {
         let all = self.slots.iter().zip(&self.groups).zip(&self.values);
         all.filter(|((slot, group), _)| pairs[**slot as usize].1 == **group)
             .map(|((&slot, _), &value)| (slot, value))
@@ -107,16 +107,16 @@ impl Units {
         let u = unit as usize;
         let Unit { last, count, in_table, .. } = self.units[u];
         if in_table {
-            let place = self.pair_hasher.hash_one((unit, group));
+            let pair_hash = self.pair_hasher.hash_one((unit, group));
             let same = |&s: &u32| self.pair[s as usize] == (unit, group);
-            if let Some(&slot) = self.table.find(place, same) {
+            if let Some(&slot) = self.table.find(pair_hash, same) {
                 return Ok(Some(slot));
             }
         } else if count > 0 {
             let from = last as usize + 1 - count as usize;
             let slots = &self.pair[from..=last as usize];
-            if let Some(place) = slots.iter().position(|&(_, own)| own == group) {
-                return Ok(Some((from + place) as u32));
+            if let Some(offset) = slots.iter().position(|&(_, other)| other == group) {
+                return Ok(Some((from + offset) as u32));
             }
         }
         if (count as usize) < self.most {
@@ -142,21 +142,21 @@ impl Units {
     fn add(&mut self, unit: u32, group: u32) -> Result<u32, DataFusionError> {
         let slot = u32::try_from(self.pair.len()).ok().filter(|&s| s != NONE);
         let Some(slot) = slot else { return Err(too_many()) };
-        let own = &mut self.units[unit as usize];
-        let aside = own.count > 0 && (own.last + 1 != slot || own.count >= FEW);
+        let state = &mut self.units[unit as usize];
+        let aside = state.count > 0 && (state.last + 1 != slot || state.count >= FEW);
         self.pair.push((unit, group));
         self.hash.push(0);
-        self.next.push(own.last);
+        self.next.push(state.last);
         for sums in &mut self.sums {
             sums.push(NOTHING);
         }
-        own.last = slot;
-        own.count += 1;
-        let hashed = own.hashed;
-        if own.in_table {
+        state.last = slot;
+        state.count += 1;
+        let hashed = state.hashed;
+        if state.in_table {
             self.put(slot);
         } else if aside {
-            own.in_table = true;
+            state.in_table = true;
             let mut slot = slot;
             while slot != NONE {
                 self.put(slot);
@@ -169,8 +169,8 @@ impl Units {
         if hashed {
             let hash = self.hash_of(unit, group);
             self.hash[slot as usize] = hash;
-            let own = &mut self.units[unit as usize];
-            own.greatest = own.greatest.max(hash);
+            let state = &mut self.units[unit as usize];
+            state.greatest = state.greatest.max(hash);
         }
         Ok(slot)
     }
@@ -178,8 +178,8 @@ impl Units {
     /// Puts a slot into the table.
     fn put(&mut self, slot: u32) {
         let (pairs, hasher) = (&self.pair, &self.pair_hasher);
-        let place = hasher.hash_one(pairs[slot as usize]);
-        self.table.insert_unique(place, slot, |&s| hasher.hash_one(pairs[s as usize]));
+        let pair_hash = hasher.hash_one(pairs[slot as usize]);
+        self.table.insert_unique(pair_hash, slot, |&s| hasher.hash_one(pairs[s as usize]));
     }
 
     /// The keyed hash of a unit and a group.
@@ -211,15 +211,15 @@ impl Units {
         let mut members = PartialMembers::default();
         members.groups.reserve_exact(self.pair.len());
         let mut ordered: Vec<(u64, u128, u32)> = Vec::new();
-        for (unit, own) in self.units.iter().enumerate() {
-            let mut slot = own.last;
+        for (unit, state) in self.units.iter().enumerate() {
+            let mut slot = state.last;
             while slot != NONE {
                 let group = self.pair[slot as usize].1;
                 let both = self.hashes.of(unit) ^ self.group_hashes.of(group as usize);
                 // Where 64 bits are equal, all bits of the group's own hash decide, and not its
                 // number, which follows from other units.
-                let place = self.group_hashes.place(group as usize);
-                ordered.push((both.wrapping_mul(SPREAD), place, group));
+                let rank = self.group_hashes.place(group as usize);
+                ordered.push((both.wrapping_mul(SPREAD), rank, group));
                 slot = self.next[slot as usize];
             }
             ordered.sort_unstable();
@@ -230,29 +230,29 @@ impl Units {
         members
     }
 
-    /// Hands over the values of the list at that place, clamped, with the slots of their pairs,
+    /// Hands over the values of the list at that index, clamped, with the slots of their pairs,
     /// where these are kept. Of a pair that has too many values, those with the least keyed hash of
     /// the pair, the value and the number of equal ones before it count. So the order of the rows
     /// does not matter, and all rows of the pair have the same chance.
     pub(super) fn each_chosen(
         &self,
-        place: usize,
+        index: usize,
         listing: &Listing,
         mut each: impl FnMut(u32, i64),
     ) {
-        let Some(list) = self.lists.get(place) else { return };
-        let kept = list.kept(&self.pair);
-        let mut kept: Vec<(u32, i64)> =
-            kept.map(|(slot, value)| (slot, listing.clamped(value))).collect();
-        kept.sort_unstable();
+        let Some(list) = self.lists.get(index) else { return };
+        let retained = list.retained(&self.pair);
+        let mut entries: Vec<(u32, i64)> =
+            retained.map(|(slot, value)| (slot, listing.clamped(value))).collect();
+        entries.sort_unstable();
         if listing.distinct {
-            kept.dedup();
+            entries.dedup();
         }
         let most = listing.rows as usize;
-        for own in kept.chunk_by(|(one, _), (other, _)| one == other) {
-            let Some(&(slot, _)) = own.first() else { continue };
-            let values = own.iter().map(|&(_, value)| value);
-            if own.len() <= most {
+        for chunk in entries.chunk_by(|(one, _), (other, _)| one == other) {
+            let Some(&(slot, _)) = chunk.first() else { continue };
+            let values = chunk.iter().map(|&(_, value)| value);
+            if chunk.len() <= most {
                 values.for_each(|value| each(slot, value));
             } else {
                 self.sampled(slot, values, most).for_each(|value| each(slot, value));
@@ -260,26 +260,26 @@ impl Units {
         }
     }
 
-    /// The values of the list at that place, by group.
-    pub(super) fn list(&self, place: usize, listing: &Listing) -> List {
+    /// The values of the list at that index, by group.
+    pub(super) fn list(&self, index: usize, listing: &Listing) -> List {
         let mut list = List::default();
-        self.each_chosen(place, listing, |slot, value| {
+        self.each_chosen(index, listing, |slot, value| {
             list.push(self.pair[slot as usize].1, value)
         });
         list
     }
 
-    /// Adds up the values of the list at that place: those of each pair first, whose sum is within
+    /// Adds up the values of the list at that index: those of each pair first, whose sum is within
     /// these bounds, and then all of a group.
     pub(super) fn add_up(
         &self,
-        place: usize,
+        index: usize,
         listing: &Listing,
         within: (i64, i64),
         sums: &mut [i128],
     ) {
         let mut of_pairs = vec![(NOTHING, 0u32); self.pair.len()];
-        self.each_chosen(place, listing, |slot, value| {
+        self.each_chosen(index, listing, |slot, value| {
             let (sum, count) = &mut of_pairs[slot as usize];
             add(sum, value);
             *count += 1;
@@ -315,8 +315,8 @@ impl Units {
     }
 
     /// Contributions of each unit to its kept groups.
-    pub(super) fn survey(&self, kept: &[Kept]) -> Survey {
-        let (bounds, listings) = by_kind(kept);
+    pub(super) fn survey(&self, accumulators: &[Kept]) -> Survey {
+        let (bounds, listings) = by_kind(accumulators);
         let shares = self.units.iter().map(|unit| {
             let (mut shares, mut slot) = (Shares::default(), unit.last);
             while slot != NONE {
@@ -329,8 +329,8 @@ impl Units {
             shares
         });
         let mut shares: Vec<Shares> = shares.collect();
-        for (place, listing) in listings.iter().enumerate() {
-            self.each_chosen(place, listing, |slot, value| {
+        for (index, listing) in listings.iter().enumerate() {
+            self.each_chosen(index, listing, |slot, value| {
                 let (unit, _) = self.pair[slot as usize];
                 shares[unit as usize].add_value(value, listing);
             });
@@ -359,17 +359,17 @@ impl Units {
         let (mut victim, mut second) = (NONE, 0);
         let mut slot = last;
         while slot != NONE {
-            let own = self.hash[slot as usize];
-            if victim == NONE && own == greatest {
+            let slot_hash = self.hash[slot as usize];
+            if victim == NONE && slot_hash == greatest {
                 victim = slot;
             } else {
-                second = second.max(own);
+                second = second.max(slot_hash);
             }
             slot = self.next[slot as usize];
         }
         if in_table {
-            let place = self.pair_hasher.hash_one(self.pair[victim as usize]);
-            if let Ok(entry) = self.table.find_entry(place, |&s| s == victim) {
+            let pair_hash = self.pair_hasher.hash_one(self.pair[victim as usize]);
+            if let Ok(entry) = self.table.find_entry(pair_hash, |&s| s == victim) {
                 entry.remove();
             }
         }

@@ -27,7 +27,7 @@ age = { type = "int", bounds = [0, 100] }
 pet = { type = "string" }
 "#;
 
-fn place() -> Place {
+fn folder() -> Place {
     let mut people = "id,town,sex,village,age,pet\n".to_owned();
     for id in 0..4000 {
         // One in four is of a town that is not listed.
@@ -65,9 +65,9 @@ fn with_sums(table: &RecordBatch) -> Vec<(Vec<i64>, Vec<i64>)> {
     for (keys, numbers) in &rows {
         for free in (0..keys.len()).filter(|&key| keys[key].is_none()) {
             let mut sums = vec![0; numbers.len()];
-            for (theirs, numbers) in &rows {
-                let agree = |key: usize| (key == free) != (theirs[key] == keys[key]);
-                if theirs[free].is_some() && (0..keys.len()).all(agree) {
+            for (other_keys, numbers) in &rows {
+                let agree = |key: usize| (key == free) != (other_keys[key] == keys[key]);
+                if other_keys[free].is_some() && (0..keys.len()).all(agree) {
                     sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
                 }
             }
@@ -78,16 +78,17 @@ fn with_sums(table: &RecordBatch) -> Vec<(Vec<i64>, Vec<i64>)> {
 }
 
 /// The mean width of the intervals of each column of numbers: all rows have one, which holds the
-/// number that is shown.
+/// released number.
 fn widths(answer: &Answer) -> Vec<f64> {
-    let own = answer.intervals(IntervalsWanted::USUAL).unwrap();
+    let intervals = answer.intervals(IntervalsWanted::USUAL).unwrap();
     let rows = answer.table.num_rows();
     let mut widths = Vec::new();
-    for (shown, ends) in answer.table.columns().iter().zip(&own.columns) {
+    for (released, ends) in answer.table.columns().iter().zip(&intervals.columns) {
         let ColumnIntervals::Ends { low, high } = ends else { continue };
-        let [shown, low, high] = [shown, low, high].map(|own| own.as_primitive::<Int64Type>());
+        let [released, low, high] =
+            [released, low, high].map(|column| column.as_primitive::<Int64Type>());
         assert_eq!((low.null_count(), high.null_count()), (0, 0));
-        let within = |row: usize| (low.value(row)..=high.value(row)).contains(&shown.value(row));
+        let within = |row: usize| (low.value(row)..=high.value(row)).contains(&released.value(row));
         assert!((0..rows).all(within));
         let width: i64 = (0..rows).map(|row| high.value(row) - low.value(row)).sum();
         widths.push(width as f64 / rows as f64);
@@ -95,16 +96,16 @@ fn widths(answer: &Answer) -> Vec<f64> {
     widths
 }
 
-fn asked(options: &str, rest: &str) -> String {
+fn query(options: &str, rest: &str) -> String {
     format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}")
 }
 
 #[test]
 fn levels_of_public_keys_add_up_and_are_the_same_again() {
-    let place = place();
+    let folder = folder();
     let rest = "town, sex, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY CUBE (town, sex)";
-    let sql = asked("consistent = true", rest);
-    let first = ask(&place, &sql, 1).unwrap();
+    let sql = query("consistent = true", rest);
+    let first = ask(&folder, &sql, 1).unwrap();
     let pairs = with_sums(&first.table);
     assert_eq!((first.table.num_rows(), pairs.len()), (12, 7));
     for (whole, sums) in &pairs {
@@ -114,44 +115,44 @@ fn levels_of_public_keys_add_up_and_are_the_same_again() {
     let total = rows(&first.table).into_iter().find(|(keys, _)| keys.iter().all(Option::is_none));
     let total = total.unwrap().1[0];
     assert!((2800..3200).contains(&total), "{total}");
-    let again = ask(&place, &sql, 2).unwrap();
+    let again = ask(&folder, &sql, 2).unwrap();
     assert_eq!((again.charged, shown(&again.table)), (None, shown(&first.table)));
     assert_eq!(again.parts, first.parts);
-    // Not without being asked.
-    let plain = ask(&place, &asked("consistent = false", rest), 3).unwrap();
-    let (own, plain_widths) = (widths(&first), widths(&plain));
+    // Not without the option.
+    let plain = ask(&folder, &query("consistent = false", rest), 3).unwrap();
+    let (adjusted_widths, plain_widths) = (widths(&first), widths(&plain));
     assert!(
-        own.iter().zip(&plain_widths).all(|(own, plain)| own < plain),
-        "{own:?} {plain_widths:?}"
+        adjusted_widths.iter().zip(&plain_widths).all(|(adjusted, plain)| adjusted < plain),
+        "{adjusted_widths:?} {plain_widths:?}"
     );
     assert!(with_sums(&plain.table).iter().any(|(whole, sums)| whole != sums));
 }
 
 #[test]
 fn no_number_is_below_zero_on_request() {
-    let place = place();
+    let folder = folder();
     let rest = "town, sex, COUNT(*) AS n FROM people WHERE age > 99 GROUP BY CUBE (town, sex)";
     let below = |sql: &str, seed| {
-        let answer = ask(&place, sql, seed).unwrap();
+        let answer = ask(&folder, sql, seed).unwrap();
         for (whole, sums) in with_sums(&answer.table) {
             assert_eq!(whole, sums);
         }
         rows(&answer.table).iter().any(|(_, numbers)| numbers[0] < 0)
     };
-    assert!(below(&asked("consistent = true", rest), 4));
-    assert!(!below(&asked("consistent = non_negative", rest), 5));
-    let answer = ask(&place, &asked("consistent = non_negative", rest), 5).unwrap();
+    assert!(below(&query("consistent = true", rest), 4));
+    assert!(!below(&query("consistent = non_negative", rest), 5));
+    let answer = ask(&folder, &query("consistent = non_negative", rest), 5).unwrap();
     assert_eq!(widths(&answer).len(), 1);
 }
 
 #[test]
 fn wholes_are_at_least_the_groups_that_are_shown() {
     for seed in 0..4 {
-        let place = place();
+        let folder = folder();
         let rest = "town, village, COUNT(*) AS n FROM people GROUP BY ROLLUP (town, village)";
-        let answer = ask(&place, &asked("epsilon = 1, consistent = true", rest), seed).unwrap();
+        let answer = ask(&folder, &query("epsilon = 1, consistent = true", rest), seed).unwrap();
         assert_eq!(widths(&answer).len(), 1);
-        let (mut equal, mut shown) = (0, 0);
+        let (mut equal, mut visible) = (0, 0);
         for (keys, numbers) in rows(&answer.table) {
             let sum = |of: &dyn Fn(&[Option<String>]) -> bool| {
                 let all = rows(&answer.table).into_iter().filter(|(keys, _)| of(keys));
@@ -167,18 +168,18 @@ fn wholes_are_at_least_the_groups_that_are_shown() {
                     assert!(villages <= numbers[0], "{villages} of {town:?} are {}", numbers[0]);
                     equal += usize::from(villages == numbers[0]);
                 }
-                _ => shown += 1,
+                _ => visible += 1,
             }
         }
         // Of towns with all villages shown, some were less than their villages before.
-        assert!(shown > 6, "{shown}");
-        println!("{equal} of 3 towns are as much as their villages, of which {shown} are shown");
+        assert!(visible > 6, "{visible}");
+        println!("{equal} of 3 towns are as much as their villages, of which {visible} are shown");
     }
 }
 
 #[test]
 fn what_does_not_add_up_is_refused_before_the_charge() {
-    let place = place();
+    let folder = folder();
     for (rest, reason) in [
         (
             "town, COUNT(DISTINCT pet) AS pets FROM people GROUP BY ROLLUP (town)",
@@ -194,11 +195,11 @@ fn what_does_not_add_up_is_refused_before_the_charge() {
             "the same keys in different orders",
         ),
     ] {
-        let error = ask(&place, &asked("consistent = true", rest), 1).unwrap_err();
+        let error = ask(&folder, &query("consistent = true", rest), 1).unwrap_err();
         assert!(error.contains(reason), "{error}");
     }
     let pets =
         "town, COUNT(DISTINCT id) AS n, MEDIAN(age) AS age FROM people GROUP BY ROLLUP (town)";
-    let table = ask(&place, &asked("epsilon = 1, consistent = true", pets), 1).unwrap().table;
+    let table = ask(&folder, &query("epsilon = 1, consistent = true", pets), 1).unwrap().table;
     assert_eq!(table.num_rows(), 4);
 }

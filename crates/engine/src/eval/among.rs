@@ -22,19 +22,19 @@ pub(super) struct Among {
 impl Among {
     /// The rows whose values are given column by column.
     pub(super) fn new(columns: &[Vec<Value>], types: &[ColumnType]) -> Result<Self, ArrowError> {
-        let fields = types.iter().map(|own| SortField::new(arrow_type(*own)));
+        let fields = types.iter().map(|column_type| SortField::new(arrow_type(*column_type)));
         let converter = RowConverter::new(fields.collect())?;
-        let mut made: Vec<ArrayRef> = Vec::with_capacity(columns.len());
-        for (values, own) in columns.iter().zip(types) {
-            let each = values.iter().map(|value| constant(value, *own));
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());
+        for (values, column_type) in columns.iter().zip(types) {
+            let each = values.iter().map(|value| constant(value, *column_type));
             let each = each.collect::<Result<Vec<_>, _>>()?;
             let each: Vec<_> = each.iter().map(AsRef::as_ref).collect();
             if each.is_empty() {
                 return Ok(Self { converter, rows: HashSet::new() });
             }
-            made.push(concat(&each)?);
+            arrays.push(concat(&each)?);
         }
-        let rows = converter.convert_columns(&made)?;
+        let rows = converter.convert_columns(&arrays)?;
         let rows = rows.iter().map(|row| row.as_ref().into()).collect();
         Ok(Self { converter, rows })
     }

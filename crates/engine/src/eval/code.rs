@@ -1,4 +1,4 @@
-//! Whole numbers that tell values apart.
+//! Whole numbers that distinguish values.
 
 use std::hash::Hasher;
 use std::sync::Arc;

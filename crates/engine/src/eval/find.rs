@@ -1,5 +1,5 @@
-//! Texts within texts. The standard library looks for one by two-way search, which takes a bounded
-//! number of looks at each byte, whatever the texts.
+//! Texts within texts. The standard library finds one by two-way search, which looks at each byte
+//! a bounded number of times, whatever the texts.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use hushtable_query::MAX_STRING_BYTES;
 use super::counted::count;
 use super::text_functions::{builder, texts};
 
-/// The place of each second text in its first, from 1; 0 where it is not in it.
+/// The position of each second text in its first, from 1; 0 where it is not in it.
 pub(super) fn position(texts_of: &ArrayRef, parts: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let place = |text: &str, part: &str| {
+    let offset = |text: &str, part: &str| {
         count(|| 2 * (text.len() + part.len()));
         let Some(at) = text.find(part) else { return Some(0) };
         let before = text.get(..at)?.chars().count();
         i64::try_from(before).ok()?.checked_add(1)
     };
     let pairs = texts(texts_of)?.iter().zip(texts(parts)?);
-    let places: Int64Array = pairs.map(|(text, part)| place(text?, part?)).collect();
-    Ok(Arc::new(places))
+    let positions: Int64Array = pairs.map(|(text, part)| offset(text?, part?)).collect();
+    Ok(Arc::new(positions))
 }
 
-/// A constant, and what stands in its place.
+/// A constant, and its replacement.
 pub(super) struct Replacing {
     from: String,
     to: String,
@@ -55,7 +55,7 @@ impl Replacing {
     }
 }
 
-/// A constant that divides texts, and which of the parts is wanted.
+/// A constant that divides texts, and the number of the part to return.
 pub(super) struct Splitting {
     by: String,
     part: i32,

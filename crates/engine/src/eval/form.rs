@@ -28,7 +28,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// A form, made ready.
+/// A parsed form.
 pub(super) struct Form(Vec<FormPiece>);
 
 fn day_name(day: Weekday) -> &'static str {
@@ -95,7 +95,7 @@ struct Parts {
     day: Option<u32>,
     of_year: Option<u32>,
     hour: u32,
-    /// Whether it is after noon, where that is said.
+    /// Whether it is after noon, where the text says so.
     late: Option<bool>,
     minute: u32,
     second: u32,
@@ -127,15 +127,15 @@ fn number(rest: &mut &str, digits: usize) -> Option<u32> {
     number
 }
 
-/// Takes one of these names from the front of a text, in any case; gives its place.
+/// Takes one of these names from the front of a text, in any case; gives its index.
 fn name(rest: &mut &str, mut names: impl Iterator<Item = &'static str>) -> Option<u32> {
     let mut found = None;
-    let place = names.position(|name| {
-        found = rest.get(..name.len()).filter(|own| own.eq_ignore_ascii_case(name));
+    let index = names.position(|name| {
+        found = rest.get(..name.len()).filter(|prefix| prefix.eq_ignore_ascii_case(name));
         found.is_some()
     });
     *rest = rest.get(found?.len()..)?;
-    u32::try_from(place?).ok()
+    u32::try_from(index?).ok()
 }
 
 /// Takes what a piece of a form stands for from the front of a text.

@@ -19,7 +19,7 @@ use hushtable_query::like_parts;
 use super::counted::count;
 use super::text_functions::texts;
 
-/// A pattern, made ready.
+/// A compiled pattern.
 pub(super) struct Pattern {
     /// The beginning of the text; all of it where there is no `%`.
     first: Vec<Option<u8>>,
@@ -32,7 +32,7 @@ pub(super) struct Pattern {
     any_case: bool,
 }
 
-/// Where the bits of a part are: in all of its words but the last, they are the word's own.
+/// The bits of a part: all words but its last hold bits of no other part.
 struct Part {
     /// Its first word.
     word: usize,

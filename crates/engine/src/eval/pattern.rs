@@ -13,13 +13,13 @@ use super::counted::count;
 use super::text_functions::{builder, texts};
 use super::unexpected;
 
-/// A pattern, and what is wanted of it.
+/// A pattern, and what is computed with it.
 pub(super) struct Matcher {
     pattern: Pattern,
-    wanted: Wanted,
+    output: Output,
 }
 
-enum Wanted {
+enum Output {
     Any,
     Count,
     /// A group of the first match; group 0 is the match.
@@ -28,28 +28,28 @@ enum Wanted {
 }
 
 impl Matcher {
-    pub(super) fn new(pattern: &Pattern, wanted: &MatchUse) -> Result<Self, ArrowError> {
-        let wanted = match wanted {
-            MatchUse::Contains => Wanted::Any,
-            MatchUse::Count => Wanted::Count,
-            MatchUse::Extract => Wanted::Group(pattern.groups().min(1)),
-            MatchUse::Replace(with) => Wanted::Replaced(template(with).ok_or_else(unexpected)?),
+    pub(super) fn new(pattern: &Pattern, match_use: &MatchUse) -> Result<Self, ArrowError> {
+        let output = match match_use {
+            MatchUse::Contains => Output::Any,
+            MatchUse::Count => Output::Count,
+            MatchUse::Extract => Output::Group(pattern.groups().min(1)),
+            MatchUse::Replace(with) => Output::Replaced(template(with).ok_or_else(unexpected)?),
         };
-        Ok(Self { pattern: pattern.clone(), wanted })
+        Ok(Self { pattern: pattern.clone(), output })
     }
 
     pub(super) fn applied(&self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         let values = texts(array)?;
-        Ok(match &self.wanted {
-            Wanted::Any => {
+        Ok(match &self.output {
+            Output::Any => {
                 let found: BooleanArray = values.iter().map(|t| Some(self.is_in(t?))).collect();
                 Arc::new(found)
             }
-            Wanted::Count => {
-                let counted: Int64Array = values.iter().map(|t| self.number_in(t?)).collect();
-                Arc::new(counted)
+            Output::Count => {
+                let counts: Int64Array = values.iter().map(|t| self.number_in(t?)).collect();
+                Arc::new(counts)
             }
-            Wanted::Group(group) => {
+            Output::Group(group) => {
                 let mut cache = GroupCache::default();
                 let mut builder = builder(values.len());
                 for value in values {
@@ -66,7 +66,7 @@ impl Matcher {
                 }
                 Arc::new(builder.finish())
             }
-            Wanted::Replaced(pieces) => {
+            Output::Replaced(pieces) => {
                 let mut cache = GroupCache::default();
                 let mut builder = builder(values.len());
                 let mut line = String::new();
@@ -79,8 +79,8 @@ impl Matcher {
                             line.push_str(text.get(end..found.start)?);
                             end = found.end;
                             for piece in pieces {
-                                let own = match piece {
-                                    TemplatePiece::Text(own) => own.as_str(),
+                                let part = match piece {
+                                    TemplatePiece::Text(part) => part.as_str(),
                                     TemplatePiece::Group(group) => {
                                         count(|| if *group == 0 { 0 } else { found.len() });
                                         let found = found.clone();
@@ -90,7 +90,7 @@ impl Matcher {
                                         range.and_then(|range| text.get(range)).unwrap_or_default()
                                     }
                                 };
-                                line.push_str(own);
+                                line.push_str(part);
                             }
                             (line.len() <= most).then_some(())
                         })?;

@@ -246,11 +246,14 @@ fn no_text_is_longer_than_binding_says() {
     columns_of[0] = Arc::clone(&first);
     for cases in [[&upper, &lower], [&lower, &upper], [&upper, &upper], [&lower, &lower]].concat() {
         columns_of[0] = cases.evaluate(&columns_of, all.len()).unwrap();
-        let (made, first) = (columns_of[0].clone(), first.clone());
+        let (converted, first) = (columns_of[0].clone(), first.clone());
         let texts =
             |array: ArrayRef| array.as_any().downcast_ref::<StringViewArray>().unwrap().clone();
-        for (made, first) in texts(made).iter().zip(&texts(first)) {
-            assert!(made.unwrap().len() <= 3 * first.unwrap().len(), "{first:?} {made:?}");
+        for (converted, first) in texts(converted).iter().zip(&texts(first)) {
+            assert!(
+                converted.unwrap().len() <= 3 * first.unwrap().len(),
+                "{first:?} {converted:?}"
+            );
         }
     }
 }
@@ -313,16 +316,16 @@ fn rows_are_looked_up_among_others() {
         vec![Value::Int(1), Value::Int(2), Value::Null],
     ];
     let keys = vec![Expr::column(0, ColumnType::String), Expr::column(1, ColumnType::Int)];
-    let among = |shown: Vec<Vec<Value>>| Expr {
-        kind: ExprKind::Among(keys.clone(), Rows::Shown(shown)),
+    let among = |listed: Vec<Vec<Value>>| Expr {
+        kind: ExprKind::Among(keys.clone(), Rows::Shown(listed)),
         column_type: ColumnType::Bool,
     };
     let texts: StringViewArray =
         [Some("a"), None, Some("b"), Some("a"), None].into_iter().collect();
     let numbers = Int64Array::from(vec![Some(1), Some(2), None, Some(2), None]);
     let arrays: Vec<ArrayRef> = vec![Arc::new(texts), Arc::new(numbers)];
-    let found = |shown| {
-        let program = Program::new(&among(shown)).unwrap();
+    let found = |listed| {
+        let program = Program::new(&among(listed)).unwrap();
         let array = program.evaluate(&arrays, 5).unwrap();
         array.as_any().downcast_ref::<BooleanArray>().unwrap().iter().flatten().collect::<Vec<_>>()
     };

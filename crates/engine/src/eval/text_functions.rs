@@ -57,8 +57,8 @@ fn trimmed(function: Function, text: &str) -> &str {
     rest
 }
 
-/// Collects texts in blocks of memory that are small where there are few: what a first row costs
-/// must not be more than what a further one does.
+/// Collects texts in blocks of memory that are small where there are few: a first row must not
+/// cost more than a further one.
 pub(super) fn builder(rows: usize) -> StringViewBuilder {
     let block = rows.saturating_mul(64).clamp(1 << 10, 1 << 16);
     StringViewBuilder::with_capacity(rows).with_fixed_block_size(block as u32)
@@ -70,9 +70,9 @@ fn in_greek_word(c: char) -> bool {
         || c.is_ascii_alphabetic()
 }
 
-/// Lower case. A sigma at the end of a word has a form of its own. The standard library looks for
-/// the ends of words across any number of marks, which takes long for some texts: here its
-/// neighbours tell.
+/// Lower case. A sigma at the end of a word has its own form. The standard library looks for the
+/// ends of words across any number of marks, which takes long for some texts: here the characters
+/// next to the sigma decide.
 fn lower(text: &str) -> String {
     if !text.contains('Σ') {
         return text.to_lowercase();
@@ -95,17 +95,17 @@ fn lower(text: &str) -> String {
 
 /// The text with each word's first letter in upper case, and its others in lower case.
 fn words(text: &str) -> String {
-    let mut made = String::with_capacity(text.len());
+    let mut capitalised = String::with_capacity(text.len());
     let mut inside = false;
     for c in text.chars() {
         if inside {
-            made.extend(c.to_lowercase());
+            capitalised.extend(c.to_lowercase());
         } else {
-            made.extend(c.to_uppercase());
+            capitalised.extend(c.to_uppercase());
         }
         inside = c.is_alphanumeric();
     }
-    made
+    capitalised
 }
 
 /// A length, and the characters that fill texts up to it.

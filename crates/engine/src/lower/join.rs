@@ -12,49 +12,49 @@ use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use hushtable_query::{Expr, JoinKind, MAX_MATCH_OPERATIONS, Operator, Protection, Relation};
 
 use super::{
-    Lowering, Needed, NeverEmptyExec, Plan, TotalExpr, column, distinct, limited, picked,
-    repartitioned,
+    Lowering, Needed, NeverEmptyExec, Plan, TotalExpr, column, distinct, limited, repartitioned,
+    select_columns,
 };
 use crate::error::EngineError;
 
 impl Lowering<'_> {
-    /// A join. One side is put into tables, the other looks up in them: a public side goes into one
-    /// table for all, of two protected sides the one with the smaller files goes into one for each
-    /// partition. The time that takes follows from the files' sizes; the result does not. Where
-    /// only the existence of a partner matters, equal ones are one.
+    /// A join. One side is hashed into tables, the other looks up in them: a public side into one
+    /// table for all partitions, of two protected sides the one with the smaller files into one
+    /// table for each. The time depends on the files' sizes; the result does not. Where only the
+    /// existence of a partner matters, equal partners count once.
     pub(super) async fn join(
         &self,
         relation: &Relation,
-        wanted: &[usize],
+        requested: &[usize],
     ) -> Result<Plan, EngineError> {
         let Operator::Join { kind, left, right, on, condition, .. } = relation.operator() else {
             return Err(EngineError::Inconsistent);
         };
         let (kind, condition) = (*kind, condition.as_ref());
         let width = left.fields().len();
-        let (mut ours, mut theirs) = (Needed::default(), Needed::default());
-        let mut need = |place: usize| match place.checked_sub(width) {
-            None => ours.add_column(place),
-            Some(place) => theirs.add_column(place),
+        let (mut left_needed, mut right_needed) = (Needed::default(), Needed::default());
+        let mut need = |index: usize| match index.checked_sub(width) {
+            None => left_needed.add_column(index),
+            Some(index) => right_needed.add_column(index),
         };
-        wanted.iter().for_each(|&place| need(place));
+        requested.iter().for_each(|&index| need(index));
         if let Some(condition) = condition {
             condition.visit_columns(&mut need);
         }
         on.iter().for_each(|(l, r)| {
-            ours.add(l);
-            theirs.add(r);
+            left_needed.add(l);
+            right_needed.add(r);
         });
         // Keys are columns of their own behind the others: partitioning looks at columns.
         let (left_plan, left_keys) =
-            self.side(left, &ours, &on.iter().map(|(l, _)| l).collect::<Vec<_>>()).await?;
+            self.side(left, &left_needed, &on.iter().map(|(l, _)| l).collect::<Vec<_>>()).await?;
         let (right_plan, right_keys) =
-            self.side(right, &theirs, &on.iter().map(|(_, r)| r).collect::<Vec<_>>()).await?;
+            self.side(right, &right_needed, &on.iter().map(|(_, r)| r).collect::<Vec<_>>()).await?;
 
         // Only whether there is a partner matters: equal ones are one, or n rows of a unit would be
         // compared with n others. Rows that refer to others meet one each.
         let refers = matches!(right.protection(), Protection::Reference { .. });
-        let repeats = !refers && !right.has_one(on.iter().map(|(_, theirs)| theirs));
+        let repeats = !refers && !right.has_one(on.iter().map(|(_, r)| r));
         let looks_once = !kind.shows_right() && condition.is_none();
         let (right_plan, right_keys) = match looks_once && repeats {
             true => distinct(right_plan, &right_keys)?,
@@ -73,8 +73,11 @@ impl Lowering<'_> {
                         None => repartitioned(plan, &[place]),
                     }
                 };
-                let [ours, theirs] = limits;
-                (limit(left_plan, &left_keys, ours)?, limit(right_plan, &right_keys, theirs)?)
+                let [left_limit, right_limit] = limits;
+                (
+                    limit(left_plan, &left_keys, left_limit)?,
+                    limit(right_plan, &right_keys, right_limit)?,
+                )
             }
             false => (left_plan, right_plan),
         };
@@ -83,8 +86,8 @@ impl Lowering<'_> {
         let build_left = match (public(left), public(right)) {
             (true, false) => true,
             (false, true) => false,
-            // Whoever looks up keeps its unmatched rows; the right side of the others may be looked
-            // up in.
+            // The side that looks up keeps its unmatched rows, so outer, semi and anti joins build
+            // from the right side.
             _ if kind != JoinKind::Inner => false,
             _ => self.bytes(left) <= self.bytes(right),
         };
@@ -109,8 +112,7 @@ impl Lowering<'_> {
         };
         let keys = build_keys.iter().zip(&probe_keys);
         let keys = keys.map(|(&b, &p)| (column(&build, b), column(&probe, p))).collect();
-        // Within an inner join, a long condition would run for the first pair and never without
-        // one.
+        // Within an inner join, a long condition would run only from the first pair on.
         let (within, after) = match condition {
             Some(long) if kind == JoinKind::Inner && long.size().1 > MAX_MATCH_OPERATIONS => {
                 (None, Some(long))
@@ -120,7 +122,13 @@ impl Lowering<'_> {
         let filter = within
             .map(|condition| {
                 let plans = if build_left { (&build, &probe) } else { (&probe, &build) };
-                filter(condition, width, (&ours, &theirs), plans, (build_left, self.padded))
+                filter(
+                    condition,
+                    width,
+                    (&left_needed, &right_needed),
+                    plans,
+                    (build_left, self.padded),
+                )
             })
             .transpose()?;
         let join_type = match (kind, build_left) {
@@ -145,20 +153,20 @@ impl Lowering<'_> {
             NullEquality::NullEqualsNothing,
             false,
         )?);
-        let place = |&place: &usize| {
-            let (own, built) = match place.checked_sub(width) {
-                None => (ours.place(place)?, build_left),
-                Some(place) => (theirs.place(place)?, !build_left),
+        let position = |&index: &usize| {
+            let (offset, built) = match index.checked_sub(width) {
+                None => (left_needed.index_of(index)?, build_left),
+                Some(index) => (right_needed.index_of(index)?, !build_left),
             };
             let before = if built || !kind.shows_right() { 0 } else { build_width };
-            Ok(before + own)
+            Ok(before + offset)
         };
         let plan = match after {
             None => plan,
             Some(condition) => {
                 let mut read = Vec::new();
                 condition.visit_columns(&mut |column| read.push(column));
-                let at = read.iter().map(|&column| Ok((column, place(&column)?)));
+                let at = read.iter().map(|&column| Ok((column, position(&column)?)));
                 let at = at.collect::<Result<HashMap<_, _>, EngineError>>()?;
                 let moved = condition
                     .clone()
@@ -168,11 +176,11 @@ impl Lowering<'_> {
                 Arc::new(FilterExec::try_new(condition, plan)?)
             }
         };
-        let places = wanted.iter().map(place).collect::<Result<Vec<_>, EngineError>>()?;
-        picked(plan, &places)
+        let indices = requested.iter().map(position).collect::<Result<Vec<_>, EngineError>>()?;
+        select_columns(plan, &indices)
     }
 
-    /// One side with the columns that are needed, then its keys; and where these are.
+    /// One side with the columns that are needed, then its keys; and the indices of the keys.
     async fn side(
         &self,
         relation: &Relation,
@@ -180,7 +188,7 @@ impl Lowering<'_> {
         keys: &[&Expr],
     ) -> Result<(Plan, Vec<usize>), EngineError> {
         let plan = self.plan(relation, needed.columns()).await?;
-        let own: Vec<Expr> = needed
+        let inputs: Vec<Expr> = needed
             .columns()
             .iter()
             .map(|&place| {
@@ -188,9 +196,9 @@ impl Lowering<'_> {
                 Ok(Expr::column(place, field.column_type))
             })
             .collect::<Result<_, EngineError>>()?;
-        let all: Vec<&Expr> = own.iter().chain(keys.iter().copied()).collect();
-        let places = (own.len()..all.len()).collect();
-        Ok((needed.project(&all, plan, self.padded)?, places))
+        let all: Vec<&Expr> = inputs.iter().chain(keys.iter().copied()).collect();
+        let key_indices = (inputs.len()..all.len()).collect();
+        Ok((needed.project(&all, plan, self.padded)?, key_indices))
     }
 
     /// Bytes of the files that a relation reads.
@@ -201,7 +209,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The place of an equality between the units of both sides, by whichever of their columns.
+/// The position of an equality between the units of both sides, in any of their columns.
 fn unit_in(left: &Relation, right: &Relation, on: &[(Expr, Expr)]) -> Option<usize> {
     on.iter().position(|(l, r)| left.is_unit(l) && right.is_unit(r))
 }
@@ -210,17 +218,17 @@ fn unit_in(left: &Relation, right: &Relation, on: &[(Expr, Expr)]) -> Option<usi
 fn filter(
     condition: &Expr,
     width: usize,
-    (ours, theirs): (&Needed, &Needed),
+    (left_needed, right_needed): (&Needed, &Needed),
     (left, right): (&Plan, &Plan),
     (build_left, padded): (bool, bool),
 ) -> Result<JoinFilter, EngineError> {
     let mut read = Needed::default();
     read.add(condition);
     let (mut indices, mut fields) = (Vec::new(), Vec::new());
-    for (name, &place) in read.columns().iter().enumerate() {
-        let (index, plan, is_left) = match place.checked_sub(width) {
-            None => (ours.place(place)?, left, true),
-            Some(place) => (theirs.place(place)?, right, false),
+    for (name, &position) in read.columns().iter().enumerate() {
+        let (index, plan, is_left) = match position.checked_sub(width) {
+            None => (left_needed.index_of(position)?, left, true),
+            Some(position) => (right_needed.index_of(position)?, right, false),
         };
         let side = if is_left == build_left { JoinSide::Left } else { JoinSide::Right };
         indices.push(ColumnIndex { index, side });

@@ -45,11 +45,11 @@ pub(super) async fn groups(
     let text = |column: &ArrayRef, at: usize| array_value_to_string(column, at).unwrap() + "|";
     let group = |at: usize| {
         let key = exact.keys.iter().map(|k| text(k, at)).collect();
-        let own = |m: &Measured| match m.values() {
+        let sum = |m: &Measured| match m.values() {
             Some(values) => values.of(at).iter().map(|value| 1i128 << (VALUE * value)).sum(),
             None => m.sums().unwrap()[at],
         };
-        let sums = exact.measured.iter().map(own).collect();
+        let sums = exact.measured.iter().map(sum).collect();
         (key, (exact.units[at], sums))
     };
     let groups = (0..exact.units.len()).map(group).collect();
@@ -59,8 +59,9 @@ pub(super) async fn groups(
     let none = || vec![0; exact.units.len()];
     let sums = exact.measured.iter().map(|m| m.sums().map_or_else(none, |sums| sums.to_vec()));
     let sums = sums.collect();
-    let shown = table(query, exact.keys.clone(), sums, exact.units.len()).unwrap();
-    let order = (0..shown.table.num_rows()).map(|row| text(shown.table.column(0), row)).collect();
+    let released = table(query, exact.keys.clone(), sums, exact.units.len()).unwrap();
+    let order =
+        (0..released.table.num_rows()).map(|row| text(released.table.column(0), row)).collect();
     (groups, order)
 }
 
@@ -171,7 +172,7 @@ fn about_rows(dice: &mut Dice) -> String {
 /// how many are measured together.
 pub(super) fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
     let (mut loss, mut together) = (0.0, 0);
-    for (place, noise) in quote.noise().iter().enumerate() {
+    for (index, noise) in quote.noise().iter().enumerate() {
         let lost = |of: &dyn Fn(&[i128]) -> i128, noise: &Additive| -> f64 {
             let moved = changes.iter().map(|change| of(change).unsigned_abs() as f64);
             match noise.law() {
@@ -182,16 +183,18 @@ pub(super) fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
             }
         };
         match noise {
-            Noise::Own(own) => loss += lost(&|change| change[place], own.additive().unwrap()),
+            Noise::Own(additive) => {
+                loss += lost(&|change| change[index], additive.additive().unwrap())
+            }
             Noise::Tied(tied) => {
                 let TiedPart::Sum(sum) = tied.part else { continue };
                 let span = tied.noise.span(sum).unwrap();
                 let ends = |change: &[i128], end: i64| {
-                    change[place] - i128::from(end) * change[tied.count]
+                    change[index] - i128::from(end) * change[tied.count]
                 };
-                let own = tied.noise.noise(sum).unwrap();
-                loss += lost(&|change| ends(change, span.low), own);
-                loss += lost(&|change| ends(change, span.high), own);
+                let additive = tied.noise.noise(sum).unwrap();
+                loss += lost(&|change| ends(change, span.low), additive);
+                loss += lost(&|change| ends(change, span.high), additive);
                 together += 1;
             }
             Noise::Joint(joint) => {
@@ -201,7 +204,7 @@ pub(super) fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
                 }
                 for range in joint.draws.ranges() {
                     for change in changes {
-                        let range = range * values(change[place].abs()) as f64;
+                        let range = range * values(change[index].abs()) as f64;
                         loss += match quote.total() {
                             Loss::Approximate { .. } => range,
                             Loss::Concentrated { .. } => range * range / 8.0,

@@ -62,7 +62,7 @@ impl AggregateUDFImpl for Total {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [_] if self.mean => Ok(DataType::Float64),
-            [own] => Ok(own.clone()),
+            [input_type] => Ok(input_type.clone()),
             _ => Err(unplanned()),
         }
     }
@@ -160,7 +160,7 @@ impl Sum {
 }
 
 impl Output {
-    /// Hands over each value of an array that is not NULL, with its place.
+    /// Hands over each value of an array that is not NULL, with its index.
     fn each(&self, values: &[ArrayRef], mut take: impl FnMut(usize, Number)) -> Result<()> {
         let [array] = values else { return Err(unplanned()) };
         match &self.of {

@@ -150,7 +150,7 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
         ]);
         return (sql.to_owned(), true);
     }
-    let (a, ours) = rows(dice, depth - 1);
+    let (a, a_is_apart) = rows(dice, depth - 1);
     let below = dice.below(depth);
     let other = |dice: &mut Dice| rows(dice, below);
     let condition = |dice: &mut Dice, of: &str| {
@@ -183,13 +183,13 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
     };
     match dice.below(14) {
         0 => {
-            let (b, theirs) = other(dice);
+            let (b, b_is_apart) = other(dice);
             let kind = dice.one(&["JOIN", "LEFT JOIN"]);
             let more = dice.one(&["", " AND a.n < b.n", " AND a.k = b.k", " AND b.n > 1"]);
             let sql = format!(
                 "SELECT a.u AS u, b.k AS k, a.n AS n FROM ({a}) a {kind} ({b}) b ON a.u = b.u{more}"
             );
-            (sql, ours && theirs)
+            (sql, a_is_apart && b_is_apart)
         }
         1 => {
             let kind = dice.one(&["JOIN", "LEFT JOIN"]);
@@ -197,52 +197,55 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
                 "SELECT a.u AS u, t.region AS k, a.n AS n \
                  FROM ({a}) a {kind} towns t ON a.k = t.town"
             );
-            (sql, ours)
+            (sql, a_is_apart)
         }
         2 => {
             let condition = condition(dice, "");
-            (format!("SELECT u, k, n FROM ({a}) WHERE {condition}"), ours)
+            (format!("SELECT u, k, n FROM ({a}) WHERE {condition}"), a_is_apart)
         }
         3 | 4 => {
             let aggregate = aggregate(dice);
             let having = dice.one(&["", " HAVING COUNT(*) > 1", " HAVING MAX(n) > 2"]);
-            (format!("SELECT u, k, {aggregate} AS n FROM ({a}) GROUP BY u, k{having}"), ours)
+            (format!("SELECT u, k, {aggregate} AS n FROM ({a}) GROUP BY u, k{having}"), a_is_apart)
         }
         5 | 6 => {
             let window = window(dice);
-            (format!("SELECT u, k, {window} AS n FROM ({a})"), ours)
+            (format!("SELECT u, k, {window} AS n FROM ({a})"), a_is_apart)
         }
         7 => {
-            let (b, theirs) = other(dice);
+            let (b, b_is_apart) = other(dice);
             let sql = format!("SELECT u, k, n FROM ({a}) UNION ALL SELECT u, k, n FROM ({b})");
-            (sql, ours && theirs)
+            (sql, a_is_apart && b_is_apart)
         }
         8 => {
-            let (b, theirs) = other(dice);
+            let (b, b_is_apart) = other(dice);
             let is = dice.one(&["IN", "NOT IN"]);
             let condition = condition(dice, "");
             let sql = format!(
                 "SELECT u, k, n FROM ({a}) WHERE u {is} (SELECT u FROM ({b}) WHERE {condition})"
             );
-            (sql, ours && theirs)
+            (sql, a_is_apart && b_is_apart)
         }
         9 => {
-            let (b, theirs) = other(dice);
+            let (b, b_is_apart) = other(dice);
             let is = dice.one(&["EXISTS", "NOT EXISTS"]);
             let more = dice.one(&["", " AND b.n > a.n", " AND b.k = a.k", " AND b.n > 1"]);
             let sql = format!(
                 "SELECT a.u, a.k, a.n FROM ({a}) a WHERE {is} \
                  (SELECT 1 FROM ({b}) b WHERE b.u = a.u{more})"
             );
-            (sql, ours && theirs)
+            (sql, a_is_apart && b_is_apart)
         }
         10 => {
             let is = dice.one(&["IN", "NOT IN"]);
             let sql = format!("SELECT u, k, n FROM ({a}) WHERE k {is} (SELECT town FROM towns)");
-            (sql, ours)
+            (sql, a_is_apart)
         }
-        11 => (format!("SELECT DISTINCT u, k, n FROM ({a})"), ours),
-        12 => (format!("WITH w AS ({a}) SELECT x.u, y.k, x.n FROM w x JOIN w y USING (u)"), ours),
+        11 => (format!("SELECT DISTINCT u, k, n FROM ({a})"), a_is_apart),
+        12 => (
+            format!("WITH w AS ({a}) SELECT x.u, y.k, x.n FROM w x JOIN w y USING (u)"),
+            a_is_apart,
+        ),
         // These bring units together.
         _ => {
             let (b, _) = other(dice);
@@ -287,14 +290,14 @@ async fn read(relation: &Relation, folder: &Path) -> Vec<String> {
     let progress = Arc::new(ReadProgress::default());
     let lowering = Lowering::of(relation, &files, 3, &progress);
     let unit = relation.protection().unit().unwrap();
-    let mut wanted = vec![unit];
-    wanted.extend((0..relation.fields().len()).filter(|&place| place != unit));
-    let plan = lowering.plan(relation, &wanted).await.unwrap();
+    let mut columns = vec![unit];
+    columns.extend((0..relation.fields().len()).filter(|&column| column != unit));
+    let plan = lowering.plan(relation, &columns).await.unwrap();
     let plan = keyed(plan, SamplingKey([9; 16])).unwrap();
-    let shown = displayable(plan.as_ref()).indent(false).to_string();
+    let rendered = displayable(plan.as_ref()).indent(false).to_string();
     let batches = collect_partitioned(plan, context.task_ctx())
         .await
-        .unwrap_or_else(|e| panic!("{e}\n{shown}"));
+        .unwrap_or_else(|e| panic!("{e}\n{rendered}"));
     let mut rows: Vec<String> = batches.into_iter().flatten().flat_map(|b| text(&b)).collect();
     rows.sort();
     rows
@@ -336,8 +339,8 @@ fn windows_beside_each_other_keep_units_apart() {
     for unit in ["0", "1", "1500", "2999"] {
         tables.without(unit, true).write(folder.path());
         let after = runtime.block_on(read(query.relation(), folder.path()));
-        let own = |row: &&String| row.split('|').next() == Some(unit);
-        let others: Vec<&String> = before.iter().filter(|row| !own(row)).collect();
+        let of_unit = |row: &&String| row.split('|').next() == Some(unit);
+        let others: Vec<&String> = before.iter().filter(|row| !of_unit(row)).collect();
         assert!(others.into_iter().eq(after.iter()), "unit {unit} changes rows of others");
     }
 }
@@ -378,8 +381,8 @@ fn removing_a_unit_removes_its_rows_and_no_others() {
         let before = runtime.block_on(read(query.relation(), folder.path()));
         tables.without(unit, dice.below(2) == 0).write(folder.path());
         let after = runtime.block_on(read(query.relation(), folder.path()));
-        let others = |rows: Vec<String>, own: &str| -> Vec<String> {
-            let is = |row: &String| row.split('|').next().is_some_and(|u| u == own || u == "NULL");
+        let others = |rows: Vec<String>, name: &str| -> Vec<String> {
+            let is = |row: &String| row.split('|').next().is_some_and(|u| u == name || u == "NULL");
             rows.into_iter().filter(|row| !is(row)).collect()
         };
         seen += before.len();
@@ -418,9 +421,9 @@ fn the_first_row_that_is_kept_costs_no_more_than_a_further_one() {
     ] {
         let query = question(&sql, &contract).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let steps = |kept: usize| {
+        let steps = |retained: usize| {
             let visit = |unit: usize| {
-                let m = if unit < kept { "7" } else { "8" };
+                let m = if unit < retained { "7" } else { "8" };
                 vec![String::new(), unit.to_string(), "a".to_owned(), m.to_owned()]
             };
             let people = (0..9).map(|unit: usize| vec![unit.to_string(), "a".into(), "1".into()]);
@@ -430,7 +433,7 @@ fn the_first_row_that_is_kept_costs_no_more_than_a_further_one() {
             tables.write(folder.path());
             let rows = || runtime.block_on(read(query.relation(), folder.path()));
             let (steps, rows) = steps_of(rows);
-            assert_eq!(rows.len(), kept, "{sql}");
+            assert_eq!(rows.len(), retained, "{sql}");
             steps
         };
         let (none, one, two) = (steps(0), steps(1), steps(2));

@@ -34,30 +34,30 @@ impl TotalExpr {
     /// An expression over the columns of a schema.
     ///
     /// # Errors
-    /// Only for expressions that binding cannot have made.
+    /// Only for expressions that binding cannot produce.
     pub(crate) fn over(
         expr: &Expr,
         schema: &Schema,
         padded: bool,
     ) -> Result<Arc<dyn PhysicalExpr>> {
         let mut read = Vec::new();
-        expr.visit_columns(&mut |place| read.push(place));
+        expr.visit_columns(&mut |index| read.push(index));
         read.sort_unstable();
         read.dedup();
         let inputs = read
             .iter()
-            .map(|&place| {
-                let name = schema.fields().get(place).ok_or_else(misfit)?.name();
-                Ok(Arc::new(Column::new(name, place)) as Arc<dyn PhysicalExpr>)
+            .map(|&index| {
+                let name = schema.fields().get(index).ok_or_else(misfit)?.name();
+                Ok(Arc::new(Column::new(name, index)) as Arc<dyn PhysicalExpr>)
             })
             .collect::<Result<Vec<_>>>()?;
         // A column alone is DataFusion's own: its operators know that it is one.
         if let [only] = inputs.as_slice()
-            && read.first().is_some_and(|&place| expr.is_column(place))
+            && read.first().is_some_and(|&index| expr.is_column(index))
         {
             return Ok(Arc::clone(only));
         }
-        let expr = expr.clone().moved(&|place| read.binary_search(&place).unwrap_or(usize::MAX));
+        let expr = expr.clone().moved(&|index| read.binary_search(&index).unwrap_or(usize::MAX));
         Ok(Arc::new(Self::new(expr, inputs, padded)?))
     }
 
@@ -154,12 +154,12 @@ impl PartialEq for TotalExpr {
     }
 }
 
-/// An expression of ours as it travels in a plan. Its inputs travel beside it.
+/// An expression of this module, encoded with a plan. Its inputs are encoded beside it.
 #[derive(PartialEq, Serialize, Deserialize)]
 pub(crate) enum EncodedExpr {
     /// A [`TotalExpr`], and whether it is padded.
     Total(Box<Expr>, bool),
-    /// A [`ValueLimit`]: name and place of the column, and the bytes.
+    /// A [`ValueLimit`]: name and index of the column, and the bytes.
     ValueLimit(String, usize, usize),
 }
 
@@ -181,14 +181,14 @@ impl EncodedExpr {
         match self {
             Self::Total(expr, padded) => {
                 let mut within = true;
-                expr.visit_columns(&mut |place| within &= place < inputs.len());
+                expr.visit_columns(&mut |index| within &= index < inputs.len());
                 if !within {
                     return Err(misfit());
                 }
                 Ok(Arc::new(TotalExpr::new(*expr, inputs.to_vec(), padded)?))
             }
-            Self::ValueLimit(name, place, bytes) => {
-                Ok(Arc::new(ValueLimit { column: Column::new(&name, place), bytes }))
+            Self::ValueLimit(name, index, bytes) => {
+                Ok(Arc::new(ValueLimit { column: Column::new(&name, index), bytes }))
             }
         }
     }

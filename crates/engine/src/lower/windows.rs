@@ -18,24 +18,27 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::{WindowAggExec, create_window_expr};
 use hushtable_query::{Expr, Relation, UnitAggregate, WindowFunction, WindowedColumn};
 
-use super::{Lowering, Needed, Plan, TotalExpr, column, function, picked, repartitioned};
+use super::{Lowering, Needed, Plan, TotalExpr, column, function, repartitioned, select_columns};
 use crate::error::EngineError;
 
 impl Lowering<'_> {
-    /// Adds the wanted windows, one after the other. The rows of each are sorted by its partition
-    /// and its order, and by all other columns that the query reads where these leave ties: rows
-    /// that agree in all of them may change places without a trace.
+    /// Adds the requested windows, one after the other. The rows of each are sorted by its
+    /// partition and its order, and by all other columns that the query reads where these leave
+    /// ties: rows that agree in all of them are interchangeable.
     pub(super) async fn window(
         &self,
         input: &Relation,
         windows: &[WindowedColumn],
-        wanted: &[usize],
+        requested: &[usize],
     ) -> Result<Plan, EngineError> {
         let width = input.fields().len();
         let computed: Vec<usize> =
-            (0..windows.len()).filter(|at| wanted.contains(&(width + at))).collect();
+            (0..windows.len()).filter(|at| requested.contains(&(width + at))).collect();
         let mut needed = Needed::default();
-        wanted.iter().filter(|&&place| place < width).for_each(|&place| needed.add_column(place));
+        requested
+            .iter()
+            .filter(|&&index| index < width)
+            .for_each(|&index| needed.add_column(index));
         for &at in &computed {
             let window = windows.get(at).ok_or(EngineError::Inconsistent)?;
             let order = window.order_by.iter().map(|o| &o.expr);
@@ -48,7 +51,7 @@ impl Lowering<'_> {
         let own = needed.columns().len();
         let mut plan = self.plan(input, needed.columns()).await?;
         if let Some(unit) = input.protection().unit() {
-            plan = repartitioned(plan, &[needed.place(unit)?])?;
+            plan = repartitioned(plan, &[needed.index_of(unit)?])?;
         } else if !computed.is_empty() {
             // Public rows: no key is common to all windows.
             plan = Arc::new(CoalescePartitionsExec::new(plan));
@@ -57,19 +60,19 @@ impl Lowering<'_> {
             let window = windows.get(at).ok_or(EngineError::Inconsistent)?;
             plan = windowed(plan, window, &needed, self.padded)?;
         }
-        let place = |&place: &usize| match place.checked_sub(width) {
-            None => needed.place(place),
+        let position = |&index: &usize| match index.checked_sub(width) {
+            None => needed.index_of(index),
             Some(at) => {
                 let at = computed.iter().position(|&c| c == at);
                 at.map(|at| own + at).ok_or(EngineError::Inconsistent)
             }
         };
-        let places = wanted.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-        picked(plan, &places)
+        let indices = requested.iter().map(position).collect::<Result<Vec<_>, _>>()?;
+        select_columns(plan, &indices)
     }
 }
 
-/// One window's value behind the columns that there are: the input's, and those of earlier windows.
+/// Adds one window's value after the existing columns: the input's, and those of earlier windows.
 fn windowed(
     plan: Plan,
     window: &WindowedColumn,
@@ -77,18 +80,18 @@ fn windowed(
     padded: bool,
 ) -> Result<Plan, EngineError> {
     let width = plan.schema().fields().len();
-    // Expressions to sort by become columns of their own, so that the order is known to be there.
+    // Expressions to sort by become columns, so that DataFusion knows the order.
     let order = window.order_by.iter().map(|o| &o.expr);
     let parts: Vec<&Expr> =
         window.partition_by.iter().chain(order).chain(window.function.operand()).collect();
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
-        (0..width).map(|place| (column(&plan, place), place.to_string())).collect();
+        (0..width).map(|index| (column(&plan, index), index.to_string())).collect();
     for (at, part) in parts.iter().enumerate() {
         let expr = TotalExpr::over(&needed.renumbered(part), &plan.schema(), padded)?;
         exprs.push((expr, format!("w{at}")));
     }
     let plan: Plan = Arc::new(ProjectionExec::try_new(exprs, plan)?);
-    let at = |place: usize| column(&plan, place);
+    let at = |index: usize| column(&plan, index);
     let partition: Vec<Arc<dyn PhysicalExpr>> =
         (0..window.partition_by.len()).map(|i| at(width + i)).collect();
     let first = width + window.partition_by.len();
@@ -106,7 +109,7 @@ fn windowed(
     sort.extend(ordered.iter().cloned());
     // Earlier windows' values too: rows that differ in nothing else may have different ones, and
     // how a sort leaves ties can depend on the rows of other units.
-    sort.extend((0..width).map(|place| plainly(at(place))));
+    sort.extend((0..width).map(|index| plainly(at(index))));
     let sort = LexOrdering::new(sort).ok_or(EngineError::Inconsistent)?;
     let sorted = SortExec::new(sort, Arc::clone(&plan)).with_preserve_partitioning(true);
 
@@ -118,8 +121,8 @@ fn windowed(
         WindowFunction::Lead(_, by) => (udwf(lead_udwf()), vec![at(operand), lit(i64::from(*by))]),
         WindowFunction::FirstValue(_) => (udwf(first_value_udwf()), vec![at(operand)]),
         WindowFunction::Aggregate(UnitAggregate::Rows) => {
-            let counted = function(&UnitAggregate::Rows);
-            (WindowFunctionDefinition::AggregateUDF(counted), vec![lit(1i64)])
+            let count = function(&UnitAggregate::Rows);
+            (WindowFunctionDefinition::AggregateUDF(count), vec![lit(1i64)])
         }
         WindowFunction::Aggregate(aggregate) => {
             (WindowFunctionDefinition::AggregateUDF(function(aggregate)), vec![at(operand)])
@@ -143,14 +146,14 @@ fn windowed(
     // The window's value comes last; the columns that were sorted by are not needed any more.
     let value = plan.schema().fields().len() - 1;
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
-        (0..width).map(|place| (column(&plan, place), place.to_string())).collect();
-    let own = column(&plan, value);
-    // ROW_NUMBER and RANK count without a sign; our integers have one.
-    let shown = match plan.schema().field(value).data_type() {
-        DataType::UInt64 => Arc::new(CastExpr::new(own, DataType::Int64, None)) as _,
-        _ => own,
+        (0..width).map(|index| (column(&plan, index), index.to_string())).collect();
+    let raw = column(&plan, value);
+    // ROW_NUMBER and RANK are unsigned; the engine's integers are signed.
+    let signed = match plan.schema().field(value).data_type() {
+        DataType::UInt64 => Arc::new(CastExpr::new(raw, DataType::Int64, None)) as _,
+        _ => raw,
     };
-    exprs.push((shown, width.to_string()));
+    exprs.push((signed, width.to_string()));
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
 }
 

@@ -37,7 +37,7 @@ use neighbours::{RemovedRow, Who, candidates, comparisons, without_row};
 use pair::{Pair, Table};
 pub use report::{AuditOptions, AuditReport, Compared, EventFound};
 use statistics::Statistics;
-use words::told;
+use words::event_in_words;
 
 /// Most steps of an audit, of a few nanoseconds each: some minutes.
 const MOST_WORK: u64 = 10_000_000_000;
@@ -113,10 +113,10 @@ impl Session {
 }
 
 /// Tables to compare.
-struct Tables(Vec<([Table; 2], Told)>);
+struct Tables(Vec<([Table; 2], PairLabels)>);
 
-/// Names of two tables, and the row that tells them apart.
-struct Told {
+/// Names of two tables, and the row by which they differ.
+struct PairLabels {
     names: [String; 2],
     /// The row that one of them is without, where rows are units.
     removed: Option<Removed>,
@@ -175,9 +175,9 @@ impl Tables {
                 Some(Who::Row(RemovedRow { group, values, .. })) => {
                     let missing = || EngineError::Inconsistent;
                     let value = |at: usize| values.get(at).copied().flatten().ok_or_else(missing);
-                    let own = places(query).into_iter().zip(query.measurements());
-                    let own = own.filter(|(_, m)| m.measure.adds_up());
-                    let sums = own.map(|(place, _)| value(place.ok_or_else(missing)?));
+                    let accumulators = places(query).into_iter().zip(query.measurements());
+                    let accumulators = accumulators.filter(|(_, m)| m.measure.adds_up());
+                    let sums = accumulators.map(|(index, _)| value(index.ok_or_else(missing)?));
                     let sums = sums.collect::<Result<_, EngineError>>()?;
                     let pieces = match query.chooses_by_pieces() {
                         // They come after the measurements.
@@ -189,7 +189,10 @@ impl Tables {
                 }
                 _ => None,
             };
-            all.push(([one, without(other).await?], Told { names: comparison.names, removed }));
+            all.push((
+                [one, without(other).await?],
+                PairLabels { names: comparison.names, removed },
+            ));
         }
         Ok(Self(all))
     }
@@ -209,7 +212,7 @@ pub(crate) fn coarse(epsilon: f64) -> f64 {
     [1.0, 2.0, 5.0].into_iter().map(|n| n * power).find(|&n| n >= epsilon).unwrap_or(10.0 * power)
 }
 
-/// The keys of a group that tell the classes of its records, where they do; NULL for the others.
+/// The keys of a group that are the classes of its records; NULL for its other keys.
 fn class_keys(
     query: &PrivateQuery,
     exact: &Exact,
@@ -222,8 +225,8 @@ fn class_keys(
         let column = exact.keys.get(key).map(|column| column.slice(group, 1));
         let column = column.ok_or(EngineError::Inconsistent)?;
         let lookup = ClassLookup::of(classes).map_err(DataFusionError::from)?;
-        let place = lookup.places(&column).map_err(DataFusionError::from)?;
-        let listed = place.first().and_then(|&place| classes.values.get(place));
+        let indices = lookup.places(&column).map_err(DataFusionError::from)?;
+        let listed = indices.first().and_then(|&index| classes.values.get(index));
         if let (Some((value, _)), Some(key)) = (listed, keys.get_mut(key)) {
             *key = value.clone();
         }
@@ -250,25 +253,25 @@ fn audited(
 ) -> Result<Vec<Compared>, EngineError> {
     let count = tables.0.len().max(1) as u64;
     let mut work = Vec::new();
-    for ([one, other], told) in &tables.0 {
+    for ([one, other], labels) in &tables.0 {
         let pair = Pair::new(quote, [one, other])?;
         let most = MOST_WORK / count / pair.work(quote).max(1);
         let runs = bar.options.runs.min(most.max(FEWEST_RUNS));
-        work.push((pair, told, runs));
+        work.push((pair, labels, runs));
     }
     progress.expect(work.iter().map(|(.., runs)| 2 * runs).sum());
     let mut all = Vec::new();
-    for (pair, Told { names, removed }, runs) in work {
+    for (pair, PairLabels { names, removed }, runs) in work {
         // Where sums are not clamped, what is promised follows from the size of the row.
-        let own = removed.as_ref().and_then(|Removed { sums, pieces, keys }| {
+        let of_record = removed.as_ref().and_then(|Removed { sums, pieces, keys }| {
             EpsilonAt::of_record(quote, &Contributed { sums, pieces: *pieces, keys }, bar.more)
         });
-        let promised = own.unwrap_or(bar.promised);
+        let promised = of_record.unwrap_or(bar.promised);
         let mut compared = Compared {
             tables: names.clone(),
             runs,
             epsilon_at_least: 0.0,
-            promised: own.map_or(promised.epsilon, |own| coarse(own.epsilon)),
+            promised: of_record.map_or(promised.epsilon, |at| coarse(at.epsilon)),
             violation: false,
             event: None,
         };
@@ -285,7 +288,7 @@ fn audited(
             let found = search(&trial, &mut statistics, generators, progress)?;
             compared.epsilon_at_least = found.epsilon;
             compared.violation = found.epsilon > promised.epsilon;
-            compared.event = Some(told(&found, names, measured));
+            compared.event = Some(event_in_words(&found, names, measured));
         }
         all.push(compared);
     }

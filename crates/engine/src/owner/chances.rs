@@ -14,7 +14,7 @@ pub(crate) fn chances(quote: &Quote, counted: &Counted) -> Result<Vec<f64>, Engi
     let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
     let (units, known) = (&counted.units[..], &counted.known[..]);
     let deciding = quote.deciding_count();
-    let counts = deciding.and_then(|place| counted.measured.get(place)?.sums());
+    let counts = deciding.and_then(|index| counted.measured.get(index)?.sums());
     let counts = counts.as_deref().unwrap_or_default();
     if deciding.is_some() && counts.len() != units.len() {
         return Err(EngineError::Inconsistent);
@@ -31,8 +31,8 @@ pub(crate) fn chances(quote: &Quote, counted: &Counted) -> Result<Vec<f64>, Engi
 
 /// Whether these chances are lower bounds: a group's grow where other groups of its units appear.
 pub(crate) fn are_least(quote: &Quote, counted: &Counted) -> bool {
-    quote.selection().map(Selection::strategy).is_some_and(|own| match own {
+    quote.selection().map(Selection::strategy).is_some_and(|strategy| match strategy {
         Strategy::SingleVote => counted.members.is_none(),
-        own => own.by_membership(),
+        strategy => strategy.by_membership(),
     })
 }

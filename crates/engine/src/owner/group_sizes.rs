@@ -46,7 +46,7 @@ pub async fn group_sizes(
     let release = bind_count_release(release, &columns)?;
     let read = columns_read(&release);
     let stored: Vec<(String, ColumnType)> =
-        read.iter().filter_map(|&place| columns.get(place)).cloned().collect();
+        read.iter().filter_map(|&index| columns.get(index)).cloned().collect();
     let condition = release.filter.as_ref().map(Program::new).transpose()?;
     let keys: Vec<Program> =
         release.keys.iter().map(|(_, key)| Program::new(key)).collect::<Result<_, _>>()?;
@@ -76,7 +76,7 @@ pub async fn group_sizes(
 fn columns_read(release: &CountRelease) -> Vec<usize> {
     let mut used = Vec::new();
     let expressions = release.filter.iter().chain(release.keys.iter().map(|(_, key)| key));
-    expressions.for_each(|e| e.visit_columns(&mut |place| used.push(place)));
+    expressions.for_each(|e| e.visit_columns(&mut |column| used.push(column)));
     used.sort_unstable();
     used.dedup();
     used
@@ -101,16 +101,16 @@ mod tests {
         let sizes = |sql: &str| {
             group_sizes(path.to_str().unwrap(), sql, &Progress::default()).wait().unwrap()
         };
-        let found = sizes(
+        let result = sizes(
             "SELECT region, COUNT(*) AS n FROM anything WHERE CAST(age AS INT64) < 45 \
              GROUP BY region HAVING n >= 10",
         );
-        assert_eq!(found.release.above, Some(9));
-        assert_eq!((found.records(), found.sizes.len()), (10_010, 4));
-        let names = found.keys.column(0);
+        assert_eq!(result.release.above, Some(9));
+        assert_eq!((result.records(), result.sizes.len()), (10_010, 4));
+        let names = result.keys.column(0);
         let rows = datafusion::arrow::util::display::array_value_to_string;
         let mut groups: Vec<(String, u64)> =
-            (0..4).map(|i| (rows(names, i).unwrap(), found.sizes[i])).collect();
+            (0..4).map(|i| (rows(names, i).unwrap(), result.sizes[i])).collect();
         groups.sort();
         let brute = |remainder: u32| {
             (0..20_000u32).filter(|row| row % 4 == remainder && row % 90 < 45).count() as u64

@@ -29,18 +29,18 @@ pub struct LossReport {
     pub records: u64,
     /// Their losses.
     pub losses: Losses,
-    /// The losses by group, where they are asked for, those with the largest loss first.
+    /// The losses by group, where requested, those with the largest loss first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<GroupLosses>>,
     /// Losses of owners by all of their records together, where the contract names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owners: Option<OwnerLosses>,
-    /// The losses of records by other mechanisms, each made so that a record at the thresholds
-    /// loses the same; where that is asked for, and those that can be drawn at this rho.
+    /// The losses of records by other mechanisms, each scaled so that a record at the thresholds
+    /// loses the same; where requested, and for mechanisms that can be drawn at this rho.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mechanisms: Option<Vec<MechanismLosses>>,
     /// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise;
-    /// where that is asked for. None for sums of which 95 % of the values are zero, or half of the
+    /// where requested. None for sums of which 95 % of the values are zero, or half of the
     /// groups' sums.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Vec<MechanismsOnData>>,
@@ -92,7 +92,7 @@ pub struct GroupLosses {
 pub struct OwnerLosses {
     /// The column that names them.
     pub column: String,
-    /// How many there are; a record without one is its own.
+    /// How many there are; a record without an owner is its own owner.
     pub owners: u64,
     /// Their losses.
     pub losses: Losses,

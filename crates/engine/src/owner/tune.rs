@@ -27,7 +27,7 @@ const QUARTERS: [u32; 5] = [1, 2, 4, 8, 16];
 struct Tuning<'a> {
     session: &'a Session,
     sql: &'a str,
-    own: Checked<'a>,
+    checked: Checked<'a>,
     key: SamplingKey,
     progress: &'a Progress,
     /// Without any limit or bound.
@@ -44,19 +44,19 @@ impl Session {
     /// # Errors
     /// When the query is refused, the data cannot be read, or there is no randomness.
     pub async fn tune(&self, sql: &str, progress: &Progress) -> Result<TuneReport, EngineError> {
-        let own = heavy(|| self.check(sql))?;
+        let checked = heavy(|| self.check(sql))?;
         let key = SamplingKey::draw(&mut Generator::from_os()?)?;
-        let mut counting = own.quote.query().clone();
+        let mut counting = checked.quote.query().clone();
         counting.push_measurement(rows());
         let look = ScanOptions { tally: true, ..ScanOptions::default() };
-        let scan = Scan::of(&counting, false, &own.files, &progress.0, own.memory).await?;
+        let scan = Scan::of(&counting, false, &checked.files, &progress.0, checked.memory).await?;
         let Looked { tallies, .. } = scan.look(key, look).await?;
         let all = tallies.ok_or(EngineError::Inconsistent)?.all_groups;
         let (groups, rows) = (all.groups_per_unit.at(1.0), all.rows_per_group.at(1.0));
-        let unlimited = own.quote.query().clone().unlimited(LARGEST);
-        let truth = read(&own, &unlimited, false, (key, progress)).await?;
-        let bounded = read(&own, own.quote.query(), true, (key, progress)).await?;
-        let tuning = Tuning { session: self, sql, own, key, progress, truth, bounded };
+        let unlimited = checked.quote.query().clone().unlimited(LARGEST);
+        let truth = read(&checked, &unlimited, false, (key, progress)).await?;
+        let bounded = read(&checked, checked.quote.query(), true, (key, progress)).await?;
+        let tuning = Tuning { session: self, sql, checked, key, progress, truth, bounded };
         tuning.report(groups, rows).await
     }
 }
@@ -76,20 +76,20 @@ async fn read(
 impl Tuning<'_> {
     /// The exact groups within the limits of a query.
     async fn within(&self, quote: &Quote) -> Result<Exact, EngineError> {
-        read(&self.own, quote.query(), true, (self.key, self.progress)).await
+        read(&self.checked, quote.query(), true, (self.key, self.progress)).await
     }
 
     async fn report(&self, groups: u64, rows: u64) -> Result<TuneReport, EngineError> {
-        let query = self.own.quote.query();
+        let query = self.checked.quote.query();
         let mut settings = Vec::new();
         let by_unit = query.unit().is_some() && query.groups() != Groups::Single;
         if by_unit {
-            let own = query.max_groups_contributed();
+            let limit = query.max_groups_contributed();
             let name = "max_groups_contributed";
-            settings.push(self.limit(name, own, groups).await?);
+            settings.push(self.limit(name, limit, groups).await?);
         }
-        if let Some(own) = rows_per_group(query) {
-            settings.push(self.limit("max_rows_per_group", own, rows).await?);
+        if let Some(limit) = rows_per_group(query) {
+            settings.push(self.limit("max_rows_per_group", limit, rows).await?);
         }
         if query.measurements().iter().any(|m| m.has_bounds()) {
             settings.push(self.bounds().await?);
@@ -117,17 +117,27 @@ impl Tuning<'_> {
     }
 
     /// Powers of two up to the largest number that a unit has, and the query's own limit.
-    async fn limit(&self, name: &str, own: u32, largest: u64) -> Result<TunedSetting, EngineError> {
+    async fn limit(
+        &self,
+        name: &str,
+        current: u32,
+        largest: u64,
+    ) -> Result<TunedSetting, EngineError> {
         let powers = (0..MOST_VALUES).map(|power| 1u32 << power);
         let mut values: Vec<u32> =
             powers.take_while(|value| u64::from(*value) < largest.saturating_mul(2)).collect();
-        values.push(own);
+        values.push(current);
         values.sort_unstable();
         values.dedup();
         let mut trials = Vec::new();
         for value in values {
-            if value == own {
-                trials.push(self.trial(value.to_string(), &self.own.quote, &self.bounded, true)?);
+            if value == current {
+                trials.push(self.trial(
+                    value.to_string(),
+                    &self.checked.quote,
+                    &self.bounded,
+                    true,
+                )?);
                 continue;
             }
             let text = value.to_string();
@@ -144,10 +154,10 @@ impl Tuning<'_> {
         for quarters in QUARTERS {
             let text = format!("{} times", f64::from(quarters) / 4.0);
             if quarters == 4 {
-                trials.push(self.trial(text, &self.own.quote, &self.bounded, true)?);
+                trials.push(self.trial(text, &self.checked.quote, &self.bounded, true)?);
                 continue;
             }
-            let scaled = self.own.quote.query().clone().with_bounds_times(quarters, 4);
+            let scaled = self.checked.quote.query().clone().with_bounds_times(quarters, 4);
             let Some(quote) = scaled.and_then(|query| Quote::new(query).ok()) else { continue };
             let bounded = self.within(&quote).await?;
             trials.push(self.trial(text, &quote, &bounded, false)?);
@@ -158,7 +168,7 @@ impl Tuning<'_> {
     /// The values that an option names, on the same exact numbers.
     fn named<T: ToString>(&self, name: &str, values: &[T]) -> Result<TunedSetting, EngineError> {
         let mut trials =
-            vec![self.trial("as now".to_owned(), &self.own.quote, &self.bounded, true)?];
+            vec![self.trial("as now".to_owned(), &self.checked.quote, &self.bounded, true)?];
         for value in values {
             let text = value.to_string();
             if let Some(quote) = self.with_option(name, &text)? {
@@ -170,13 +180,13 @@ impl Tuning<'_> {
 
     /// A quarter to four times the price, on the same exact numbers.
     fn price(&self) -> Result<TunedSetting, EngineError> {
-        let loss = self.own.quote.query().loss();
-        let (name, own) = (loss.parameter(), loss.to_f64());
+        let loss = self.checked.quote.query().loss();
+        let (name, current) = (loss.parameter(), loss.to_f64());
         let mut trials = Vec::new();
         for quarters in QUARTERS {
-            let text = format!("{}", own * f64::from(quarters) / 4.0);
+            let text = format!("{}", current * f64::from(quarters) / 4.0);
             if quarters == 4 {
-                trials.push(self.trial(text, &self.own.quote, &self.bounded, true)?);
+                trials.push(self.trial(text, &self.checked.quote, &self.bounded, true)?);
             } else if let Some(quote) = self.with_option(name, &text)? {
                 trials.push(self.trial(text, &quote, &self.bounded, false)?);
             }
@@ -198,27 +208,27 @@ impl Tuning<'_> {
             let (keys, counted) = Counted::new(query, bounded.clone())?;
             let chances = chances(quote, &counted)?;
             // Where each group is among those of the truth.
-            let places: Vec<Option<usize>> = match keys.is_empty() {
+            let indices: Vec<Option<usize>> = match keys.is_empty() {
                 true => vec![Some(0); counted.groups],
                 false => found_at(&keys, &self.truth.keys)?,
             };
             let groups = self.truth.units.len().max(counted.groups).max(1) as f64;
             let mut errors = Vec::new();
-            for (place, measurement) in query.measurements().iter().enumerate() {
+            for (m, measurement) in query.measurements().iter().enumerate() {
                 let (Some(bounded), Some(truth), Some(deviation)) = (
-                    counted.measured.get(place).and_then(|own| own.sums()),
-                    self.truth.measured.get(place).and_then(|own| own.sums()),
-                    quote.deviation(place),
+                    counted.measured.get(m).and_then(|measured| measured.sums()),
+                    self.truth.measured.get(m).and_then(|measured| measured.sums()),
+                    quote.deviation(m),
                 ) else {
                     errors.push(None);
                     continue;
                 };
-                let all: f64 = truth.iter().map(|own| square(*own)).sum();
+                let all: f64 = truth.iter().map(|sum| square(*sum)).sum();
                 let (mut noise, mut bounding, mut hidden) = (0.0, 0.0, all);
-                for ((own, &chance), place) in bounded.iter().zip(&chances).zip(&places) {
-                    let exact = place.and_then(|place| truth.get(place)).copied().unwrap_or(0);
+                for ((sum, &chance), index) in bounded.iter().zip(&chances).zip(&indices) {
+                    let exact = index.and_then(|index| truth.get(index)).copied().unwrap_or(0);
                     noise += chance * deviation * deviation;
-                    bounding += chance * square(own - exact);
+                    bounding += chance * square(sum - exact);
                     hidden -= chance * square(exact);
                 }
                 let step = measurement.step.to_f64();

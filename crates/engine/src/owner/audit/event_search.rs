@@ -1,4 +1,4 @@
-//! The search for an event that tells two tables apart, and what it says of epsilon.
+//! The search for an event that distinguishes two tables, and the epsilon that it shows.
 //!
 //! A quarter of the runs learns how often groups appear, a quarter picks the event, and only the
 //! other runs judge it: so the bounds hold whatever was picked.
@@ -25,7 +25,7 @@ pub(crate) struct Trial<'a> {
     pub(crate) samplers: [Sampler<'a>; 2],
     /// Runs on each, 8 or more.
     pub(crate) runs: u64,
-    /// The delta at which epsilon is wanted.
+    /// The delta at which epsilon is compared.
     pub(crate) delta: f64,
     /// The probability with which the bound on epsilon may be wrong.
     pub(crate) error: f64,
@@ -60,7 +60,7 @@ pub(crate) struct Found {
     pub(crate) epsilon: f64,
 }
 
-/// Runs both tables and finds the event that tells them apart best.
+/// Runs both tables and finds the event that distinguishes them best.
 ///
 /// # Errors
 /// When a run fails.
@@ -75,20 +75,20 @@ pub(crate) fn search(
     let [first, second] = trial.samplers;
 
     let groups = statistics.groups();
-    let mut seen = |sampler: Sampler<'_>| {
+    let mut appearances = |sampler: Sampler<'_>| {
         let make = || vec![0u64; groups];
         let count = |counts: &mut Vec<u64>, output: Output| {
-            for place in output.places {
-                if let Some(count) = counts.get_mut(place) {
+            for group in output.groups {
+                if let Some(count) = counts.get_mut(group) {
                     *count += 1;
                 }
             }
         };
-        let parts = gathered(sampler, part, generators, progress, make, count)?;
-        let sum = |place| parts.iter().filter_map(|p| p.get(place)).sum::<u64>();
+        let parts = collect_runs(sampler, part, generators, progress, make, count)?;
+        let sum = |group| parts.iter().filter_map(|p| p.get(group)).sum::<u64>();
         Ok::<_, EngineError>((0..groups).map(sum).collect::<Vec<u64>>())
     };
-    let (on_first, on_second) = (seen(first)?, seen(second)?);
+    let (on_first, on_second) = (appearances(first)?, appearances(second)?);
     statistics.learn([&on_first, &on_second], part);
 
     let known = &*statistics;
@@ -99,7 +99,7 @@ pub(crate) fn search(
                 column.push(value);
             }
         };
-        let parts = gathered(sampler, part, generators, progress, make, keep)?;
+        let parts = collect_runs(sampler, part, generators, progress, make, keep)?;
         let mut columns: Vec<Vec<f64>> = make();
         for part in parts {
             columns.iter_mut().zip(part).for_each(|(column, more)| column.extend(more));
@@ -107,13 +107,13 @@ pub(crate) fn search(
         columns.iter_mut().for_each(|column| column.sort_unstable_by(f64::total_cmp));
         Ok::<_, EngineError>(columns)
     };
-    let event = picked(known.all(), &[values(first)?, values(second)?], trial);
+    let event = best_event(known.all(), &[values(first)?, values(second)?], trial);
 
     let mut happened = |sampler: Sampler<'_>| {
         let count = |count: &mut u64, output: Output| {
             *count += u64::from(event.holds(known.one(event.statistic, &output)));
         };
-        let parts = gathered(sampler, judging, generators, progress, || 0u64, count)?;
+        let parts = collect_runs(sampler, judging, generators, progress, || 0u64, count)?;
         Ok::<_, EngineError>(parts.iter().sum::<u64>())
     };
     let mut counts = [happened(first)?, happened(second)?];
@@ -127,12 +127,12 @@ pub(crate) fn search(
 }
 
 /// The event with the largest bound on epsilon, by bounds that are only about right.
-fn picked(statistics: &[Statistic], values: &[Vec<Vec<f64>>; 2], trial: &Trial<'_>) -> Event {
+fn best_event(statistics: &[Statistic], values: &[Vec<Vec<f64>>; 2], trial: &Trial<'_>) -> Event {
     let z = normal_quantile(0.5 * trial.error);
     let any = Event { statistic: Statistic::Everything, upper: true, threshold: 0.0, likely: 0 };
     let mut best = (f64::NEG_INFINITY, any);
-    for (place, &statistic) in statistics.iter().enumerate() {
-        let (Some(first), Some(second)) = (values[0].get(place), values[1].get(place)) else {
+    for (index, &statistic) in statistics.iter().enumerate() {
+        let (Some(first), Some(second)) = (values[0].get(index), values[1].get(index)) else {
             continue;
         };
         for upper in [true, false] {
@@ -164,8 +164,8 @@ fn picked(statistics: &[Statistic], values: &[Vec<Vec<f64>>; 2], trial: &Trial<'
 fn thresholds(sorted: &[f64], upper: bool) -> impl Iterator<Item = f64> {
     let ranks = std::iter::successors(Some(1usize), |rank| Some(rank + rank.div_ceil(8)));
     ranks.take_while(|rank| *rank <= sorted.len()).filter_map(move |rank| {
-        let place = if upper { sorted.len() - rank } else { rank - 1 };
-        sorted.get(place).copied()
+        let index = if upper { sorted.len() - rank } else { rank - 1 };
+        sorted.get(index).copied()
     })
 }
 
@@ -176,9 +176,9 @@ fn wilson(count: f64, trials: f64, z: f64) -> (f64, f64) {
     (middle - half, middle + half)
 }
 
-/// Runs a table `runs` times, shared between the generators, each with a thread and something of
-/// its own that takes the outputs.
-fn gathered<T: Send>(
+/// Runs a table `runs` times, shared between the generators. Each has a thread, and a value from
+/// `make` that takes its outputs.
+fn collect_runs<T: Send>(
     sampler: Sampler<'_>,
     runs: u64,
     generators: &mut [Generator],
@@ -192,20 +192,20 @@ fn gathered<T: Send>(
         let threads: Vec<_> = generators
             .iter_mut()
             .zip(0..)
-            .map(|(generator, place)| {
-                let own = runs / count + u64::from(place < runs % count);
+            .map(|(generator, index)| {
+                let share = runs / count + u64::from(index < runs % count);
                 scope.spawn(move || {
-                    let mut taken = make();
-                    for _ in 0..own {
-                        take(&mut taken, sampler(generator)?);
+                    let mut results = make();
+                    for _ in 0..share {
+                        take(&mut results, sampler(generator)?);
                         progress.advance(1);
                     }
-                    Ok(taken)
+                    Ok(results)
                 })
             })
             .collect();
         let joined = threads.into_iter().map(|thread| match thread.join() {
-            Ok(taken) => taken,
+            Ok(results) => results,
             // A thread stops only where memory does, and then the whole must stop, too.
             Err(cause) => std::panic::resume_unwind(cause),
         });

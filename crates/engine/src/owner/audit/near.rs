@@ -6,12 +6,12 @@ use hushtable_mechanisms::Memberships;
 use crate::draw::Counted;
 use crate::error::EngineError;
 
-/// The part of `counted` on which the decisions about `wanted` groups rest, in `rounds` rounds of
+/// The part of `counted` on which the decisions about the `targets` rest, in `rounds` rounds of
 /// selection by weights, and the numbers that its groups have in the whole.
 ///
 /// The weights of its units decide about a group in the last round, and they depend on which of
 /// their other groups have appeared in the round before; and so on back to the first. So the units
-/// of the wanted groups are needed, and for each round before the last the units of their groups,
+/// of the targets are needed, and for each round before the last the units of their groups,
 /// too. The other groups of these units are there, so that the weights are right, but not all of
 /// their units: their own decisions mean nothing.
 ///
@@ -19,15 +19,15 @@ use crate::error::EngineError;
 /// Only by a fault of this program.
 pub(crate) fn near(
     counted: &Counted,
-    wanted: &[bool],
+    targets: &[bool],
     rounds: usize,
 ) -> Result<(Counted, Vec<usize>), EngineError> {
     let Some(members) = &counted.members else {
         let all: Vec<usize> =
-            wanted.iter().enumerate().filter(|(_, wanted)| **wanted).map(|(g, _)| g).collect();
+            targets.iter().enumerate().filter(|(_, target)| **target).map(|(g, _)| g).collect();
         return Ok((part(counted, &all, None)?, all));
     };
-    let mut needed = wanted.to_vec();
+    let mut needed = targets.to_vec();
     let mut of_unit: Vec<bool> = Vec::new();
     for _ in 0..rounds {
         let touches =
@@ -41,12 +41,12 @@ pub(crate) fn near(
             }
         }
     }
-    let kept: Vec<usize> =
+    let retained: Vec<usize> =
         needed.iter().enumerate().filter(|(_, needed)| **needed).map(|(g, _)| g).collect();
     let mut numbers = vec![0u32; needed.len()];
-    for (&group, number) in kept.iter().zip(0..) {
-        if let Some(own) = numbers.get_mut(group) {
-            *own = number;
+    for (&group, number) in retained.iter().zip(0..) {
+        if let Some(entry) = numbers.get_mut(group) {
+            *entry = number;
         }
     }
     let mut some = Memberships::default();
@@ -55,29 +55,29 @@ pub(crate) fn near(
         // Weights do not depend on the order of the units.
         some.push(0, groups);
     }
-    Ok((part(counted, &kept, Some(some))?, kept))
+    Ok((part(counted, &retained, Some(some))?, retained))
 }
 
 /// The numbers of some of the groups.
 fn part(
     counted: &Counted,
-    kept: &[usize],
+    retained: &[usize],
     members: Option<Memberships>,
 ) -> Result<Counted, EngineError> {
     Ok(Counted {
-        groups: kept.len(),
+        groups: retained.len(),
         // Where groups are not chosen, nobody looks at units.
-        units: kept.iter().filter_map(|&g| counted.units.get(g).copied()).collect(),
-        known: kept.iter().map(|&g| counted.known.get(g) == Some(&true)).collect(),
+        units: retained.iter().filter_map(|&g| counted.units.get(g).copied()).collect(),
+        known: retained.iter().map(|&g| counted.known.get(g) == Some(&true)).collect(),
         measured: counted
             .measured
             .iter()
-            .map(|measured| measured.rearranged(kept.iter().map(|&g| Some(g))))
+            .map(|measured| measured.rearranged(retained.iter().map(|&g| Some(g))))
             .collect::<Result<_, _>>()?,
         classes: counted
             .classes
             .iter()
-            .map(|classes| kept.iter().filter_map(|&g| classes.get(g).copied()).collect())
+            .map(|classes| retained.iter().filter_map(|&g| classes.get(g).copied()).collect())
             .collect(),
         members,
     })

@@ -64,13 +64,14 @@ pub(crate) fn candidates(
         let id = |local: usize| groups.get(local).copied();
         match survey {
             Survey::Units { shares, members } => {
-                for (shares, own) in shares.iter().zip(members.iter()) {
-                    let (unit, own) = own?;
+                for (shares, member) in shares.iter().zip(members.iter()) {
+                    let (unit, unit_groups) = member?;
                     // All of a unit is in one partition, unless there is a fault: it is seen.
                     let (all, alone) = by_unit.entry(unit).or_default();
                     all.size += shares.size;
                     all.signed += shares.signed;
-                    *alone += own.iter().filter_map(|&g| id(g as usize)).map(part).sum::<f64>();
+                    *alone +=
+                        unit_groups.iter().filter_map(|&g| id(g as usize)).map(part).sum::<f64>();
                 }
             }
             Survey::Rows(extremes) => {
@@ -79,12 +80,12 @@ pub(crate) fn candidates(
                     let [most, least] = by_group.entry(group).or_default();
                     let signed = |row: &HeavyRow| row.shares.signed;
                     if let Some(row) = &extremes.most
-                        && most.is_none_or(|own| signed(row) > signed(own))
+                        && most.is_none_or(|current| signed(row) > signed(current))
                     {
                         *most = Some(row);
                     }
                     if let Some(row) = &extremes.least
-                        && least.is_none_or(|own| signed(row) < signed(own))
+                        && least.is_none_or(|current| signed(row) < signed(current))
                     {
                         *least = Some(row);
                     }
@@ -94,7 +95,7 @@ pub(crate) fn candidates(
     }
     let mut all: Vec<Candidate> = by_unit
         .into_iter()
-        // A unit none of whose groups is kept is a unit all the same, but changes nothing.
+        // A unit that keeps none of its groups is still a unit, but changes nothing.
         .filter(|(_, (shares, _))| shares.size > 0.0)
         .map(|(unit, (shares, alone))| Candidate { who: Who::Unit(unit), shares, alone })
         .collect();
@@ -126,16 +127,16 @@ pub(crate) fn comparisons(
     private: bool,
 ) -> Vec<Comparison> {
     let unit = if query.unit().is_some() { "unit" } else { "row" };
-    let heavy = |place: usize| match place {
+    let heavy = |rank: usize| match rank {
         0 => format!("the heaviest {unit}"),
-        place => format!("{unit} number {} by weight", place + 1),
+        rank => format!("{unit} number {} by weight", rank + 1),
     };
     let extreme = |key: fn(&Candidate) -> f64| {
         let best = candidates
             .iter()
             .enumerate()
             .max_by(|(i, a), (j, b)| key(a).total_cmp(&key(b)).then(j.cmp(i)));
-        best.map(|(place, _)| place)
+        best.map(|(index, _)| index)
     };
     let replaced = query.neighbouring() == Neighbouring::Replace;
     let mut order: Vec<(usize, String)> = Vec::new();
@@ -143,30 +144,30 @@ pub(crate) fn comparisons(
         // Whoever is exchanged for another should be as unlike it as can be.
         order.push((lowest, format!("the {unit} that adds the least")));
     }
-    order.extend((0..candidates.len()).take(most + 2).map(|place| (place, heavy(place))));
+    order.extend((0..candidates.len()).take(most + 2).map(|index| (index, heavy(index))));
     let alone = extreme(|c| c.alone).filter(|_| private);
-    let alone = alone.map(|place| (place, format!("the {unit} with the smallest groups")));
+    let alone = alone.map(|index| (index, format!("the {unit} with the smallest groups")));
     let mut picked: Vec<(usize, String)> = Vec::new();
-    let new = |picked: &[(usize, String)], place: usize| {
+    let new = |picked: &[(usize, String)], index: usize| {
         // The unit that is exchanged is always the heaviest.
-        !(replaced && place == 0) && picked.iter().all(|(own, _)| *own != place)
+        !(replaced && index == 0) && picked.iter().all(|(other, _)| *other != index)
     };
-    for (place, name) in order {
-        if picked.len() < most && new(&picked, place) {
-            picked.push((place, name));
+    for (index, name) in order {
+        if picked.len() < most && new(&picked, index) {
+            picked.push((index, name));
         }
     }
-    picked.extend(alone.filter(|(place, _)| new(&picked, *place)));
-    let who = |place: usize| candidates.get(place).map(|c| c.who.clone());
+    picked.extend(alone.filter(|(index, _)| new(&picked, *index)));
+    let who = |index: usize| candidates.get(index).map(|c| c.who.clone());
     picked
         .into_iter()
-        .map(|(place, name)| match replaced {
+        .map(|(index, name)| match replaced {
             false => Comparison {
-                without: [None, who(place)],
+                without: [None, who(index)],
                 names: ["the whole table".to_owned(), format!("the table without {name}")],
             },
             true => Comparison {
-                without: [who(0), who(place)],
+                without: [who(0), who(index)],
                 names: [
                     format!("the table without {}", heavy(0)),
                     format!("the table without {name}"),
@@ -191,11 +192,11 @@ pub(crate) fn without_row(
         *units -= 1;
     }
     let missing = || EngineError::Inconsistent;
-    let places = places(query);
-    for (place, measured) in places.iter().zip(&mut exact.measured) {
-        let value = match place {
+    let columns = places(query);
+    for (column, measured) in columns.iter().zip(&mut exact.measured) {
+        let value = match column {
             None => Some(1),
-            Some(place) => *row.values.get(*place).ok_or_else(missing)?,
+            Some(column) => *row.values.get(*column).ok_or_else(missing)?,
         };
         match (measured, value) {
             (Measured::Sums(sums), Some(value)) => {
@@ -210,8 +211,8 @@ pub(crate) fn without_row(
     }
     if let Some(pieces) = &mut exact.pieces {
         // They come after the measurements.
-        let own = row.values.last().copied().flatten().ok_or_else(missing)?;
-        *pieces.get_mut(group).ok_or_else(missing)? -= own;
+        let piece = row.values.last().copied().flatten().ok_or_else(missing)?;
+        *pieces.get_mut(group).ok_or_else(missing)? -= piece;
     }
     if exact.units.get(group) == Some(&0) && !exact.keys.is_empty() {
         // A group without any row is none.

@@ -22,8 +22,8 @@ pub(crate) struct Table {
 
 /// Output of one run for the groups that differ.
 pub(crate) struct Output {
-    /// The places of those that appear.
-    pub(crate) places: Vec<usize>,
+    /// The indices of those that appear.
+    pub(crate) groups: Vec<usize>,
     /// Their noisy sums, for each measurement.
     pub(crate) sums: Vec<Vec<i128>>,
 }
@@ -44,8 +44,8 @@ pub(crate) struct Differing {
 /// One table of a pair, ready to be drawn from.
 pub(crate) struct Side {
     counted: Arc<Counted>,
-    /// The place among the differing groups of each group of `counted`.
-    places: Vec<Option<usize>>,
+    /// The index among the differing groups of each group of `counted`.
+    indices: Vec<Option<usize>>,
 }
 
 /// Two tables and the groups in which they differ.
@@ -85,7 +85,7 @@ impl Pair {
             }
             _ => None,
         };
-        let mut places: Vec<Option<usize>> = vec![None; count];
+        let mut indices: Vec<Option<usize>> = vec![None; count];
         let mut differing = Vec::new();
         for id in 0..count {
             let local = at.each_ref().map(|at| at.get(id).copied().flatten());
@@ -111,12 +111,12 @@ impl Pair {
                 })
                 .collect();
             let listed = |m: usize| {
-                let own = |side: usize| {
+                let values_of = |side: usize| {
                     let values = tables.get(side)?.counted.measured.get(m)?.values()?;
                     let group = both.get(side).copied().flatten().map(|(.., group)| group);
                     Some(group.map_or(&[][..], |group| values.of(group)))
                 };
-                Some([own(0)?, own(1)?])
+                Some([values_of(0)?, values_of(1)?])
             };
             let values: Vec<_> = (0..quote.noise().len()).map(listed).collect();
             let chance = |side: usize| {
@@ -129,8 +129,8 @@ impl Pair {
             let moved =
                 sums.iter().any(|[a, b]| a != b) || values.iter().flatten().any(|[a, b]| a != b);
             if !same || moved {
-                if let Some(place) = places.get_mut(id) {
-                    *place = Some(differing.len());
+                if let Some(index) = indices.get_mut(id) {
+                    *index = Some(differing.len());
                 }
                 let side = usize::from(both[0].is_none());
                 let class = |m: usize| {
@@ -147,8 +147,9 @@ impl Pair {
         let side = |side: usize| {
             let table = tables.get(side).ok_or(EngineError::Inconsistent)?;
             let ids = ids.get(side).ok_or(EngineError::Inconsistent)?;
-            let places: Vec<_> = ids.iter().map(|&id| places.get(id).copied().flatten()).collect();
-            Side::new(quote, &table.counted, places)
+            let indices: Vec<_> =
+                ids.iter().map(|&id| indices.get(id).copied().flatten()).collect();
+            Side::new(quote, &table.counted, indices)
         };
         Ok(Self { sides: [side(0)?, side(1)?], differing })
     }
@@ -156,7 +157,7 @@ impl Pair {
     /// About how many steps a run on both tables takes, in units of some nanoseconds.
     pub(crate) fn work(&self, quote: &Quote) -> u64 {
         let rounds = quote.selection().map_or(1, |s| s.rounds().len().max(1));
-        // One unit after the other in an order of its own: each meets what is far away in memory.
+        // Units take turns, not in the order of memory: each meets data that is far away.
         let apiece = if in_turn(quote) { 4 } else { 1 };
         let sides = self.sides.iter().map(|side| {
             let pairs = side.counted.members.as_ref().map_or(0, Memberships::pairs);
@@ -171,7 +172,8 @@ impl Pair {
             _ => None,
         };
         let joint: Vec<usize> = quote.noise().iter().enumerate().filter_map(joint).collect();
-        let values = self.differing.iter().flat_map(|own| joint.iter().map(|m| own.values.get(*m)));
+        let values =
+            self.differing.iter().flat_map(|group| joint.iter().map(|m| group.values.get(*m)));
         let values = values.flatten().flatten().flatten().map(Vec::len).sum::<usize>();
         let noise = 2 * self.differing.len() * each + 10 * values;
         (sides.sum::<usize>() + noise) as u64
@@ -182,20 +184,20 @@ impl Side {
     fn new(
         quote: &Quote,
         counted: &Arc<Counted>,
-        places: Vec<Option<usize>>,
+        indices: Vec<Option<usize>>,
     ) -> Result<Self, EngineError> {
         if counted.members.is_some() && in_turn(quote) {
             // One unit after the other looks at what those before it have left of a group.
-            return Ok(Self { counted: Arc::clone(counted), places });
+            return Ok(Self { counted: Arc::clone(counted), indices });
         }
         let rounds = quote.selection().map_or(1, |s| s.rounds().len().max(1));
-        let wanted: Vec<bool> = places.iter().map(Option::is_some).collect();
-        let (part, kept) = near(counted, &wanted, rounds)?;
-        let places = kept.iter().map(|&g| places.get(g).copied().flatten()).collect();
-        Ok(Self { counted: Arc::new(part), places })
+        let targets: Vec<bool> = indices.iter().map(Option::is_some).collect();
+        let (part, retained) = near(counted, &targets, rounds)?;
+        let indices = retained.iter().map(|&g| indices.get(g).copied().flatten()).collect();
+        Ok(Self { counted: Arc::new(part), indices })
     }
 
-    /// Runs the query's mechanisms once: what is shown of the groups that differ.
+    /// Runs the query's mechanisms once, and returns the output for the groups that differ.
     ///
     /// # Errors
     /// When the operating system's random generator fails.
@@ -204,14 +206,14 @@ impl Side {
         quote: &Quote,
         generator: &mut Generator,
     ) -> Result<Output, EngineError> {
-        let place = |group: usize| self.places.get(group).copied().flatten();
+        let index = |group: usize| self.indices.get(group).copied().flatten();
         let (mut chosen, ahead) = self.counted.choose(quote, generator)?;
-        chosen.retain(|c| place(c.group).is_some());
+        chosen.retain(|c| index(c.group).is_some());
         // In one order on both sides: statistics add up floats, and values that are the same on
         // both must be the same to the last bit, or an event's edge would be between them.
-        chosen.sort_unstable_by_key(|c| place(c.group));
+        chosen.sort_unstable_by_key(|c| index(c.group));
         let sums = self.counted.measure(quote, (&chosen, &ahead), generator)?;
-        Ok(Output { places: chosen.iter().filter_map(|c| place(c.group)).collect(), sums })
+        Ok(Output { groups: chosen.iter().filter_map(|c| index(c.group)).collect(), sums })
     }
 }
 

@@ -1,4 +1,4 @@
-//! How an audit is asked for, and what it finds.
+//! The options of an audit, and its findings.
 
 use std::ops::RangeInclusive;
 
@@ -11,8 +11,8 @@ use crate::error::EngineError;
 /// How to audit.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditOptions {
-    /// Runs on each of two tables that are compared, in [`AuditOptions::RUNS`]. Fewer are made
-    /// where they are too much work.
+    /// Runs on each of two tables that are compared, in [`AuditOptions::RUNS`]. There are
+    /// fewer where they are too much work.
     pub runs: u64,
     /// How many of the heaviest units are left out in turn, in [`AuditOptions::UNITS`].
     pub units: u64,
@@ -72,13 +72,13 @@ pub struct AuditReport {
     pub confidence: f64,
     /// Whether the bound is above what is promised, in any comparison.
     pub violation: bool,
-    /// Runs that were asked for.
+    /// The requested number of runs.
     pub runs_asked: u64,
     /// The comparisons; none where no unit counts for the query.
     pub comparisons: Vec<Compared>,
 }
 
-/// Two tables and what tells them apart.
+/// Two tables, and how they can be distinguished.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     /// The two tables.
@@ -93,8 +93,8 @@ pub struct Compared {
     pub promised: f64,
     /// Whether the bound is above what is promised, before that is rounded.
     pub violation: bool,
-    /// The event that tells them apart, and its probability; `None` where the two are alike for the
-    /// query.
+    /// The event that distinguishes them, and its probability; `None` where the two are alike for
+    /// the query.
     pub event: Option<EventFound>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) enum Statistic {
 
 /// The noise that a measurement is meant to have.
 #[derive(Clone, Debug)]
-enum Meant {
+enum NominalNoise {
     /// Laplace of scale b.
     Laplace(f64),
     /// Gaussian of standard deviation sigma.
@@ -44,12 +44,12 @@ enum Meant {
     Quantile(Box<Quantile>),
     /// A draw near a quantile together with others, as if the others were not known.
     Joint { draws: Arc<JointQuantiles>, part: usize },
-    /// The noise of a sum that is measured from both ends of its span, with the place of its count.
+    /// The noise of a sum that is measured from both ends of its span, with the index of its count.
     /// Both ends follow from the released count and sum.
-    Ends { count: usize, span: Span, noise: Box<Meant> },
+    Ends { count: usize, span: Span, noise: Box<NominalNoise> },
 }
 
-impl Meant {
+impl NominalNoise {
     /// ln of the densities' ratio at `y` for additive noise around two numbers, the first against
     /// the second.
     fn of_shift(&self, y: i128, [first, second]: [i128; 2]) -> Option<f64> {
@@ -77,12 +77,12 @@ impl Meant {
         Some(match self {
             Self::Laplace(_) | Self::Gaussian(_) => self.of_shift(y, [first, second])?,
             Self::Ends { count, span, noise } => {
-                let &[own, other] = group.sums.get(*count)?;
+                let &[first_count, second_count] = group.sums.get(*count)?;
                 let of = |end: i64, count: i128, sum: i128| {
                     sum.saturating_sub(count.saturating_mul(end.into()))
                 };
                 let ratio = |end: i64| {
-                    let both = [of(end, own, first), of(end, other, second)];
+                    let both = [of(end, first_count, first), of(end, second_count, second)];
                     noise.of_shift(of(end, released(*count)?, y), both)
                 };
                 ratio(span.low)? + ratio(span.high)?
@@ -106,11 +106,10 @@ impl Meant {
 pub(crate) struct Statistics {
     all: Vec<Statistic>,
     /// For each measurement, its noise by class, and whether that is the selection's.
-    meant: Vec<(Vec<Meant>, bool)>,
-    /// For each measurement, whether others have all that it tells: a count that is measured with
-    /// its sums.
-    told: Vec<bool>,
-    /// Whether a noisy number tells more than that its group appears, as it chose it.
+    noises: Vec<(Vec<NominalNoise>, bool)>,
+    /// For each measurement, whether others imply it: a count that is measured with its sums.
+    implied: Vec<bool>,
+    /// Whether groups are chosen by a noisy number, which then implies that its group appears.
     chosen_by_number: bool,
     differing: Vec<Differing>,
     /// ln of the ratio of the chances with which each group appears, and of those with which not:
@@ -127,48 +126,50 @@ impl Statistics {
             let selection = quote.selection();
             let scale = selection.and_then(|s| s.noise_scale()).unwrap_or(1.0);
             match selection.map(|s| s.strategy()) {
-                Some(Strategy::GaussianThreshold) => Meant::Gaussian(scale),
-                _ => Meant::Laplace(scale),
+                Some(Strategy::GaussianThreshold) => NominalNoise::Gaussian(scale),
+                _ => NominalNoise::Laplace(scale),
             }
         };
-        let own = |own: &SumMechanism| match own {
+        let sum_noise = |mechanism: &SumMechanism| match mechanism {
             SumMechanism::Additive(additive) => match additive.law() {
-                AdditiveLaw::DiscreteLaplace(_) => Meant::Laplace(additive.scale()),
-                AdditiveLaw::RoundedGaussian(_) => Meant::Gaussian(additive.scale()),
+                AdditiveLaw::DiscreteLaplace(_) => NominalNoise::Laplace(additive.scale()),
+                AdditiveLaw::RoundedGaussian(_) => NominalNoise::Gaussian(additive.scale()),
             },
-            SumMechanism::PerRecord(record) => Meant::PerRecord(record.clone()),
+            SumMechanism::PerRecord(record) => NominalNoise::PerRecord(record.clone()),
         };
         let tied = |tied: &Tied| {
             let of = |scale: f64, gaussian: f64| match tied.noise.is_gaussian() {
-                true => Meant::Gaussian(gaussian),
-                false => Meant::Laplace(scale),
+                true => NominalNoise::Gaussian(gaussian),
+                false => NominalNoise::Laplace(scale),
             };
             let deviation = tied.noise.deviation(tied.part);
             let near = of(deviation / 2f64.sqrt(), deviation);
-            let TiedPart::Sum(place) = tied.part else { return near };
-            match (tied.noise.span(place), tied.noise.noise(place)) {
+            let TiedPart::Sum(index) = tied.part else { return near };
+            match (tied.noise.span(index), tied.noise.noise(index)) {
                 (Some(span), Some(noise)) => {
                     let noise = Box::new(of(noise.scale(), noise.scale()));
-                    Meant::Ends { count: tied.count, span, noise }
+                    NominalNoise::Ends { count: tied.count, span, noise }
                 }
                 _ => near,
             }
         };
         let is_count =
             |noise: &Noise| matches!(noise, Noise::Tied(Tied { part: TiedPart::Count, .. }));
-        let told = quote.noise().iter().map(is_count).collect();
-        let meant: Vec<(Vec<Meant>, bool)> = quote
+        let implied = quote.noise().iter().map(is_count).collect();
+        let noises: Vec<(Vec<NominalNoise>, bool)> = quote
             .noise()
             .iter()
             .map(|noise| match noise {
                 Noise::OfSelection => (vec![of_selection()], true),
-                Noise::Own(measuring) => (vec![own(measuring)], false),
-                Noise::ByClass(by_class) => (by_class.all().map(own).collect(), false),
-                Noise::Quantile(quantile) => (vec![Meant::Quantile(quantile.clone())], false),
-                Noise::Joint(Joint { part, draws, .. }) => {
-                    (vec![Meant::Joint { draws: Arc::clone(draws), part: *part }], false)
+                Noise::Own(measuring) => (vec![sum_noise(measuring)], false),
+                Noise::ByClass(by_class) => (by_class.all().map(sum_noise).collect(), false),
+                Noise::Quantile(quantile) => {
+                    (vec![NominalNoise::Quantile(quantile.clone())], false)
                 }
-                Noise::Tied(own) => (vec![tied(own)], false),
+                Noise::Joint(Joint { part, draws, .. }) => {
+                    (vec![NominalNoise::Joint { draws: Arc::clone(draws), part: *part }], false)
+                }
+                Noise::Tied(tie) => (vec![tied(tie)], false),
             })
             .collect();
         let mut all = vec![
@@ -177,14 +178,14 @@ impl Statistics {
             Statistic::Appearing,
             Statistic::Everything,
         ];
-        for m in 0..meant.len() {
+        for m in 0..noises.len() {
             all.extend([Statistic::Values(m), Statistic::Largest(m), Statistic::Smallest(m)]);
         }
         let appears = vec![(0.0, 0.0); differing.len()];
         let only_in = differing.iter().map(only_in).collect();
-        let chosen_by_number =
-            meant.iter().any(|(_, of_selection)| *of_selection) || quote.deciding_count().is_some();
-        Self { all, meant, told, chosen_by_number, differing, appears, only_in }
+        let chosen_by_number = noises.iter().any(|(_, of_selection)| *of_selection)
+            || quote.deciding_count().is_some();
+        Self { all, noises, implied, chosen_by_number, differing, appears, only_in }
     }
 
     /// All statistics, in the order of [`of`](Self::of).
@@ -198,17 +199,17 @@ impl Statistics {
     }
 
     /// Notes how often each group appeared in the runs on each table.
-    pub(crate) fn learn(&mut self, seen: [&[u64]; 2], runs: u64) {
-        let share = |seen: &[u64], place: usize| {
-            (seen.get(place).copied().unwrap_or(0) as f64 + 0.5) / (runs as f64 + 1.0)
+    pub(crate) fn learn(&mut self, counts: [&[u64]; 2], runs: u64) {
+        let share = |counts: &[u64], group: usize| {
+            (counts.get(group).copied().unwrap_or(0) as f64 + 0.5) / (runs as f64 + 1.0)
         };
-        for (place, appears) in self.appears.iter_mut().enumerate() {
-            let (first, second) = (share(seen[0], place), share(seen[1], place));
+        for (group, appears) in self.appears.iter_mut().enumerate() {
+            let (first, second) = (share(counts[0], group), share(counts[1], group));
             *appears = ((first / second).ln(), ((1.0 - first) / (1.0 - second)).ln());
         }
-        for (place, only_in) in self.only_in.iter_mut().enumerate() {
+        for (group, only_in) in self.only_in.iter_mut().enumerate() {
             *only_in =
-                only_in.or_else(|| match seen.map(|s| s.get(place).is_some_and(|&n| n > 0)) {
+                only_in.or_else(|| match counts.map(|s| s.get(group).is_some_and(|&n| n > 0)) {
                     [true, false] => Some(0),
                     [false, true] => Some(1),
                     _ => None,
@@ -223,14 +224,14 @@ impl Statistics {
 
     /// One statistic of an output.
     pub(crate) fn one(&self, statistic: Statistic, output: &Output) -> f64 {
-        let shown = || output.places.iter().filter_map(|&place| self.differing.get(place));
-        let values = |m: usize| output.sums.get(m).into_iter().flatten().copied().zip(shown());
+        let appearing = || output.groups.iter().filter_map(|&group| self.differing.get(group));
+        let values = |m: usize| output.sums.get(m).into_iter().flatten().copied().zip(appearing());
         match statistic {
             Statistic::OnlyIn(side) => {
-                let own = |place: &&usize| self.only_in.get(**place) == Some(&Some(side));
-                output.places.iter().filter(own).count() as f64
+                let alone = |group: &&usize| self.only_in.get(**group) == Some(&Some(side));
+                output.groups.iter().filter(alone).count() as f64
             }
-            Statistic::Appearing => output.places.len() as f64,
+            Statistic::Appearing => output.groups.len() as f64,
             Statistic::Everything => self.everything(output),
             Statistic::Values(m) => self.values(m, output),
             Statistic::Largest(m) | Statistic::Smallest(m) => {
@@ -249,30 +250,30 @@ impl Statistics {
     }
 
     fn values(&self, m: usize, output: &Output) -> f64 {
-        let Some((meant, _)) = self.meant.get(m) else { return 0.0 };
-        let ratio = |(row, &place): (usize, &usize)| {
+        let Some((noises, _)) = self.noises.get(m) else { return 0.0 };
+        let ratio = |(row, &group): (usize, &usize)| {
             let released = |m: usize| output.sums.get(m)?.get(row).copied();
-            let differing = self.differing.get(place)?;
+            let differing = self.differing.get(group)?;
             Some(match only_in(differing) {
                 Some(0) => CERTAIN,
                 Some(_) => -CERTAIN,
                 None => {
-                    let meant = meant.get(differing.classes.get(m).copied().unwrap_or(0))?;
-                    meant.log_ratio(released, m, differing)?
+                    let noise = noises.get(differing.classes.get(m).copied().unwrap_or(0))?;
+                    noise.log_ratio(released, m, differing)?
                 }
             })
         };
-        output.places.iter().enumerate().filter_map(ratio).sum()
+        output.groups.iter().enumerate().filter_map(ratio).sum()
     }
 
     fn everything(&self, output: &Output) -> f64 {
         let mut score: f64 = self.appears.iter().map(|(_, hidden)| hidden).sum();
-        for &place in &output.places {
-            let (appears, hidden) = self.appears.get(place).copied().unwrap_or_default();
+        for &group in &output.groups {
+            let (appears, hidden) = self.appears.get(group).copied().unwrap_or_default();
             score += if self.chosen_by_number { -hidden } else { appears - hidden };
         }
-        let own = (0..self.meant.len()).filter(|&m| self.told.get(m) != Some(&true));
-        score + own.map(|m| self.values(m, output)).sum::<f64>()
+        let informative = (0..self.noises.len()).filter(|&m| self.implied.get(m) != Some(&true));
+        score + informative.map(|m| self.values(m, output)).sum::<f64>()
     }
 }
 

@@ -86,7 +86,7 @@ fn data(without: Option<u32>) -> String {
     csv
 }
 
-fn place() -> Place {
+fn folder() -> Place {
     let data = data(None);
     let names = ["visits.csv", "exchanged.csv", "rows.csv", "exchanged_rows.csv"];
     Place::new(CONTRACT, &names.map(|name| (name, data.as_str())))
@@ -105,20 +105,20 @@ fn options(runs: u64) -> AuditOptions {
     AuditOptions { runs, units: 2, confidence: 0.999_999, delta: None }
 }
 
-fn audit(place: &Place, sql: &str, runs: u64, seed: u64) -> AuditReport {
+fn audit(folder: &Place, sql: &str, runs: u64, seed: u64) -> AuditReport {
     let mut generators = generators(seed);
-    place
+    folder
         .session()
         .audit_with(sql, &options(runs), &Progress::default(), &mut generators)
         .wait()
         .unwrap()
 }
 
-fn tables(place: &Place, sql: &str) -> Tables {
-    let session = place.session();
+fn tables(folder: &Place, sql: &str) -> Tables {
+    let session = folder.session();
     Tables::read(&session.check(sql).unwrap(), 2, SamplingKey([5; 16])).wait().unwrap()
 }
 
-fn quote(place: &Place, sql: &str) -> Quote {
-    place.session().check(sql).unwrap().quote
+fn quote(folder: &Place, sql: &str) -> Quote {
+    folder.session().check(sql).unwrap().quote
 }

@@ -1,11 +1,15 @@
-//! Events that tell two tables apart, in words without a value of the data.
+//! Events that distinguish two tables, in words without a value of the data.
 
 use super::event_search::{Event, Found};
 use super::report::EventFound;
 use super::statistics::Statistic;
 
 /// The event in words.
-pub(super) fn told(found: &Found, names: &[String; 2], measured: &[String]) -> EventFound {
+pub(super) fn event_in_words(
+    found: &Found,
+    names: &[String; 2],
+    measured: &[String],
+) -> EventFound {
     let Event { statistic, upper, threshold, likely } = found.event;
     let name = |side: usize| names.get(side).map_or("", String::as_str);
     let of = |m: usize| measured.get(m).map_or("", String::as_str);

@@ -105,11 +105,11 @@ fn column_advice(
             percent(column.do_not_fit - column.written_otherwise, rows),
             column.column_type
         );
-        let declared = table.columns.iter().find(|own| own.name == *name);
-        say(name, found, mend(declared.map(|own| own.column_type), &column.forms));
+        let declared = table.columns.iter().find(|other| other.name == *name);
+        say(name, found, mend(declared.map(|declared| declared.column_type), &column.forms));
     }
     let missing = column.nulls + column.do_not_fit;
-    if missing > 0 && table.columns.iter().any(|own| own.name == *name && own.not_null) {
+    if missing > 0 && table.columns.iter().any(|other| other.name == *name && other.not_null) {
         let found = format!(
             "{} of the rows have no value, and the contract says `not_null`: sums count them as \
              zero, within the bounds, and COUNT({name}) counts them",
@@ -135,7 +135,7 @@ fn column_advice(
 
 /// The remedy for values that do not fit, by their most frequent form.
 fn mend(column_type: Option<ColumnType>, forms: &Forms) -> String {
-    let form = forms.most_frequent.first().map_or("", |own| own.form.as_str());
+    let form = forms.most_frequent.first().map_or("", |count| count.form.as_str());
     let has = |c: char| form.contains(c);
     let number = column_type.is_some_and(ColumnType::is_numeric);
     let (likely, setting) = if has('\u{fffd}') {
@@ -167,9 +167,11 @@ fn mend(column_type: Option<ColumnType>, forms: &Forms) -> String {
 fn range_advice(table: &Table, name: &str, range: &RangeCheck, rows: u64, say: &mut Say<'_>) {
     let Some((low, high)) = range.bounds else { return };
     let outside = range.below + range.above;
-    let at = |share: f64| range.quantiles.iter().find(|(own, _)| *own == share).map(|(_, v)| *v);
+    let at = |share: f64| {
+        range.quantiles.iter().find(|(quantile, _)| *quantile == share).map(|(_, v)| *v)
+    };
     let (Some(least), Some(most)) = (at(0.01), at(0.99)) else { return };
-    let wanted = format!("`bounds = {}`", pair(round(least.min(0.0)), round(most.max(0.0))));
+    let suggested = format!("`bounds = {}`", pair(round(least.min(0.0)), round(most.max(0.0))));
     if outside as f64 >= NOTABLE * rows as f64 {
         let found = format!(
             "{} of the rows have a value outside of the bounds, which are clamped",
@@ -181,7 +183,7 @@ fn range_advice(table: &Table, name: &str, range: &RangeCheck, rows: u64, say: &
                 "; a unit with several rows in a group needs wider ones"
             }
         };
-        say(name, found, format!("{wanted} holds the middle 98 % of the values{more}"));
+        say(name, found, format!("{suggested} holds the middle 98 % of the values{more}"));
     }
     let (reach, bound) = (least.abs().max(most.abs()), low.abs().max(high.abs()));
     if table.unit == TableUnit::Row && reach * WIDE <= bound && bound.is_finite() {
@@ -190,7 +192,7 @@ fn range_advice(table: &Table, name: &str, range: &RangeCheck, rows: u64, say: &
             grouped(reach),
             grouped(bound)
         );
-        say(name, found, format!("{wanted} needs less noise"));
+        say(name, found, format!("{suggested} needs less noise"));
     }
 }
 
@@ -335,9 +337,10 @@ fn rows_advice(table: &Table, query: &QueryCheck, cut: &CutOff, say: &mut Say<'_
 }
 
 fn bounds_advice(cut: &CutOff, say: &mut Say<'_>) {
-    let at = |share: f64| cut.quantiles.iter().find(|(own, _)| *own == share).map(|(_, v)| *v);
+    let at =
+        |share: f64| cut.quantiles.iter().find(|(quantile, _)| *quantile == share).map(|(_, v)| *v);
     let (Some(least), Some(most)) = (at(0.01), at(0.95)) else { return };
-    let wanted = pair(round(least.min(0.0)), round(most.max(0.0)));
+    let suggested = pair(round(least.min(0.0)), round(most.max(0.0)));
     let (reach, bound) =
         (least.abs().max(most.abs()), cut.allowed.0.abs().max(cut.allowed.1.abs()));
     if cut.share_of_total >= NOTABLE {
@@ -347,7 +350,7 @@ fn bounds_advice(cut: &CutOff, say: &mut Say<'_>) {
             shared(cut)
         );
         let change = format!(
-            "`bounds = {wanted}` of the column, or `contribution_bounds_per_group`, \
+            "`bounds = {suggested}` of the column, or `contribution_bounds_per_group`, \
              holds what 95 % of the units add to a group"
         );
         say(&cut.measurement, found, change);
@@ -357,7 +360,7 @@ fn bounds_advice(cut: &CutOff, say: &mut Say<'_>) {
             grouped(reach),
             grouped(bound)
         );
-        say(&cut.measurement, found, format!("`bounds = {wanted}` needs less noise"));
+        say(&cut.measurement, found, format!("`bounds = {suggested}` needs less noise"));
     }
 }
 
@@ -403,8 +406,8 @@ fn grouped(number: f64) -> String {
         return text;
     }
     let mut out = text[..text.len() - whole.len()].to_owned();
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -43,7 +43,11 @@ pub(super) fn read(
         }
     };
     let mut rows = Rows {
-        columns: table.columns.iter().map(|c| Looked::of(c, table)).collect::<Result<_, _>>()?,
+        columns: table
+            .columns
+            .iter()
+            .map(|c| CheckedColumn::of(c, table))
+            .collect::<Result<_, _>>()?,
         stored: Vec::new(),
         rows: 0,
         ragged: 0,
@@ -52,14 +56,14 @@ pub(super) fn read(
         parser: TextParser::new(table.csv.clone().unwrap_or_default().values()),
         failed: None,
     };
-    let places = rows.columns.iter().enumerate().filter(|(_, c)| c.program.is_none());
-    rows.stored = places.map(|(place, _)| place).collect();
-    let of_unit = unit.and_then(|place| stored.get(place)).cloned();
+    let stored_columns = rows.columns.iter().enumerate().filter(|(_, c)| c.program.is_none());
+    rows.stored = stored_columns.map(|(index, _)| index).collect();
+    let of_unit = unit.and_then(|column| stored.get(column)).cloned();
     for column in &mut rows.columns {
         column.identifying = identifying.contains(column.name.as_str());
     }
     let texts = rows.columns.iter().filter(|column| column.column_type == ColumnType::String);
-    let wanted = Wanted {
+    let request = Wanted {
         columns: stored,
         unit: of_unit,
         csv: table.csv.clone(),
@@ -67,7 +71,7 @@ pub(super) fn read(
         identifying: identifying.iter().map(|&name| name.to_owned()).collect(),
         text_bytes: texts.map(|column| (column.name.clone(), column.max_bytes)).collect(),
     };
-    let read = observe(files, &wanted, &progress.0, &mut rows);
+    let read = observe(files, &request, &progress.0, &mut rows);
     if let Some(error) = rows.failed {
         return Err(error);
     }
@@ -93,12 +97,12 @@ pub(super) fn read(
         units: match table.unit {
             TableUnit::Row => Some(rows.rows),
             TableUnit::Column(_) => Some(of_units.all()),
-            // The table alone does not tell.
+            // Unknown from the table alone.
             TableUnit::Through { .. } | TableUnit::Public => None,
         },
         rows_without_unit: units.map_or(0, |units| units.without),
         rows_per_unit: units.map(|_| spread(&of_units)),
-        columns: rows.columns.into_iter().map(Looked::finish).collect(),
+        columns: rows.columns.into_iter().map(CheckedColumn::finish).collect(),
         query: None,
         advice: Vec::new(),
     })
@@ -106,8 +110,8 @@ pub(super) fn read(
 
 /// Counts of the rows so far.
 struct Rows {
-    columns: Vec<Looked>,
-    /// Where the stored columns are among all.
+    columns: Vec<CheckedColumn>,
+    /// The indices of the stored columns among all.
     stored: Vec<usize>,
     rows: u64,
     /// Rows of CSV files with more or fewer fields than their header line.
@@ -121,7 +125,7 @@ struct Rows {
 
 /// The rows of each unit.
 struct Units {
-    /// The unit's place among the stored columns.
+    /// The unit's index among the stored columns.
     column: usize,
     interner: Option<Interner>,
     rows: Vec<u64>,
@@ -169,8 +173,8 @@ impl Sink for Rows {
             Some(units) if column == self.stored.len() => units.column,
             _ => column,
         };
-        let place = self.stored.get(column);
-        if let Some(column) = place.and_then(|&place| self.columns.get_mut(place)) {
+        let index = self.stored.get(column);
+        if let Some(column) = index.and_then(|&index| self.columns.get_mut(index)) {
             column.misfits += 1;
             column.forms.add(match what {
                 Misfit::Text(text) if column.is_inexact(text, &self.parser) => {
@@ -217,8 +221,8 @@ impl Rows {
         let units = match &mut self.unit {
             Some(units) => {
                 let column = of_unit.first().ok_or(EngineError::Inconsistent)?;
-                let place = self.stored.get(units.column).copied();
-                let declared = place.and_then(|place| self.columns.get_mut(place));
+                let index = self.stored.get(units.column).copied();
+                let declared = index.and_then(|index| self.columns.get_mut(index));
                 let declared = declared.ok_or(EngineError::Inconsistent)?;
                 let column = &at_most(column, declared.max_bytes)?;
                 // Counted as units, which may be too large for their column's values.
@@ -233,7 +237,7 @@ impl Rows {
         for column in &mut self.columns {
             let Some(program) = &column.program else {
                 let values = of_stored.next().ok_or(EngineError::Inconsistent)?;
-                column.look.add(values, units.as_deref())?;
+                column.counts.add(values, units.as_deref())?;
                 continue;
             };
             let (step, mut from) = (rows_at_once(stored, rows, 1), 0);
@@ -241,7 +245,7 @@ impl Rows {
                 let length = step.min(rows - from);
                 let part: Vec<ArrayRef> = stored.iter().map(|c| c.slice(from, length)).collect();
                 let units = units.as_ref().and_then(|units| units.get(from..from + length));
-                column.look.add(&program.evaluate(&part, length)?, units)?;
+                column.counts.add(&program.evaluate(&part, length)?, units)?;
                 from += length;
             }
         }
@@ -250,32 +254,32 @@ impl Rows {
 }
 
 /// A column that is checked.
-struct Looked {
+struct CheckedColumn {
     name: String,
     column_type: ColumnType,
     /// Most bytes of a text of the column.
     max_bytes: usize,
     /// Where it is computed from others.
     program: Option<Program>,
-    /// Whether it tells units apart, or rows that other tables refer to.
+    /// Whether it identifies units, or rows that other tables refer to.
     identifying: bool,
     misfits: u64,
-    /// Misfits that would be values if the column told nothing apart.
+    /// Misfits that would be values if the column identified nothing.
     inexact: u64,
     /// Units that are too large for the column's values.
     beyond: u64,
     forms: FormCounter,
-    look: ScanOptions,
+    counts: ValueCounts,
 }
 
 /// Counts of the values of a column.
-struct ScanOptions {
+struct ValueCounts {
     nulls: u64,
     range: Option<Range>,
     keys: Option<Keys>,
 }
 
-impl Looked {
+impl CheckedColumn {
     fn of(column: &Column, table: &Table) -> Result<Self, EngineError> {
         let named = |name: &Option<String>| name.as_ref() == Some(&column.name);
         let is_unit = matches!(&table.unit, TableUnit::Column(unit) if *unit == column.name);
@@ -303,7 +307,7 @@ impl Looked {
             inexact: 0,
             beyond: 0,
             forms: FormCounter::default(),
-            look: ScanOptions { nulls: 0, range, keys: keys.transpose()? },
+            counts: ValueCounts { nulls: 0, range, keys: keys.transpose()? },
         })
     }
 
@@ -317,7 +321,7 @@ impl Looked {
     }
 
     fn finish(self) -> ColumnCheck {
-        let ScanOptions { nulls, range, keys } = self.look;
+        let ValueCounts { nulls, range, keys } = self.counts;
         ColumnCheck {
             name: self.name,
             column_type: self.column_type.to_string(),
@@ -332,7 +336,7 @@ impl Looked {
     }
 }
 
-impl ScanOptions {
+impl ValueCounts {
     fn add(&mut self, values: &ArrayRef, units: Option<&[Option<u32>]>) -> Result<(), EngineError> {
         self.nulls += values.null_count() as u64;
         if let Some(range) = &mut self.range {
@@ -398,7 +402,7 @@ impl Range {
 struct Keys {
     public: bool,
     listed: Vec<String>,
-    places: Places,
+    index: KeyIndex,
     rows: Vec<u64>,
     not_listed: u64,
     /// The listed texts, in lower case and without spaces around them.
@@ -409,8 +413,8 @@ struct Keys {
     pairs: Option<HashSet<(u32, u32)>>,
 }
 
-/// The place of a value among those listed.
-enum Places {
+/// The index of a value among those listed.
+enum KeyIndex {
     Floats(HashMap<u64, usize>),
     Others(ClassLookup),
 }
@@ -421,8 +425,8 @@ fn plain(text: &str) -> String {
 
 impl Keys {
     fn of(values: &[Value], column: &Column, per_unit: bool) -> Result<Self, EngineError> {
-        let floats = values.iter().enumerate().filter_map(|(place, value)| match value {
-            Value::Float(x) => Some((x.to_bits(), place)),
+        let floats = values.iter().enumerate().filter_map(|(index, value)| match value {
+            Value::Float(x) => Some((x.to_bits(), index)),
             _ => None,
         });
         let texts = values.iter().filter_map(|value| match value {
@@ -432,9 +436,9 @@ impl Keys {
         Ok(Self {
             public: column.public_keys.is_some(),
             listed: values.iter().map(Value::to_string).collect(),
-            places: match column.column_type {
-                ColumnType::Float => Places::Floats(floats.collect()),
-                other => Places::Others(ClassLookup::new(values.iter(), other)?),
+            index: match column.column_type {
+                ColumnType::Float => KeyIndex::Floats(floats.collect()),
+                other => KeyIndex::Others(ClassLookup::new(values.iter(), other)?),
             },
             rows: vec![0; values.len()],
             not_listed: 0,
@@ -446,20 +450,20 @@ impl Keys {
     }
 
     fn add(&mut self, values: &ArrayRef, units: Option<&[Option<u32>]>) -> Result<(), EngineError> {
-        let places: Vec<usize> = match &self.places {
-            Places::Others(lookup) => lookup.places(values)?,
-            Places::Floats(places) => {
+        let indices: Vec<usize> = match &self.index {
+            KeyIndex::Others(lookup) => lookup.places(values)?,
+            KeyIndex::Floats(indices) => {
                 let values = values.as_primitive::<Float64Type>();
-                let place = |x: Option<f64>| x.and_then(|x| places.get(&x.to_bits()).copied());
-                values.iter().map(|x| place(x).unwrap_or(self.rows.len())).collect()
+                let index = |x: Option<f64>| x.and_then(|x| indices.get(&x.to_bits()).copied());
+                values.iter().map(|x| index(x).unwrap_or(self.rows.len())).collect()
             }
         };
         let texts = values.as_string_view_opt();
-        for (row, place) in places.into_iter().enumerate() {
+        for (row, index) in indices.into_iter().enumerate() {
             if values.is_null(row) {
                 continue;
             }
-            let Some(rows) = self.rows.get_mut(place) else {
+            let Some(rows) = self.rows.get_mut(index) else {
                 self.not_listed += 1;
                 if let Some(texts) = texts {
                     let text = texts.value(row);
@@ -471,7 +475,7 @@ impl Keys {
             *rows += 1;
             let unit = units.and_then(|units| units.get(row).copied().flatten());
             if let (Some(pairs), Some(unit)) = (&mut self.pairs, unit) {
-                pairs.insert((unit, u32::try_from(place).map_err(|_| too_many())?));
+                pairs.insert((unit, u32::try_from(index).map_err(|_| too_many())?));
             }
         }
         Ok(())

@@ -10,8 +10,8 @@ const LONGEST: usize = 40;
 /// Most different forms that are counted. Those that come after them are counted together.
 const MOST: usize = 1000;
 
-/// Most forms that are shown.
-const SHOWN: usize = 10;
+/// Most forms that are reported.
+const MOST_REPORTED: usize = 10;
 
 /// The most frequent forms of some values. About the exact data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -53,8 +53,8 @@ impl FormCounter {
         let mut all: Vec<FormCount> =
             self.counts.into_iter().map(|(form, values)| FormCount { form, values }).collect();
         all.sort_by(|a, b| b.values.cmp(&a.values).then_with(|| a.form.cmp(&b.form)));
-        let rest: u64 = all.iter().skip(SHOWN).map(|own| own.values).sum();
-        all.truncate(SHOWN);
+        let rest: u64 = all.iter().skip(MOST_REPORTED).map(|count| count.values).sum();
+        all.truncate(MOST_REPORTED);
         Forms { most_frequent: all, others: self.others + rest }
     }
 }
@@ -112,9 +112,9 @@ mod tests {
             counter.add("9".to_owned());
         }
         let forms = counter.finish();
-        assert_eq!(forms.most_frequent.len(), SHOWN);
+        assert_eq!(forms.most_frequent.len(), MOST_REPORTED);
         assert_eq!(forms.most_frequent[0], FormCount { form: "9".to_owned(), values: 5000 });
-        let shown: u64 = forms.most_frequent.iter().map(|own| own.values).sum();
-        assert_eq!(shown + forms.others, 10_000);
+        let visible: u64 = forms.most_frequent.iter().map(|count| count.values).sum();
+        assert_eq!(visible + forms.others, 10_000);
     }
 }

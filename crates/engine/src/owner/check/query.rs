@@ -78,7 +78,7 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
     let units = all_groups.groups_per_unit.all();
     let many = all_groups.groups_per_unit.above(most.into());
     let mut found = Vec::new();
-    for (measurement, place) in query.measurements().iter().zip(places(query)) {
+    for (measurement, index) in query.measurements().iter().zip(places(query)) {
         let name = &measurement.name;
         let of = |limit, allowed, cut: Cut, total: u128| CutOff {
             measurement: name.clone(),
@@ -99,7 +99,7 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
             _ => (measurement.low, measurement.high),
         };
         let bounds = (low as f64 * step, high as f64 * step);
-        let tallied = place.map(|place| (limited.cut.get(place), all_groups.cut.get(place)));
+        let tallied = index.map(|index| (limited.cut.get(index), all_groups.cut.get(index)));
         match (&measurement.measure, tallied) {
             (Measure::Units, None) => {
                 let pairs = |tally: &crate::bound::Tally| u128::from(tally.rows_per_group.all());
@@ -176,11 +176,11 @@ fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsChe
         });
     }
     let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
-    let (mut expected, mut shown, mut all) = (0.0, 0.0, 0.0);
+    let (mut expected, mut visible, mut all) = (0.0, 0.0, 0.0);
     for (group, chance) in chances(quote, &counted)?.into_iter().enumerate() {
         let units = units.get(group).copied().unwrap_or_default() as f64;
         expected += chance;
-        shown += chance * units;
+        visible += chance * units;
         all += units;
     }
     Ok(GroupsCheck {
@@ -188,16 +188,16 @@ fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsChe
         known: counted.known.iter().filter(|known| **known).count(),
         expected,
         at_least: are_least(quote, &counted),
-        share_of_contributions: if all > 0.0 { shown / all } else { 1.0 },
+        share_of_contributions: if all > 0.0 { visible / all } else { 1.0 },
         shown_half: Some(selection.half_size()),
-        shown_95: Some(size_shown(selection, 0.95)),
+        shown_95: Some(least_visible_size(selection, 0.95)),
         sizes_in: quote.group_size(),
     })
 }
 
 /// The least size with which a group is shown with that probability.
-fn size_shown(selection: &Selection, probability: f64) -> u64 {
-    let shown = |size: u64| selection.keep_probability(size) >= probability;
+fn least_visible_size(selection: &Selection, probability: f64) -> u64 {
+    let likely = |size: u64| selection.keep_probability(size) >= probability;
     let most = 1 << 62;
-    least_whole(0, selection.half_size().max(1), most, shown).unwrap_or(most)
+    least_whole(0, selection.half_size().max(1), most, likely).unwrap_or(most)
 }

@@ -23,12 +23,12 @@ pub struct TableCheck {
     pub rows: u64,
     /// Rows of CSV files with more or fewer fields than their header line.
     pub ragged_rows: u64,
-    /// Rows of CSV files with a field whose quotes do not end within its most bytes. It ends at the
-    /// next line end, and lines up to there are parts of it.
+    /// Rows of CSV files with a field whose quotes do not end within the bytes that it may have. It
+    /// ends at the next line end, and lines up to there are parts of it.
     pub unclosed_quotes: u64,
     /// The column that names the privacy unit, or `row`.
     pub privacy_unit: String,
-    /// Privacy units; `None` where the table alone does not tell.
+    /// Privacy units; `None` where the table alone does not determine them.
     pub units: Option<u64>,
     /// Rows that have no privacy unit and count for nothing.
     pub rows_without_unit: u64,
@@ -71,7 +71,7 @@ pub struct ColumnCheck {
     /// Values in the files that do not fit the declared type, and count as NULL.
     pub do_not_fit: u64,
     /// Those of them that are other ways to write a number, date or timestamp, in a column that
-    /// tells units apart: `007` and `7` could be two of them.
+    /// identifies units: `007` and `7` could be two of them.
     pub written_otherwise: u64,
     /// The forms of those.
     pub forms: Forms,

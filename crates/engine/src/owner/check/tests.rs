@@ -73,7 +73,7 @@ fn sales() -> Vec<Sale> {
         .collect()
 }
 
-fn place(sales: &[Sale]) -> Place {
+fn folder(sales: &[Sale]) -> Place {
     let mut csv = "buyer,town,kind,euros,weight,day\n".to_owned();
     for (row, sale) in sales.iter().enumerate() {
         let buyer = sale.buyer.map_or_else(String::new, |buyer| buyer.to_string());
@@ -90,8 +90,9 @@ fn place(sales: &[Sale]) -> Place {
     Place::new(CONTRACT, &[("sales.csv", &csv), ("rows.csv", &csv)])
 }
 
-fn check(place: &Place, table: &str, sql: Option<&str>) -> TableCheck {
-    let report = place.session().check_data(Some(table), sql, &Progress::default()).wait().unwrap();
+fn check(folder: &Place, table: &str, sql: Option<&str>) -> TableCheck {
+    let report =
+        folder.session().check_data(Some(table), sql, &Progress::default()).wait().unwrap();
     report.tables.into_iter().next().unwrap()
 }
 
@@ -110,16 +111,17 @@ fn spread_of(numbers: impl Iterator<Item = usize>) -> Spread {
 #[test]
 fn columns_are_counted_as_by_hand() {
     let sales = sales();
-    let found = check(&place(&sales), "sales", None);
-    let count = |wanted: &dyn Fn(&Sale) -> bool| sales.iter().filter(|s| wanted(s)).count() as u64;
-    assert_eq!(found.rows, 3000);
-    assert_eq!(found.rows_without_unit, count(&|s| s.buyer.is_none()));
+    let report = check(&folder(&sales), "sales", None);
+    let count =
+        |predicate: &dyn Fn(&Sale) -> bool| sales.iter().filter(|s| predicate(s)).count() as u64;
+    assert_eq!(report.rows, 3000);
+    assert_eq!(report.rows_without_unit, count(&|s| s.buyer.is_none()));
     let mut rows: BTreeMap<u64, usize> = BTreeMap::new();
     sales.iter().filter_map(|s| s.buyer).for_each(|b| *rows.entry(b).or_default() += 1);
-    assert_eq!(found.units, Some(rows.len() as u64));
-    assert_eq!(found.rows_per_unit, Some(spread_of(rows.values().copied())));
+    assert_eq!(report.units, Some(rows.len() as u64));
+    assert_eq!(report.rows_per_unit, Some(spread_of(rows.values().copied())));
 
-    let euros = column(&found, "euros");
+    let euros = column(&report, "euros");
     assert_eq!(euros.nulls, count(&|s| s.euros == Ok(None)));
     assert_eq!(euros.do_not_fit, count(&|s| s.euros.is_err()));
     let mut forms = vec![
@@ -141,18 +143,18 @@ fn columns_are_counted_as_by_hand() {
         assert!((value - exact).abs() <= exact.abs() * 0.0007, "{share}: {value} {exact}");
     }
 
-    let twice = column(&found, "twice");
+    let twice = column(&report, "twice");
     assert_eq!((twice.do_not_fit, twice.nulls), (0, euros.nulls + euros.do_not_fit));
     assert_eq!(
         twice.range.as_ref().unwrap().below,
         values.iter().filter(|v| **v < 0).count() as u64
     );
-    let day = column(&found, "day");
+    let day = column(&report, "day");
     assert_eq!((day.do_not_fit, day.nulls), (1000, 0));
     assert_eq!(day.forms.most_frequent[0].form, "99.99.9999");
-    assert!(column(&found, "buyer").range.is_none() && column(&found, "weight").range.is_some());
+    assert!(column(&report, "buyer").range.is_none() && column(&report, "weight").range.is_some());
 
-    let keys = column(&found, "kind").keys.as_ref().unwrap();
+    let keys = column(&report, "kind").keys.as_ref().unwrap();
     let listed = |s: &Sale| ["new", "old"].contains(&s.kind);
     assert_eq!(keys.rows_listed, count(&listed));
     assert_eq!(keys.rows_not_listed, count(&|s| !listed(s) && !s.kind.is_empty()));
@@ -172,9 +174,9 @@ fn by_unit(sales: &[Sale]) -> BTreeMap<u64, BTreeMap<Option<u64>, (usize, i64)>>
     let mut all: BTreeMap<u64, BTreeMap<Option<u64>, (usize, i64)>> = BTreeMap::new();
     for sale in sales {
         let Some(buyer) = sale.buyer else { continue };
-        let own = all.entry(buyer).or_default().entry(sale.town).or_default();
-        own.0 += 1;
-        own.1 += sale.euros.ok().flatten().unwrap_or(0);
+        let entry = all.entry(buyer).or_default().entry(sale.town).or_default();
+        entry.0 += 1;
+        entry.1 += sale.euros.ok().flatten().unwrap_or(0);
     }
     all
 }
@@ -191,50 +193,50 @@ fn limits_cut_off_what_they_cut_off_by_hand() {
     };
     let units = by_unit(&sales);
     let pairs = || units.values().flat_map(BTreeMap::values);
-    let place = place(&sales);
+    let folder = folder(&sales);
     // No unit is in that many groups.
-    let found = check(&place, "sales", Some(&sql(100))).query.unwrap();
-    assert_eq!(found.units, units.len() as u64);
-    assert_eq!(found.rows as usize, pairs().map(|(rows, _)| rows).sum::<usize>());
-    assert_eq!(found.groups_per_unit, spread_of(units.values().map(BTreeMap::len)));
-    assert_eq!(found.rows_per_group, spread_of(pairs().map(|(rows, _)| *rows)));
+    let report = check(&folder, "sales", Some(&sql(100))).query.unwrap();
+    assert_eq!(report.units, units.len() as u64);
+    assert_eq!(report.rows as usize, pairs().map(|(rows, _)| rows).sum::<usize>());
+    assert_eq!(report.groups_per_unit, spread_of(units.values().map(BTreeMap::len)));
+    assert_eq!(report.rows_per_group, spread_of(pairs().map(|(rows, _)| *rows)));
     let cut = |query: &QueryCheck, measurement: &str, limit: ContributionLimit| {
         let of = |c: &&CutOff| c.measurement.starts_with(measurement) && c.limit == limit;
-        let found = query.cut_off.iter().find(of).unwrap();
-        (found.share_of_units, found.share_of_total)
+        let entry = query.cut_off.iter().find(of).unwrap();
+        (entry.share_of_units, entry.share_of_total)
     };
     let near = |(units, total): (f64, f64), by_hand: (f64, f64)| {
         assert!((units - by_hand.0).abs() < 1e-12, "units {units} {}", by_hand.0);
         assert!((total - by_hand.1).abs() < 1e-12, "total {total} {}", by_hand.1);
     };
     let touched = |touches: &dyn Fn(&(usize, i64)) -> bool| {
-        let any = units.values().filter(|own| own.values().any(touches)).count();
+        let any = units.values().filter(|groups| groups.values().any(touches)).count();
         any as f64 / units.len() as f64
     };
     let rows: usize = pairs().map(|(rows, _)| rows).sum();
     let beyond: usize = pairs().map(|(rows, _)| rows.saturating_sub(2)).sum();
     near(
-        cut(&found, "count of rows", ContributionLimit::RowsPerGroup),
+        cut(&report, "count of rows", ContributionLimit::RowsPerGroup),
         (touched(&|(rows, _)| *rows > 2), beyond as f64 / rows as f64),
     );
     let size: i64 = pairs().map(|(_, sum)| sum.abs()).sum();
     let clamped: i64 = pairs().map(|(_, sum)| (sum - sum.clamp(&-10, &50)).abs()).sum();
     near(
-        cut(&found, "sum of euros", ContributionLimit::BoundsPerGroup),
+        cut(&report, "sum of euros", ContributionLimit::BoundsPerGroup),
         (touched(&|(_, sum)| !(-10..=50).contains(sum)), clamped as f64 / size as f64),
     );
-    near(cut(&found, "count of rows", ContributionLimit::GroupsPerUnit), (0.0, 0.0));
+    near(cut(&report, "count of rows", ContributionLimit::GroupsPerUnit), (0.0, 0.0));
 
     // Whichever groups a unit keeps, their number is the same.
-    let found = check(&place, "sales", Some(&sql(3))).query.unwrap();
-    let many = units.values().filter(|own| own.len() > 3).count() as f64 / units.len() as f64;
+    let report = check(&folder, "sales", Some(&sql(3))).query.unwrap();
+    let many = units.values().filter(|groups| groups.len() > 3).count() as f64 / units.len() as f64;
     let all: usize = units.values().map(BTreeMap::len).sum();
-    let kept: usize = units.values().map(|own| own.len().min(3)).sum();
+    let retained: usize = units.values().map(|groups| groups.len().min(3)).sum();
     near(
-        cut(&found, "count of privacy units", ContributionLimit::GroupsPerUnit),
-        (many, 1.0 - kept as f64 / all as f64),
+        cut(&report, "count of privacy units", ContributionLimit::GroupsPerUnit),
+        (many, 1.0 - retained as f64 / all as f64),
     );
-    assert!(many > 0.3 && kept < all);
+    assert!(many > 0.3 && retained < all);
 }
 
 /// The part that is left of the total is what a release under the same key adds up, before noise.
@@ -244,15 +246,15 @@ fn what_is_left_is_what_a_release_has() {
         .into_iter()
         .map(|s| Sale { euros: s.euros.map(|e| e.map(i64::abs)), ..s })
         .collect();
-    let place = place(&sales);
-    let session = place.session();
+    let folder = folder(&sales);
+    let session = folder.session();
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-3, \
                max_groups_contributed = 3, max_rows_per_group = 2) town, SUM(euros) AS e, \
                MEDIAN(euros, contribution_bounds_per_row => (0, 20)) AS m \
                FROM sales GROUP BY town";
     let checked = session.check(sql).unwrap();
     let key = SamplingKey([9; 16]);
-    let found = query::read(&checked, key, &Progress::default()).wait().unwrap();
+    let report = query::read(&checked, key, &Progress::default()).wait().unwrap();
     let look = async {
         let progress = Progress::default();
         let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory).await?;
@@ -261,8 +263,8 @@ fn what_is_left_is_what_a_release_has() {
     let Looked { exact, .. } = look.wait().unwrap();
     let total: i64 = by_unit(&sales).values().flat_map(BTreeMap::values).map(|(_, sum)| sum).sum();
     let cut = |measurement: &str| -> Vec<f64> {
-        let own = found.cut_off.iter().filter(|c| c.measurement.starts_with(measurement));
-        own.map(|c| c.share_of_total).collect()
+        let cuts = report.cut_off.iter().filter(|c| c.measurement.starts_with(measurement));
+        cuts.map(|c| c.share_of_total).collect()
     };
     let sum = cut("sum");
     assert!(sum.len() == 2 && sum.iter().all(|share| *share > 0.02), "{sum:?}");
@@ -271,17 +273,17 @@ fn what_is_left_is_what_a_release_has() {
     let values =
         sales.iter().filter(|s| s.buyer.is_some() && matches!(s.euros, Ok(Some(_)))).count();
     let listed = exact.measured[1].values().unwrap();
-    let kept: usize = (0..exact.units.len()).map(|group| listed.of(group).len()).sum();
+    let retained: usize = (0..exact.units.len()).map(|group| listed.of(group).len()).sum();
     let median = cut("median");
     assert!(median.len() == 3 && median.iter().all(|share| *share > 0.02), "{median:?}");
-    let left = kept as f64 / values as f64;
+    let left = retained as f64 / values as f64;
     assert!((1.0 - median[0] - median[1] - left).abs() < 1e-12, "{median:?} {left}");
 }
 
 #[test]
 fn groups_are_expected_by_their_chances() {
     let sales = sales();
-    let place = place(&sales);
+    let folder = folder(&sales);
     let options = "epsilon = 0.2, delta = 1e-4, max_groups_contributed = 100";
     let ask = |table: &str, more: &str| {
         format!(
@@ -290,7 +292,7 @@ fn groups_are_expected_by_their_chances() {
         )
     };
     let chance = |sql: &str| {
-        let query = bind(sql, place.session().contract()).unwrap();
+        let query = bind(sql, folder.session().contract()).unwrap();
         let quote = hushtable_query::Quote::new(query).unwrap();
         quote.selection().unwrap().clone()
     };
@@ -306,22 +308,22 @@ fn groups_are_expected_by_their_chances() {
     ] {
         let sql = ask("sales", more);
         let selection = chance(&sql);
-        let found = check(&place, "sales", Some(&sql)).query.unwrap().groups;
+        let report = check(&folder, "sales", Some(&sql)).query.unwrap().groups;
         let expected: f64 = sizes.values().map(|&n| selection.keep_probability(n)).sum();
-        assert!((found.expected - expected).abs() < 1e-9, "{} {expected}", found.expected);
-        assert_eq!((found.in_data, found.known, found.at_least), (sizes.len(), 0, at_least));
-        assert_eq!(found.shown_half, Some(selection.half_size()));
-        let size = found.shown_95.unwrap();
-        let shown = |n: u64| selection.keep_probability(n) >= 0.95;
-        assert!(shown(size) && !shown(size - 1), "{size}");
+        assert!((report.expected - expected).abs() < 1e-9, "{} {expected}", report.expected);
+        assert_eq!((report.in_data, report.known, report.at_least), (sizes.len(), 0, at_least));
+        assert_eq!(report.shown_half, Some(selection.half_size()));
+        let size = report.shown_95.unwrap();
+        let likely = |n: u64| selection.keep_probability(n) >= 0.95;
+        assert!(likely(size) && !likely(size - 1), "{size}");
     }
 
     // Votes are counted, so that the number is no lower bound.
     let sql = ask("sales", ", group_selection_strategy = SINGLE_VOTE");
     let selection = chance(&sql);
-    let found = check(&place, "sales", Some(&sql)).query.unwrap().groups;
+    let report = check(&folder, "sales", Some(&sql)).query.unwrap().groups;
     let least: f64 = sizes.values().map(|&n| selection.keep_probability(n)).sum();
-    assert!(!found.at_least && found.expected > least, "{} {least}", found.expected);
+    assert!(!report.at_least && report.expected > least, "{} {least}", report.expected);
 
     // By the count of rows, of which two of a unit count.
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, delta = 1e-4, \
@@ -329,15 +331,15 @@ fn groups_are_expected_by_their_chances() {
                group_selection_strategy = MEASURED_COUNT) town, COUNT(*) AS n FROM sales \
                GROUP BY town";
     let selection = chance(sql);
-    let mut counted: BTreeMap<Option<u64>, u64> = BTreeMap::new();
+    let mut rows_by_town: BTreeMap<Option<u64>, u64> = BTreeMap::new();
     for (town, (rows, _)) in by_unit(&sales).values().flatten() {
-        *counted.entry(*town).or_default() += (*rows).min(2) as u64;
+        *rows_by_town.entry(*town).or_default() += (*rows).min(2) as u64;
     }
-    let found = check(&place, "sales", Some(sql)).query.unwrap().groups;
-    let expected: f64 = counted.values().map(|&n| selection.keep_probability(n)).sum();
-    assert!((found.expected - expected).abs() < 1e-9, "{} {expected}", found.expected);
-    assert_eq!((found.at_least, found.sizes_in), (false, hushtable_query::GroupSize::Rows));
-    assert_eq!(found.shown_half, Some(selection.threshold().unwrap() as u64));
+    let report = check(&folder, "sales", Some(sql)).query.unwrap().groups;
+    let expected: f64 = rows_by_town.values().map(|&n| selection.keep_probability(n)).sum();
+    assert!((report.expected - expected).abs() < 1e-9, "{} {expected}", report.expected);
+    assert_eq!((report.at_least, report.sizes_in), (false, hushtable_query::GroupSize::Rows));
+    assert_eq!(report.shown_half, Some(selection.threshold().unwrap() as u64));
 
     // Rows as units, and groups that are known: one of them has no row.
     let mut rows: BTreeMap<Option<u64>, u64> = BTreeMap::new();
@@ -345,7 +347,7 @@ fn groups_are_expected_by_their_chances() {
     let sql =
         ask("rows", ", group_selection_strategy = LAPLACE_THRESHOLD, known_groups_threshold = 280");
     let selection = chance(&sql);
-    let found = check(&place, "rows", Some(&sql)).query.unwrap();
+    let report = check(&folder, "rows", Some(&sql)).query.unwrap();
     let known = |town: &Option<u64>| [Some(0), Some(1)].contains(town);
     let others = rows.iter().filter(|(town, _)| !known(town));
     let mut expected: f64 = others.map(|(_, &n)| selection.keep_probability(n)).sum();
@@ -353,12 +355,12 @@ fn groups_are_expected_by_their_chances() {
         expected += selection.reach_probability(n, 280);
     }
     assert!(
-        (found.groups.expected - expected).abs() < 1e-9,
+        (report.groups.expected - expected).abs() < 1e-9,
         "{} {expected}",
-        found.groups.expected
+        report.groups.expected
     );
-    assert_eq!((found.groups.in_data, found.groups.known), (rows.len(), 3));
-    assert_eq!((found.units, found.groups_per_unit.largest), (3000, 1));
+    assert_eq!((report.groups.in_data, report.groups.known), (rows.len(), 3));
+    assert_eq!((report.units, report.groups_per_unit.largest), (3000, 1));
 }
 
 #[test]
@@ -373,7 +375,7 @@ at = { type = "timestamp" }
 [tables.t.budgets]
 ana = { epsilon = 1 }
 "#;
-    let place = Place::new(contract, &[]);
+    let folder = Place::new(contract, &[]);
     let x: ArrayRef = Arc::new(Float64Array::from(vec![
         Some(1.0),
         None,
@@ -389,12 +391,12 @@ ana = { epsilon = 1 }
         Some(i64::MIN / 2),
     ]));
     let batch = RecordBatch::try_from_iter([("x", x), ("at", at)]).unwrap();
-    let file = File::create(place.path().join("t.parquet")).unwrap();
+    let file = File::create(folder.path().join("t.parquet")).unwrap();
     let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
-    let found = check(&place, "t", None);
-    let (x, at) = (column(&found, "x"), column(&found, "at"));
+    let report = check(&folder, "t", None);
+    let (x, at) = (column(&report, "x"), column(&report, "at"));
     assert_eq!((x.nulls, x.do_not_fit), (1, 2));
     assert_eq!(x.forms.most_frequent, [FormCount { form: "NaN".into(), values: 2 }]);
     assert_eq!((at.nulls, at.do_not_fit), (2, 2));
@@ -402,32 +404,32 @@ ana = { epsilon = 1 }
 
 #[test]
 fn text_that_is_not_utf8_or_too_long_does_not_fit() {
-    let place = Place::new(CONTRACT, &[]);
+    let folder = Place::new(CONTRACT, &[]);
     let mut csv = b"buyer,town,kind,euros,weight,day\n1,caf\xe9,new,1,1,\n2,".to_vec();
     csv.extend("x".repeat(70_000).bytes());
     csv.extend(b",new,1,99999999999999999999999999999999999999,\n");
-    std::fs::write(place.path().join("sales.csv"), csv).unwrap();
-    let found = check(&place, "sales", None);
-    let town = column(&found, "town");
+    std::fs::write(folder.path().join("sales.csv"), csv).unwrap();
+    let report = check(&folder, "sales", None);
+    let town = column(&report, "town");
     assert_eq!((town.nulls, town.do_not_fit), (0, 2));
     assert_eq!(town.forms.most_frequent[0].form, format!("{}…", "a".repeat(40)));
     assert_eq!(town.forms.most_frequent[1].form, "aaa\u{fffd}");
-    assert_eq!(column(&found, "weight").do_not_fit, 1);
-    assert_eq!(column(&found, "day").nulls, 2);
-    assert!(found.advice.iter().any(|a| a.about == "town"), "{:?}", found.advice);
+    assert_eq!(column(&report, "weight").do_not_fit, 1);
+    assert_eq!(column(&report, "day").nulls, 2);
+    assert!(report.advice.iter().any(|a| a.about == "town"), "{:?}", report.advice);
 }
 
 #[test]
 fn other_ways_to_write_a_unit_are_counted() {
     let rows = ["7", "07", "+7", "7.0", "x", ""].map(|id| format!("{id},t1,new,07,1.504,\n"));
     let csv = format!("buyer,town,kind,euros,weight,day\n{}", rows.concat());
-    let found = check(&Place::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
-    assert_eq!((found.units, found.rows_without_unit), (Some(1), 5));
-    let buyer = column(&found, "buyer");
+    let report = check(&Place::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
+    assert_eq!((report.units, report.rows_without_unit), (Some(1), 5));
+    let buyer = column(&report, "buyer");
     assert_eq!((buyer.nulls, buyer.do_not_fit, buyer.written_otherwise), (1, 4, 2));
-    // Other columns tell nothing apart.
-    assert_eq!((column(&found, "euros").do_not_fit, column(&found, "weight").do_not_fit), (0, 0));
-    let advice: Vec<String> = found
+    // Other columns identify nothing.
+    assert_eq!((column(&report, "euros").do_not_fit, column(&report, "weight").do_not_fit), (0, 0));
+    let advice: Vec<String> = report
         .advice
         .iter()
         .filter(|advice| advice.about == "buyer")
@@ -446,12 +448,12 @@ fn rows_that_are_not_what_was_written_are_counted() {
         "buyer,town,kind,euros,weight,day\n1,t1,new,1,1,\n2,t1,new,1,1,,more\n3,t1\n\
          4,\"{long}\n5,\"t1\"\n6,t1,new,\"1\n{long}\n7,\"t1\nt2\",new,1,1,\n"
     );
-    let found = check(&Place::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
-    assert_eq!((found.rows, found.ragged_rows, found.unclosed_quotes), (7, 5, 2));
-    let (town, euros) = (column(&found, "town"), column(&found, "euros"));
+    let report = check(&Place::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
+    assert_eq!((report.rows, report.ragged_rows, report.unclosed_quotes), (7, 5, 2));
+    let (town, euros) = (column(&report, "town"), column(&report, "euros"));
     assert_eq!((town.do_not_fit, euros.do_not_fit), (1, 1));
     assert_eq!(euros.forms.most_frequent[0].form, "text in quotes without an end");
-    let advice: Vec<String> = found
+    let advice: Vec<String> = report
         .advice
         .iter()
         .filter(|advice| advice.about == "sales")
@@ -466,14 +468,14 @@ fn rows_that_are_not_what_was_written_are_counted() {
 
 #[test]
 fn wrong_tables_are_refused() {
-    let place = place(&[]);
-    let session = place.session();
-    let told = |table: Option<&str>, sql: Option<&str>| {
+    let folder = folder(&[]);
+    let session = folder.session();
+    let message = |table: Option<&str>, sql: Option<&str>| {
         session.check_data(table, sql, &Progress::default()).wait().unwrap_err().to_string()
     };
     let of_rows = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) FROM rows";
     insta::assert_snapshot!(
-        [told(Some("nothing"), None), told(Some("sales"), Some(of_rows))].join("\n"),
+        [message(Some("nothing"), None), message(Some("sales"), Some(of_rows))].join("\n"),
         @r"
     there is no table `nothing`
       hint: the tables are rows, sales
@@ -482,8 +484,8 @@ fn wrong_tables_are_refused() {
     "
     );
     // An empty table is one.
-    let found = check(&place, "sales", None);
-    assert_eq!((found.rows, found.units, found.advice.len()), (0, Some(0), 1));
+    let report = check(&folder, "sales", None);
+    assert_eq!((report.rows, report.units, report.advice.len()), (0, Some(0), 1));
 }
 
 #[test]
@@ -500,22 +502,23 @@ euros = { type = "decimal(2)", bounds = [0, 2000] }
 [tables.t.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 "#;
-    let place = Place::new(contract, &[]);
+    let data_folder = Place::new(contract, &[]);
     for (folder, rows) in [
         ("year=2024", "18446744073709551615;1.234,56\n7;NA\n7;1,234.56\n"),
         ("year=soon", "18446744073709551615;5\nx;6\n;7\n"),
     ] {
-        let folder = place.path().join("t").join(folder);
+        let folder = data_folder.path().join("t").join(folder);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("a.csv"), format!("id;euros\n{rows}")).unwrap();
     }
-    let report = place.session().check_data(None, None, &Progress::default()).wait().unwrap();
+    let report = data_folder.session().check_data(None, None, &Progress::default()).wait().unwrap();
     let table = &report.tables[0];
     assert_eq!((table.rows, table.units, table.rows_without_unit), (6, Some(2), 2));
     let column = |name: &str| {
-        let found = table.columns.iter().find(|column| column.name == name).unwrap();
-        let forms = found.forms.most_frequent.iter().map(|f| (f.form.clone(), f.values)).collect();
-        (found.nulls, found.do_not_fit, forms)
+        let checked = table.columns.iter().find(|column| column.name == name).unwrap();
+        let forms =
+            checked.forms.most_frequent.iter().map(|f| (f.form.clone(), f.values)).collect();
+        (checked.nulls, checked.do_not_fit, forms)
     };
     let form = |text: &str, values| vec![(text.to_owned(), values)];
     // A unit that is too large for an INT64 is a unit, and no value that does not fit.

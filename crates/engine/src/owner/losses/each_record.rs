@@ -21,7 +21,7 @@ use crate::runtime::heavy;
 use crate::session::{Checked, Progress};
 use crate::sketch::Sketch;
 
-/// Losses of all records, and by group and owner where asked for.
+/// Losses of all records, and by group and owner where requested.
 pub(super) struct Tally {
     pub(super) records: u64,
     pub(super) losses: Losses,
@@ -57,7 +57,7 @@ pub(super) async fn tally(
     let mut meters = Vec::new();
     let accumulators = places(checked.quote.query());
     let measurements = checked.quote.query().measurements().iter().zip(accumulators);
-    for (place, (measurement, accumulator)) in measurements.enumerate() {
+    for (index, (measurement, accumulator)) in measurements.enumerate() {
         let classes = measurement.thresholds().and_then(|t| t.classes.as_ref());
         let class = match classes {
             Some(classes) => {
@@ -66,7 +66,7 @@ pub(super) async fn tally(
             }
             None => None,
         };
-        meters.push(Meter { place, accumulator, measurement: measurement.clone(), class });
+        meters.push(Meter { index, accumulator, measurement: measurement.clone(), class });
     }
     let mut records = Records {
         quote: &checked.quote,
@@ -100,7 +100,7 @@ fn losses(sketches: &[Sketch; 3]) -> Losses {
 
 /// A measurement, and where a row's class is.
 struct Meter {
-    place: usize,
+    index: usize,
     /// The accumulator that has its values; none where units are counted.
     accumulator: Option<usize>,
     measurement: Measurement,
@@ -166,18 +166,18 @@ impl Owners {
         Ok(ids.into_iter().enumerate().map(|(row, id)| named(row).then_some(id)).collect())
     }
 
-    /// A record of that owner loses so much; one without an owner is its own.
+    /// Adds the losses of a record of that owner; a record without an owner is its own owner.
     fn add(&mut self, owner: Option<usize>, lost: [f64; 3]) {
         match owner.and_then(|owner| self.roots.values.get_mut(owner)) {
             Some(roots) => {
                 let roots = roots.get_or_insert([0.0; 3]);
                 roots.iter_mut().zip(lost).for_each(|(root, lost)| *root += lost.sqrt());
             }
-            None => self.tell(lost.map(f64::sqrt)),
+            None => self.add_roots(lost.map(f64::sqrt)),
         }
     }
 
-    fn tell(&mut self, roots: [f64; 3]) {
+    fn add_roots(&mut self, roots: [f64; 3]) {
         for (sketch, root) in self.sketches.iter_mut().zip(roots) {
             sketch.add(group_loss([root * root]));
         }
@@ -185,7 +185,7 @@ impl Owners {
 
     fn finish(mut self) -> OwnerLosses {
         for roots in std::mem::take(&mut self.roots.values).into_iter().flatten() {
-            self.tell(roots);
+            self.add_roots(roots);
         }
         let [sketch, ..] = &self.sketches;
         let (owners, losses) = (sketch.records(), losses(&self.sketches));
@@ -222,8 +222,8 @@ impl Records<'_> {
             {
                 sketches.iter_mut().zip(lost).for_each(|(sketch, lost)| sketch.add(lost));
             }
-            if let Some(own) = &mut self.owners {
-                own.add(owners.get(row).copied().flatten(), lost);
+            if let Some(by_owner) = &mut self.owners {
+                by_owner.add(owners.get(row).copied().flatten(), lost);
             }
         }
         Ok(())
@@ -239,8 +239,8 @@ impl Records<'_> {
             };
             let Some(classes) = rows.keys.get(*column) else { return Ok(None) };
             let listed = split.classes.as_ref().map_or(&[][..], |classes| &classes.values);
-            let own = |place: usize| listed.get(place).map_or(split.default, |(_, t)| *t);
-            Ok(Some(lookup.places(classes)?.into_iter().map(own).collect()))
+            let threshold = |class: usize| listed.get(class).map_or(split.default, |(_, t)| *t);
+            Ok(Some(lookup.places(classes)?.into_iter().map(threshold).collect()))
         };
         self.meters.iter().map(of).collect()
     }
@@ -258,15 +258,15 @@ impl Records<'_> {
                     Measure::SumOfRows { .. } | Measure::Distinct { .. } | Measure::Quantile { .. },
                     _,
                 ) => continue,
-                (_, Some(place)) => rows.values.get(place).map_or(0, |m| value_at(m, row)),
+                (_, Some(index)) => rows.values.get(index).map_or(0, |m| value_at(m, row)),
                 (_, None) => 1,
             };
             match measurement.thresholds() {
                 Some(split) => {
-                    let own = thresholds.as_ref().and_then(|t| t.get(row)).copied();
-                    let own = own.unwrap_or(split.default);
-                    let noise = if split.by_key().is_some() { own } else { measurement.high };
-                    met.push((meter.place, [noise, own]));
+                    let threshold = thresholds.as_ref().and_then(|t| t.get(row)).copied();
+                    let threshold = threshold.unwrap_or(split.default);
+                    let noise = if split.by_key().is_some() { threshold } else { measurement.high };
+                    met.push((meter.index, [noise, threshold]));
                     values.push(value as f64 * measurement.step.to_f64());
                 }
                 None => saved += self.saved(meter, value),
@@ -279,8 +279,8 @@ impl Records<'_> {
 
     /// Loss that a clamped value saves compared with the largest.
     fn saved(&self, meter: &Meter, value: i64) -> f64 {
-        let Some(Noise::Own(additive)) = self.quote.noise().get(meter.place) else { return 0.0 };
-        let rho = additive.loss().rho().and_then(|rho| rho_at(rho, (self.times)(meter.place)));
+        let Some(Noise::Own(additive)) = self.quote.noise().get(meter.index) else { return 0.0 };
+        let rho = additive.loss().rho().and_then(|rho| rho_at(rho, (self.times)(meter.index)));
         let rho = rho.map_or(0.0, Rho::to_f64);
         let Measurement { low, high, .. } = meter.measurement;
         let most = low.unsigned_abs().max(high.unsigned_abs()).max(1) as f64;
@@ -292,9 +292,9 @@ impl Records<'_> {
     /// The policy function of the records that meet these thresholds, by the measurement.
     fn policy(&mut self, met: Vec<(usize, [i64; 2])>) -> Option<&RecordPolicy> {
         if !self.policies.contains_key(&met) {
-            let of = |place: usize, measurement: &Measurement, _: &Thresholds| {
-                let own = met.iter().find(|(own, _)| *own == place);
-                own.map_or([measurement.high; 2], |(_, thresholds)| *thresholds)
+            let of = |index: usize, measurement: &Measurement, _: &Thresholds| {
+                let entry = met.iter().find(|(other, _)| *other == index);
+                entry.map_or([measurement.high; 2], |(_, thresholds)| *thresholds)
             };
             let policy = policy_of_noise(self.quote, self.times, &of)?;
             self.policies.insert(met.clone(), policy);
@@ -304,7 +304,7 @@ impl Records<'_> {
 
     fn finish(self) -> Result<Tally, EngineError> {
         let groups = match self.groups {
-            Some(groups) => Some(told(groups)?),
+            Some(groups) => Some(ranked_groups(groups)?),
             None => None,
         };
         let owners = self.owners.map(Owners::finish);
@@ -318,7 +318,7 @@ fn value_at(measure: &Int64Array, row: usize) -> i64 {
 }
 
 /// The groups, those with the largest loss first.
-fn told(groups: ByKey<[Sketch; 3]>) -> Result<Vec<GroupLosses>, EngineError> {
+fn ranked_groups(groups: ByKey<[Sketch; 3]>) -> Result<Vec<GroupLosses>, EngineError> {
     let keys = groups.interner.map_or(Ok(Vec::new()), Interner::finish)?;
     let text = |column: &ArrayRef, group: usize| {
         let text = column.is_valid(group).then(|| array_value_to_string(column, group));

@@ -33,11 +33,11 @@ pub struct FitOptions {
 }
 
 impl FitOptions {
-    /// Targets that can be asked for.
+    /// Targets that can be requested.
     pub const TARGETS: RangeInclusive<f64> = 0.0001..=10.0;
-    /// Shares of the groups that can be asked for.
+    /// Shares of the groups that can be requested.
     pub const SHARES: RangeInclusive<f64> = 0.01..=1.0;
-    /// Probabilities that can be asked for.
+    /// Probabilities that can be requested.
     pub const PROBABILITIES: RangeInclusive<f64> = 0.5..=0.999_999;
 }
 
@@ -56,9 +56,9 @@ pub struct FitReport {
     pub rho_of_selection: Option<Rho>,
     /// Cost of all of it to a record at the thresholds of the contract.
     pub rho: Rho,
-    /// Cost of the query as it was asked.
+    /// Cost of the query as it is.
     pub rho_asked: Rho,
-    /// Losses of records then, compared with the query's rho as it was asked.
+    /// Losses of records then, compared with the rho of the query as it is.
     pub losses: Losses,
 }
 
@@ -67,11 +67,11 @@ pub struct FitReport {
 pub struct Fitted {
     /// The measurement.
     pub measurement: String,
-    /// How many times as large as asked its noise may be.
+    /// The factor by which its noise may be larger than in the query.
     pub noise_times: f64,
     /// The rho that gives that noise with the thresholds of the contract.
     pub rho: Rho,
-    /// The threshold that gives that noise with the rho that was asked, in the column's units; the
+    /// The threshold that gives that noise with the rho of the query, in the column's units; the
     /// largest, where there are several, which are to be multiplied by `noise_times`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<f64>,
@@ -103,23 +103,23 @@ impl Session {
         let selection = quote.selection().map(|s| s.loss());
         let mut total = selection.map_or(Some(Rho::ZERO), Loss::rho);
         let all = quote.query().measurements().iter().zip(quote.noise());
-        for (place, (measurement, noise)) in all.enumerate() {
+        for (index, (measurement, noise)) in all.enumerate() {
             if noise.is_quantile() {
                 continue;
             }
             let Some(loss) = noise.loss() else { continue };
-            let mut allowed = allowed_of(&counted, place, noise, &counts, options);
+            let mut allowed = allowed_of(&counted, index, noise, &counts, options);
             // A count and its sums have one noise.
             if let Noise::Tied(Tied { count, .. }) = noise
                 && let Some(common) = quote.noise().get(*count)
             {
-                let counted = allowed_of(&counted, *count, common, &counts, options);
-                allowed = allowed.zip(counted).map(|(own, count)| own.min(count));
+                let of_count = allowed_of(&counted, *count, common, &counts, options);
+                allowed = allowed.zip(of_count).map(|(left, right)| left.min(right));
             }
             let Some(allowed) = allowed.filter(|&times| times > 0.0) else {
                 return Err(impossible(measurement, counts.len(), options));
             };
-            if let Some(times) = times.get_mut(place) {
+            if let Some(times) = times.get_mut(index) {
                 *times = allowed;
             }
             let rho = loss.rho().and_then(|rho| rho_at(rho, allowed));
@@ -140,7 +140,7 @@ impl Session {
             ))
         };
         let rho = total.ok_or_else(too_much)?;
-        let of = |place: usize| times.get(place).copied().unwrap_or(1.0);
+        let of = |index: usize| times.get(index).copied().unwrap_or(1.0);
         let losses = tally(&checked, false, &of, progress).await?.losses;
         Ok(FitReport {
             table: checked.population.name.clone(),
@@ -181,21 +181,21 @@ pub(super) async fn counted(
 /// How many times as large the noise of a measurement may be; `None` where no group counts.
 fn allowed_of(
     groups: &Groups,
-    place: usize,
+    index: usize,
     noise: &Noise,
     counts: &[usize],
     options: &FitOptions,
 ) -> Option<f64> {
-    // |noise| <= quantile * scale with the probability that is asked for.
+    // |noise| <= quantile * scale with the requested probability.
     let quantile = normal_quantile((1.0 - options.probability) / 2.0);
-    let sums = groups.counted.measured.get(place)?.sums()?;
+    let sums = groups.counted.measured.get(index)?.sums()?;
     let mut allowed: Vec<f64> = counts
         .iter()
         .filter_map(|&group| {
             let scale = match noise {
                 Noise::Own(additive) => additive.scale(),
                 Noise::ByClass(by_class) => {
-                    let class = *groups.counted.classes.get(place)?.get(group)?;
+                    let class = *groups.counted.classes.get(index)?.get(group)?;
                     by_class.of(class).scale()
                 }
                 Noise::Tied(tied) => tied.noise.deviation(tied.part),

@@ -42,11 +42,11 @@ const SAME_NOISE: f64 = 0.5;
 /// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise.
 pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, EngineError> {
     let query = checked.quote.query();
-    // Places among the accumulators, which rows have values of, and among the measurements.
+    // Indices among the accumulators, which rows have values of, and among the measurements.
     let split = places(query).into_iter().zip(query.measurements()).enumerate();
     let split = split.filter(|(_, (_, m))| m.measure.per_record().is_some());
     let mut sizes: Vec<(usize, usize, Sketch)> =
-        split.filter_map(|(place, (at, _))| Some((at?, place, Sketch::new(0.0)))).collect();
+        split.filter_map(|(index, (at, _))| Some((at?, index, Sketch::new(0.0)))).collect();
     let reading =
         Reading::plan(query, &checked.files, &Progress::default().0, checked.memory).await?;
     let add = |rows: Rows| {
@@ -59,19 +59,19 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
     reading.each(add).await?;
     let groups = counted(checked, &Progress::default()).await?;
     let mut all = Vec::new();
-    for (_, place, sketch) in sizes {
+    for (_, index, sketch) in sizes {
         let (Some(measurement), Some(sums)) = (
-            query.measurements().get(place),
-            groups.counted.measured.get(place).and_then(Measured::sums),
+            query.measurements().get(index),
+            groups.counted.measured.get(index).and_then(Measured::sums),
         ) else {
             continue;
         };
         let step = measurement.step.to_f64();
         let distribution = sketch.distribution();
         let value = |share: f64| {
-            let told = distribution.quantiles.iter().find(|quantile| quantile.share == share);
+            let reported = distribution.quantiles.iter().find(|quantile| quantile.share == share);
             // Sizes are whole steps, but for what the sketch rounds up.
-            let size = told.map_or(0.0, |quantile| quantile.loss.round() * step);
+            let size = reported.map_or(0.0, |quantile| quantile.loss.round() * step);
             SizeQuantile { share, size }
         };
         let present = groups.records.iter().zip(sums.iter()).filter(|(records, _)| **records > 0);
@@ -83,7 +83,7 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
         };
         let (sums, values) = (SUMS.map(sum).to_vec(), VALUES.map(value).to_vec());
         let (noise, loss) = (sum(SAME_NOISE), value(SAME_LOSS));
-        all.extend(MechanismsOnData::of(&checked.quote, place, (sums, noise), (values, loss)));
+        all.extend(MechanismsOnData::of(&checked.quote, index, (sums, noise), (values, loss)));
     }
     Ok(all)
 }

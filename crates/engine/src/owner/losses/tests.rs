@@ -35,7 +35,7 @@ id,firm,county,sector,pay,jobs,age
 6,b,C,mining,1000,5,10
 ";
 
-fn place() -> Place {
+fn folder() -> Place {
     Place::new(CONTRACT, &[("firms.csv", DATA)])
 }
 
@@ -46,7 +46,7 @@ fn report(rest: &str, by_group: bool) -> LossReport {
     let sql =
         format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, {EVEN}) {rest}");
     let options = LossOptions { by_group, by_mechanism: false };
-    place().session().losses(&sql, options, &Progress::default()).wait().unwrap()
+    folder().session().losses(&sql, options, &Progress::default()).wait().unwrap()
 }
 
 #[test]
@@ -60,12 +60,12 @@ fn every_record_loses_what_the_function_says() {
     for (id, ratio, pieces) in
         [("1", 3.0, 3.0), ("2", 0.9, 1.0), ("3", 2.5, 3.0), ("4", 0.5, 1.0), ("5", 0.0, 1.0)]
     {
-        let own = groups.iter().find(|g| g.keys[1].as_deref() == Some(id)).unwrap();
-        let Losses { by_pieces, policy, realised } = &own.losses;
+        let entry = groups.iter().find(|g| g.keys[1].as_deref() == Some(id)).unwrap();
+        let Losses { by_pieces, policy, realised } = &entry.losses;
         assert!(near(policy.largest, 0.5 + 0.5 * ratio * ratio), "{id} {policy:?}");
         assert!(near(by_pieces.largest, 0.5 + 0.5 * pieces * pieces), "{id} {by_pieces:?}");
         assert!(near(realised.largest, policy.largest), "{id} {realised:?}");
-        assert_eq!(own.records, 1);
+        assert_eq!(entry.records, 1);
     }
     // The largest first; NULL is a group.
     assert_eq!(groups[0].keys, [Some("mining".to_owned()), Some("1".to_owned())]);
@@ -94,7 +94,7 @@ fn sums_over_classes_have_the_noise_of_the_largest() {
     assert!((realised / (third * 0.36) - 1.0).abs() < 1e-3, "{realised}");
 }
 
-/// A median costs every record its rho, and what records have in the sums beside it stays theirs.
+/// A median costs every record its rho; the losses by the sums beside it follow each record.
 #[test]
 fn medians_cost_every_record_the_same() {
     let report = report("MEDIAN(pay) AS m, SUM(jobs) AS j, MEDIAN(age) AS a FROM firms", true);
@@ -113,15 +113,15 @@ fn a_fit_is_as_precise_as_it_is_to_be() {
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, {EVEN}) {rest}"
         );
-        place().session().fit(&sql, options, &Progress::default()).wait()
+        folder().session().fit(&sql, options, &Progress::default()).wait()
     };
     let rest = "county, SUM(jobs) AS j FROM firms GROUP BY county";
     let report = fit(rest, &options).unwrap();
     // Counties have 5, -7 and 5 jobs: half of them, rounded up, is two.
     let [jobs] = <[Fitted; 1]>::try_from(report.measurements).unwrap();
     let sigma = 0.1 * 5.0 / 1.959_963_984_540_054;
-    let asked = 5.0;
-    assert!((jobs.noise_times * asked / sigma - 1.0).abs() < 1e-9, "{jobs:?}");
+    let query_sigma = 5.0;
+    assert!((jobs.noise_times * query_sigma / sigma - 1.0).abs() < 1e-9, "{jobs:?}");
     assert!((jobs.rho.to_f64() * 2.0 * sigma * sigma / 25.0 - 1.0).abs() < 1e-9, "{jobs:?}");
     // The threshold that gives the same noise at the rho of 1/2 that it has.
     assert!((jobs.split.unwrap() - sigma).abs() < 1e-9);
@@ -135,7 +135,7 @@ fn a_fit_is_as_precise_as_it_is_to_be() {
     let report = fit(rest, &strict).unwrap();
     assert_eq!(report.groups, 1);
     let times = report.measurements[0].noise_times;
-    assert!((times * asked * 1.959_963_984_540_054 / 0.7 - 1.0).abs() < 1e-9);
+    assert!((times * query_sigma * 1.959_963_984_540_054 / 0.7 - 1.0).abs() < 1e-9);
     // Each sector by its own threshold: farms have -160 at 100, mining 4000 at 1000, NULL 50 at
     // 100.
     let sectors = "sector, SUM(pay) AS p FROM firms GROUP BY sector";
@@ -161,7 +161,7 @@ fn mechanisms_are_compared_on_the_records() {
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = {rho}) SUM(jobs) AS j FROM firms"
         );
-        let report = place().session().losses(&sql, options, &Progress::default()).wait().unwrap();
+        let report = folder().session().losses(&sql, options, &Progress::default()).wait().unwrap();
         report.mechanisms.unwrap()
     };
     let all = ask("0.5");
@@ -183,27 +183,27 @@ fn mechanisms_are_compared_on_the_records() {
 }
 
 /// On the records: as many lose no more than the same by each mechanism, or groups in the middle
-/// have the same standard error; and the report is what mechanisms made by hand do.
+/// have the same standard error; and the report agrees with mechanisms built by hand.
 #[test]
 fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
     // 100 records, of 1 to 100 jobs, in five counties.
     let row = |jobs: u32| format!("{jobs},,C{},farms,1,{jobs},1\n", jobs % 5);
     let rows: String = (1..=100).map(row).collect();
     let data = format!("id,firm,county,sector,pay,jobs,age\n{rows}");
-    let place = Place::new(CONTRACT, &[("firms.csv", &data)]);
+    let folder = Place::new(CONTRACT, &[("firms.csv", &data)]);
     let sql = format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-5, {EVEN}) county, \
          SUM(jobs, mechanism => 'SQRT') AS j FROM firms GROUP BY county"
     );
     let options = LossOptions { by_group: false, by_mechanism: true };
-    let report = place.session().losses(&sql, options, &Progress::default()).wait().unwrap();
+    let report = folder.session().losses(&sql, options, &Progress::default()).wait().unwrap();
     let [compared] = &report.compared.unwrap()[..] else { panic!("one sum") };
     let sizes = |all: &[SizeQuantile]| all.iter().map(|q| q.size).collect::<Vec<_>>();
     assert_eq!(sizes(&compared.values), [50.0, 90.0, 95.0, 99.0, 100.0]);
     // 1010, 970 and so on to 1050: each the sum of twenty numbers five apart.
     assert_eq!(sizes(&compared.sums), [970.0, 1010.0, 1050.0]);
     assert_eq!((compared.same_loss.size, compared.same_noise.size), (95.0, 1010.0));
-    let own = |all: &[MechanismCompared]| {
+    let sqrt = |all: &[MechanismCompared]| {
         all.iter().find(|one| one.mechanism == RecordMechanism::Sqrt).cloned().unwrap()
     };
     // Of rho = 0.5 half is for choosing groups. sqrt(1 + 95/5) - 1 over sqrt(2) - 1, squared, times
@@ -212,19 +212,19 @@ fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
     for one in &compared.at_equal_loss {
         assert!((one.losses[2] / lost - 1.0).abs() < 1e-6, "{one:?} {lost}");
     }
-    let error = own(&compared.at_equal_loss).standard_errors[1];
+    let error = sqrt(&compared.at_equal_loss).standard_errors[1];
     for one in &compared.at_equal_noise {
         assert!((one.standard_errors[1] / error - 1.0).abs() < 1e-6, "{one:?} {error}");
     }
     // The query's own is the same in both, and loses 0.25 at the threshold of 5.
-    let noise = own(&compared.at_equal_noise);
-    for (a, b) in noise.losses.iter().zip(&own(&compared.at_equal_loss).losses) {
+    let noise = sqrt(&compared.at_equal_noise);
+    for (a, b) in noise.losses.iter().zip(&sqrt(&compared.at_equal_loss).losses) {
         assert!((a / b - 1.0).abs() < 1e-6);
     }
-    // Where 95 % of the values are zero there is nothing to be made equal.
+    // Where 95 % of the values are zero, there is no loss to compare at.
     let zero = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(jobs) AS j FROM firms \
                 WHERE jobs = 1000";
-    let report = place.session().losses(zero, options, &Progress::default()).wait().unwrap();
+    let report = folder.session().losses(zero, options, &Progress::default()).wait().unwrap();
     assert!(report.compared.unwrap().is_empty());
 }
 
@@ -247,14 +247,14 @@ proptest! {
             let sector = ["mining", "farms", ""][usize::from(*sector)];
             data += &format!("{id},f,A,{sector},{pay},{jobs},{age}\n");
         }
-        let place = Place::new(CONTRACT, &[("firms.csv", &data)]);
+        let folder = Place::new(CONTRACT, &[("firms.csv", &data)]);
         let strategy = "group_selection_strategy = GAUSSIAN_THRESHOLD";
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, {strategy}, \
              group_selection_by = {by}) {rest}"
         );
         let options = LossOptions { by_group: true, by_mechanism: false };
-        let report = place.session().losses(&sql, options, &Progress::default()).wait().unwrap();
+        let report = folder.session().losses(&sql, options, &Progress::default()).wait().unwrap();
         for group in report.groups.unwrap() {
             let Losses { by_pieces, policy, realised } = group.losses;
             prop_assert_eq!(group.records, 1);

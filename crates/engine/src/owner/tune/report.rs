@@ -80,9 +80,9 @@ impl TunedSetting {
     /// The trial with the smallest error; the query's own where none is smaller.
     pub fn best(&self) -> Option<&Trial> {
         let error = |trial: &&Trial| trial.relative_error().unwrap_or(f64::INFINITY);
-        let own = self.trials.iter().find(|trial| trial.is_own);
+        let current = self.trials.iter().find(|trial| trial.is_own);
         let others = self.trials.iter().filter(|trial| !trial.is_own);
-        own.into_iter().chain(others).reduce(|best, next| {
+        current.into_iter().chain(others).reduce(|best, next| {
             if error(&next) < error(&best) * (1.0 - 1e-9) { next } else { best }
         })
     }

@@ -22,13 +22,13 @@ euros = { type = "int", bounds = [0, 20], not_null = true }
 ana = { epsilon = 10, delta = 0.9 }
 "#;
 
-/// (buyer, place, euros): buyers are in one to six places, with one to three rows in each.
+/// (buyer, town, euros): buyers are in one to six towns, with one to three rows in each.
 fn sales() -> Vec<(u32, u32, i64)> {
     let mut all = Vec::new();
     for buyer in 0..600u32 {
-        for place in 0..=(buyer % 6) {
+        for town in 0..=(buyer % 6) {
             for row in 0..=(buyer % 3) {
-                all.push((buyer, place, i64::from(7 * place + 3 * row)));
+                all.push((buyer, town, i64::from(7 * town + 3 * row)));
             }
         }
     }
@@ -38,8 +38,8 @@ fn sales() -> Vec<(u32, u32, i64)> {
 fn tuned(sql: &str) -> TuneReport {
     let rows = sales().iter().map(|(b, p, e)| format!("{b},t{p},k{p},{e}\n")).collect::<String>();
     let csv = "buyer,town,kind,euros\n".to_owned() + &rows;
-    let place = Place::new(CONTRACT, &[("sales.csv", &csv)]);
-    let session = place.session();
+    let folder = Place::new(CONTRACT, &[("sales.csv", &csv)]);
+    let session = folder.session();
     let report = session.tune(sql, &Progress::default()).wait().unwrap();
     assert!(!session.ledger_path().exists(), "nothing is charged");
     report
@@ -63,8 +63,8 @@ fn errors_are_as_by_hand() {
         let most: u64 = trial.value.parse().unwrap();
         let mut cut: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         sales().iter().for_each(|&(b, p, _)| *cut.entry((b, p)).or_default() += 1);
-        let lost = |place: u32| {
-            let rows = cut.iter().filter(|((_, p), _)| *p == place).map(|(_, rows)| *rows);
+        let lost = |town: u32| {
+            let rows = cut.iter().filter(|((_, p), _)| *p == town).map(|(_, rows)| *rows);
             rows.map(|rows| rows.saturating_sub(most) as f64).sum::<f64>()
         };
         let error = trial.errors[0].unwrap();
@@ -77,8 +77,8 @@ fn errors_are_as_by_hand() {
     for (trial, bound) in bounds.trials.iter().zip([5, 10, 20, 40, 80]) {
         let mut sums: BTreeMap<(u32, u32), i64> = BTreeMap::new();
         sales().iter().for_each(|&(b, p, euros)| *sums.entry((b, p)).or_default() += euros);
-        let lost = |place: u32| {
-            let all = sums.iter().filter(|((_, p), _)| *p == place).map(|(_, sum)| *sum);
+        let lost = |town: u32| {
+            let all = sums.iter().filter(|((_, p), _)| *p == town).map(|(_, sum)| *sum);
             all.map(|sum| (sum - sum.min(bound)) as f64).sum::<f64>()
         };
         let error = trial.errors[1].unwrap();
@@ -94,7 +94,7 @@ fn parts_of_errors_add_up() {
          max_groups_contributed = 2, max_rows_per_group = 3) town, COUNT(*) AS n FROM sales \
          GROUP BY town",
     );
-    let names: Vec<&str> = report.settings.iter().map(|own| own.setting.as_str()).collect();
+    let names: Vec<&str> = report.settings.iter().map(|entry| entry.setting.as_str()).collect();
     let all = [
         "max_groups_contributed",
         "max_rows_per_group",
@@ -120,6 +120,6 @@ fn parts_of_errors_add_up() {
     let limits = &setting(&report, "max_groups_contributed").trials;
     let values: Vec<&str> = limits.iter().map(|trial| trial.value.as_str()).collect();
     assert_eq!(values, ["1", "2", "4", "8"]);
-    let bounding = |place: usize| limits[place].errors[0].unwrap().bounding;
+    let bounding = |index: usize| limits[index].errors[0].unwrap().bounding;
     assert!(bounding(1) > bounding(2) && near(bounding(3), 0.0));
 }

@@ -19,10 +19,11 @@ const BY_TOWN: &str = "town, COUNT(DISTINCT person) AS n, SUM(days) AS d FROM vi
 
 #[test]
 fn a_neighbour_is_the_table_without_the_heaviest_unit() {
-    let place = place();
+    let folder = folder();
     let sql = sql("epsilon = 1, delta = 1e-3, max_groups_contributed = 4", BY_TOWN);
-    let tables = tables(&place, &sql).0;
-    let names: Vec<&str> = tables.iter().map(|(_, told)| told.names[1].as_str()).collect();
+    let tables = tables(&folder, &sql).0;
+    let names: Vec<&str> =
+        tables.iter().map(|(_, comparison)| comparison.names[1].as_str()).collect();
     assert_eq!(
         names,
         [
@@ -33,8 +34,8 @@ fn a_neighbour_is_the_table_without_the_heaviest_unit() {
     );
     let ([whole, without], _) = &tables[0];
     assert_eq!(by_town(whole)["own"], (1, vec![1, 4]));
-    std::fs::write(place.path().join("visits.csv"), data(Some(HEAVY))).unwrap();
-    let ([other, _], _) = &super::tables(&place, &sql).0[0];
+    std::fs::write(folder.path().join("visits.csv"), data(Some(HEAVY))).unwrap();
+    let ([other, _], _) = &super::tables(&folder, &sql).0[0];
     assert_eq!(by_town(without), by_town(other));
     assert!(!by_town(without).contains_key("own"));
     // Who is alone in two towns is more alone than who is in one, and in three of others.
@@ -44,12 +45,12 @@ fn a_neighbour_is_the_table_without_the_heaviest_unit() {
 
 #[test]
 fn replaced_units_are_as_unlike_as_can_be() {
-    let place = place();
+    let folder = folder();
     for (table, one) in [("exchanged", "unit"), ("exchanged_rows", "row")] {
         let sql = sql("epsilon = 1", &format!("SUM(days) AS d FROM {table}"));
-        let ([first, second], told) = tables(&place, &sql).0.swap_remove(0);
+        let ([first, second], comparison) = tables(&folder, &sql).0.swap_remove(0);
         assert_eq!(
-            told.names,
+            comparison.names,
             [
                 format!("the table without the heaviest {one}"),
                 format!("the table without the {one} that adds the least")
@@ -64,13 +65,13 @@ fn replaced_units_are_as_unlike_as_can_be() {
 
 #[test]
 fn a_row_is_taken_out_of_its_group() {
-    let place = place();
+    let folder = folder();
     let by_town = |t: &Table| by_town(t);
     let sql = sql(
         "epsilon = 1, delta = 1e-3",
         "town, COUNT(*) AS n, SUM(days) AS d FROM rows GROUP BY town",
     );
-    let tables = tables(&place, &sql).0;
+    let tables = tables(&folder, &sql).0;
     let ([whole, without], _) = &tables[0];
     let (whole, without) = (by_town(whole), by_town(without));
     let changed: Vec<&String> =
@@ -85,18 +86,18 @@ fn a_row_is_taken_out_of_its_group() {
 
 #[test]
 fn the_bound_is_nearly_reached() {
-    let place = place();
+    let folder = folder();
     let count = "COUNT(DISTINCT person) AS n FROM visits";
-    let report = audit(&place, &sql("epsilon = 1", count), 100_000, 1);
+    let report = audit(&folder, &sql("epsilon = 1", count), 100_000, 1);
     assert!(!report.violation);
     assert!(report.epsilon_at_least > 0.9, "{report:#?}");
     // All that a unit may add: 4 days in 2 groups.
     let sum = "shop, SUM(days) AS d FROM visits GROUP BY shop";
-    let report = audit(&place, &sql("epsilon = 1, max_groups_contributed = 1", sum), 100_000, 2);
+    let report = audit(&folder, &sql("epsilon = 1, max_groups_contributed = 1", sum), 100_000, 2);
     assert!(!report.violation && report.epsilon_at_least > 0.9, "{report:#?}");
     // A Gaussian shows its delta as well: the analytic epsilon is 4.38 at 1e-5, 0.93 at 0.15.
     let rho = AuditOptions { delta: Some("0.15".parse().unwrap()), ..options(100_000) };
-    let report = place
+    let report = folder
         .session()
         .audit_with(&sql("rho = 0.5", count), &rho, &Progress::default(), &mut generators(3))
         .wait()
@@ -107,29 +108,29 @@ fn the_bound_is_nearly_reached() {
 
 #[test]
 fn a_unit_that_is_alone_shows_delta() {
-    let place = place();
+    let folder = folder();
     let ask = "epsilon = 1, delta = 0.05, max_groups_contributed = 1, \
                group_selection_strategy = OPTIMAL";
-    let report = audit(&place, &sql(ask, "town FROM visits GROUP BY town"), 40_000, 4);
+    let report = audit(&folder, &sql(ask, "town FROM visits GROUP BY town"), 40_000, 4);
     assert!(!report.violation, "{report:#?}");
     // The event of a group that appears for one table only: nearly delta, never above it.
     let strict = AuditOptions { units: 1, ..options(40_000) };
     let mut generators = generators(5);
-    let tables = tables(&place, &sql(ask, "town FROM visits GROUP BY town"));
-    let quote = quote(&place, &sql(ask, "town FROM visits GROUP BY town"));
+    let tables = tables(&folder, &sql(ask, "town FROM visits GROUP BY town"));
+    let quote = quote(&folder, &sql(ask, "town FROM visits GROUP BY town"));
     let promised = EpsilonAt { delta: 0.03, epsilon: 1.0 };
     let bar = Bar { promised, more: 0.03, options: &strict };
-    let found =
+    let comparisons =
         audited(&quote, &[], tables, &bar, &mut generators, &ReadProgress::default()).unwrap();
-    let most = found.iter().map(|c| c.epsilon_at_least).fold(0.0, f64::max);
+    let most = comparisons.iter().map(|c| c.epsilon_at_least).fold(0.0, f64::max);
     // At a delta below the promised one, the promise does not hold, and that is found.
-    assert!(most > 1.0, "{found:#?}");
+    assert!(most > 1.0, "{comparisons:#?}");
 }
 
 /// Each passes but for a probability of 1e-6.
 #[test]
 fn every_strategy_passes() {
-    let place = place();
+    let folder = folder();
     let strategies = [
         "OPTIMAL",
         "TRUNCATED_GEOMETRIC",
@@ -166,7 +167,7 @@ fn every_strategy_passes() {
                 }
                 _ => ask,
             };
-            let report = audit(&place, &sql(&ask, &select), 5_000, seed);
+            let report = audit(&folder, &sql(&ask, &select), 5_000, seed);
             let what = format!("{strategy} {loss} {table}: {report:#?}");
             assert!(!report.violation, "{what}");
             assert!(!report.comparisons.is_empty(), "{what}");
@@ -179,7 +180,7 @@ fn every_strategy_passes() {
 
 #[test]
 fn groups_that_always_appear_pass() {
-    let place = place();
+    let folder = folder();
     for (seed, loss, table) in [
         (11, "epsilon = 1", "visits"),
         (12, "rho = 0.2", "visits"),
@@ -192,7 +193,7 @@ fn groups_that_always_appear_pass() {
             "visits" | "exchanged" => format!("{loss}, max_rows_per_group = 3"),
             _ => loss.to_owned(),
         };
-        let report = audit(&place, &sql(&ask, &select), 20_000, seed);
+        let report = audit(&folder, &sql(&ask, &select), 20_000, seed);
         assert!(!report.violation, "{report:#?}");
         assert!(report.epsilon_at_least > 0.15, "{table}: {report:#?}");
     }
@@ -202,7 +203,7 @@ fn groups_that_always_appear_pass() {
 /// distinguishes the tables is seen.
 #[test]
 fn joint_quantiles_pass() {
-    let place = place();
+    let folder = folder();
     for (seed, loss, table, more, least) in [
         (151, "epsilon = 4", "visits", "", 0.2),
         (152, "rho = 1", "visits", "shop, ", 0.03),
@@ -221,19 +222,19 @@ fn joint_quantiles_pass() {
             }
             _ => loss.to_owned(),
         };
-        let report = audit(&place, &sql(&ask, &select), 20_000, seed);
+        let report = audit(&folder, &sql(&ask, &select), 20_000, seed);
         assert!(!report.violation, "{report:#?}");
         assert!(report.epsilon_at_least > least, "{table} {loss}: {report:#?}");
     }
 }
 
-/// Where only a quantile is asked for, whoever has the largest values is the heaviest.
+/// Where only a quantile is requested, whoever has the largest values is the heaviest.
 #[test]
 fn units_are_weighed_by_the_values_of_quantiles() {
-    let place = place();
+    let folder = folder();
     let options = "epsilon = 1, max_rows_per_group = 2, max_groups_contributed = 1";
     let sql = sql(options, &format!("MEDIAN({SPREAD}) AS m FROM visits WHERE person < 150"));
-    let ([whole, without], _) = &tables(&place, &sql).0[0];
+    let ([whole, without], _) = &tables(&folder, &sql).0[0];
     let largest = |table: &Table| {
         let values = table.counted.measured[0].values().unwrap();
         (values.of(0).last().copied(), values.of(0).len())
@@ -245,7 +246,7 @@ fn units_are_weighed_by_the_values_of_quantiles() {
 /// distinguishes the tables is seen.
 #[test]
 fn quantiles_pass() {
-    let place = place();
+    let folder = folder();
     for (seed, loss, table, more, least) in [
         (51, "epsilon = 2", "visits", "", 0.25),
         (52, "rho = 0.5", "visits", "", 0.4),
@@ -267,7 +268,7 @@ fn quantiles_pass() {
             }
             _ => loss.to_owned(),
         };
-        let report = audit(&place, &sql(&ask, &select), 20_000, seed);
+        let report = audit(&folder, &sql(&ask, &select), 20_000, seed);
         assert!(!report.violation, "{report:#?}");
         assert!(report.epsilon_at_least > least, "{table} {loss}: {report:#?}");
     }
@@ -275,16 +276,16 @@ fn quantiles_pass() {
 
 #[test]
 fn a_table_without_units_is_compared_with_nothing() {
-    let place = place();
+    let folder = folder();
     let select = "COUNT(DISTINCT person) AS n FROM visits WHERE days > 1000";
-    let report = audit(&place, &sql("epsilon = 1", select), 1_000, 6);
+    let report = audit(&folder, &sql("epsilon = 1", select), 1_000, 6);
     assert!(report.comparisons.is_empty() && !report.violation);
     assert_eq!(report.epsilon_at_least, 0.0);
 }
 
 #[test]
 fn options_have_ranges() {
-    let place = place();
+    let folder = folder();
     let good = options(1_000);
     let delta = Some("0.1".parse().unwrap());
     for wrong in [
@@ -296,8 +297,8 @@ fn options_have_ranges() {
         AuditOptions { delta, ..good },
     ] {
         let sql = sql("epsilon = 1", "COUNT(DISTINCT person) AS n FROM visits");
-        let refused = place.session().audit(&sql, &wrong, &Progress::default()).wait();
+        let refused = folder.session().audit(&sql, &wrong, &Progress::default()).wait();
         assert!(matches!(refused, Err(EngineError::Refused(_))), "{wrong:?}");
     }
-    assert!(!place.session().ledger_path().exists());
+    assert!(!folder.session().ledger_path().exists());
 }

@@ -1,4 +1,4 @@
-//! The part of a table that is drawn from decides as the whole does.
+//! The part of a table that is drawn from decides as the whole table does.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::measurements::Measured;
 fn counted(groups: usize, units: &[Vec<u32>], known: &[bool]) -> Counted {
     let mut members = Memberships::default();
     let mut counts = vec![0u64; groups];
-    for own in units {
-        members.push(0, own.iter().copied());
-        own.iter().for_each(|&g| counts[g as usize] += 1);
+    for unit_groups in units {
+        members.push(0, unit_groups.iter().copied());
+        unit_groups.iter().for_each(|&g| counts[g as usize] += 1);
     }
     let sums = Measured::Sums((0..groups).map(|g| g as i128).collect());
     Counted {
@@ -43,33 +43,38 @@ proptest! {
                 .prop_map(|s| s.into_iter().collect()),
             1..12,
         ),
-        wanted in prop::collection::vec(prop::bool::weighted(0.15), GROUPS),
+        targets in prop::collection::vec(prop::bool::weighted(0.15), GROUPS),
         known in prop::collection::vec(prop::bool::weighted(0.1), GROUPS),
     ) {
-        let place = place();
+        let folder = folder();
         for strategy in ["WEIGHTED_GAUSSIAN", "SIPS"] {
             let options = format!(
                 "rho = 1000000, delta = 1e-9, max_groups_contributed = 1000, \
                  group_selection_strategy = {strategy}"
             );
-            let quote = quote(&place, &sql(&options, "town FROM visits GROUP BY town"));
+            let quote = quote(&folder, &sql(&options, "town FROM visits GROUP BY town"));
             let rounds = quote.selection().unwrap().rounds().len();
             prop_assert_eq!(rounds > 2, strategy == "SIPS");
             let whole = counted(GROUPS, &units, &known);
-            let (part, kept) = near(&whole, &wanted, rounds).unwrap();
-            let shown = |counted: &Counted| {
+            let (part, retained) = near(&whole, &targets, rounds).unwrap();
+            let chosen_groups = |counted: &Counted| {
                 let mut generator = TestSeed(1).generator();
                 let (chosen, _) = counted.choose(&quote, &mut generator).unwrap();
                 chosen.into_iter().map(|c| c.group).collect::<Vec<_>>()
             };
-            let asked = |groups: Vec<usize>| {
-                groups.into_iter().filter(|&g| wanted[g]).collect::<Vec<_>>()
+            let only_targets = |groups: Vec<usize>| {
+                groups.into_iter().filter(|&g| targets[g]).collect::<Vec<_>>()
             };
-            let of_part = shown(&part).into_iter().map(|g| kept[g]).collect();
-            prop_assert_eq!(asked(shown(&whole)), asked(of_part), "{}", strategy);
-            for (place, &group) in kept.iter().enumerate() {
-                prop_assert_eq!(part.units[place], whole.units[group]);
-                prop_assert_eq!(part.measured[0].sums().unwrap()[place], group as i128);
+            let of_part = chosen_groups(&part).into_iter().map(|g| retained[g]).collect();
+            prop_assert_eq!(
+                only_targets(chosen_groups(&whole)),
+                only_targets(of_part),
+                "{}",
+                strategy
+            );
+            for (index, &group) in retained.iter().enumerate() {
+                prop_assert_eq!(part.units[index], whole.units[group]);
+                prop_assert_eq!(part.measured[0].sums().unwrap()[index], group as i128);
             }
         }
     }
@@ -79,17 +84,17 @@ proptest! {
 /// first: with weights of 1.077 instead of 1, where a little more than 1 is needed.
 #[test]
 fn every_round_is_looked_behind() {
-    let place = place();
+    let folder = folder();
     let options = "rho = 1000000, delta = 1e-9, max_groups_contributed = 1000, \
                    group_selection_strategy = SIPS";
-    let quote = quote(&place, &sql(options, "town FROM visits GROUP BY town"));
+    let quote = quote(&folder, &sql(options, "town FROM visits GROUP BY town"));
     let units = [vec![0, 1, 3, 4], vec![0, 5, 6, 7], vec![1, 2, 8, 9], vec![2]];
-    let (whole, mut wanted) = (counted(10, &units, &[]), vec![false; 10]);
-    wanted[0] = true;
+    let (whole, mut targets) = (counted(10, &units, &[]), vec![false; 10]);
+    targets[0] = true;
     let appears = |rounds: usize| {
-        let (part, kept) = near(&whole, &wanted, rounds).unwrap();
+        let (part, retained) = near(&whole, &targets, rounds).unwrap();
         let (chosen, _) = part.choose(&quote, &mut TestSeed(2).generator()).unwrap();
-        chosen.iter().any(|c| kept[c.group] == 0)
+        chosen.iter().any(|c| retained[c.group] == 0)
     };
     assert_eq!([1, 2, 3, 4].map(appears), [false, false, true, true]);
     assert!(quote.selection().unwrap().rounds().len() > 2);
@@ -100,9 +105,9 @@ fn every_round_is_looked_behind() {
 /// apart.
 #[test]
 fn outputs_have_their_groups_in_one_order_on_both_sides() {
-    let place = place();
+    let folder = folder();
     let options = "epsilon = 2, delta = 0.02, max_groups_contributed = 2";
-    let quote = quote(&place, &sql(options, "town, SUM(days) AS d FROM visits GROUP BY town"));
+    let quote = quote(&folder, &sql(options, "town, SUM(days) AS d FROM visits GROUP BY town"));
     let table = |order: [i64; 3], more: i128| Table {
         keys: vec![Arc::new(Int64Array::from(order.to_vec()))],
         counted: Arc::new(Counted {
@@ -115,6 +120,6 @@ fn outputs_have_their_groups_in_one_order_on_both_sides() {
     let pair = Pair::new(&quote, [&table([1, 2, 3], 0), &table([3, 1, 2], 1)]).unwrap();
     for side in &pair.sides {
         let output = side.draw(&quote, &mut TestSeed(1).generator()).unwrap();
-        assert_eq!(output.places, [0, 1, 2]);
+        assert_eq!(output.groups, [0, 1, 2]);
     }
 }

@@ -169,7 +169,7 @@ pub(crate) struct IntervalsArguments {
 
 impl IntervalsArguments {
     /// The intervals that are asked for.
-    pub(crate) fn wanted(&self) -> Result<Option<IntervalsWanted>, Failure> {
+    pub(crate) fn requested(&self) -> Result<Option<IntervalsWanted>, Failure> {
         let level = self.intervals.as_ref().map(|level| level.parse::<Level>());
         let level = level.transpose()?;
         Ok(level.map(|level| IntervalsWanted { level, simultaneous: self.simultaneous }))
@@ -461,8 +461,8 @@ mod tests {
 
     /// The help of a command and of those below it, under headings.
     fn reference(command: &clap::Command, name: &str, page: &mut String) {
-        let mut own = command.clone().bin_name(name).term_width(90);
-        let help = own.render_long_help().to_string();
+        let mut copy = command.clone().bin_name(name).term_width(90);
+        let help = copy.render_long_help().to_string();
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
         *page += &format!("\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n"));
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {

@@ -36,7 +36,7 @@ pub(crate) fn choose(choice: ColourChoice) {
 }
 
 /// Whether to use colours on a stream.
-pub(crate) fn wanted(is_terminal: bool) -> bool {
+pub(crate) fn is_on(is_terminal: bool) -> bool {
     let setting = |name: &str| std::env::var_os(name);
     // As https://no-color.org has it: set, and not empty.
     let off = setting("NO_COLOR").is_some_and(|text| !text.is_empty())

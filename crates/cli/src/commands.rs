@@ -32,13 +32,13 @@ use crate::pace;
 const MEMORY: &str = "HUSHTABLE_MEMORY";
 
 /// An engine with the memory that the option or the environment allows.
-fn within(engine: Engine, asked: &MemoryArgument) -> Result<Engine, Failure> {
+fn within(engine: Engine, argument: &MemoryArgument) -> Result<Engine, Failure> {
     let setting = std::env::var_os(MEMORY).map(|text| text.to_string_lossy().into_owned());
-    let wanted = match (&asked.memory, &setting) {
+    let source = match (&argument.memory, &setting) {
         (Some(option), _) => Some(("--memory", option)),
         (None, setting) => setting.as_ref().map(|setting| (MEMORY, setting)),
     };
-    let limit = wanted.map(|(name, text)| {
+    let limit = source.map(|(name, text)| {
         text.parse::<MemoryLimit>()
             .map_err(|refusal| Failure::new(format!("{name}: {}", refusal.what), refusal.hint))
     });

@@ -122,7 +122,7 @@ mod tests {
             let Failure::Error { what, hint } = failure else { panic!("{failure}") };
             assert!(!what.contains("hint") && hint.as_ref().is_some_and(|h| !h.contains('\n')));
         }
-        let shown = failures.map(|failure| failure.to_string()).join("\n");
-        insta::assert_snapshot!(shown);
+        let rendered = failures.map(|failure| failure.to_string()).join("\n");
+        insta::assert_snapshot!(rendered);
     }
 }

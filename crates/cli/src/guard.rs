@@ -42,13 +42,13 @@ fn ending(
     let (ended, effects) = pace.keep(sleep, || catch_unwind(AssertUnwindSafe(run)));
     // Also where the command failed: it may have said what was charged before.
     let show = || effects.into_iter().try_for_each(|effect| effect());
-    let shown = catch_unwind(AssertUnwindSafe(show));
+    let printed = catch_unwind(AssertUnwindSafe(show));
     let ended = match ended {
-        Ok(Ok(())) => shown,
+        Ok(Ok(())) => printed,
         other => other,
     };
     match ended {
-        // Whoever closed the pipe has seen enough of a result that is there.
+        // A reader that closes the pipe early is no failure: the result is there.
         Ok(Ok(()) | Err(Failure::ClosedPipe)) => (0, String::new()),
         Ok(Err(Failure::Violation)) => (VIOLATION, String::new()),
         Ok(Err(failure)) => (1, failure.to_string()),
@@ -63,7 +63,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::kept_effects::seen;
+    use crate::kept_effects::perform;
 
     fn at_once(run: impl FnOnce() -> Result<(), Failure>) -> (u8, String) {
         let sleep = |_| panic!("there is no delay");
@@ -100,9 +100,9 @@ mod tests {
             order.borrow_mut().push("sleep");
         };
         let (code, _) = ending(pace, sleep, || {
-            let shown = Rc::clone(&order);
-            seen(move || {
-                shown.borrow_mut().push("shown");
+            let log = Rc::clone(&order);
+            perform(move || {
+                log.borrow_mut().push("shown");
                 Ok(())
             })?;
             order.borrow_mut().push("run");
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn what_cannot_be_shown_after_the_delay_is_told() {
         let pace = Pace::of(Some("1"), Instant::now()).unwrap();
-        let (code, text) = ending(pace, |_| (), || seen(|| Err(Failure::new("full", "room"))));
+        let (code, text) = ending(pace, |_| (), || perform(|| Err(Failure::new("full", "room"))));
         assert_eq!((code, text.as_str()), (1, "error: full\n  hint: room\n"));
     }
 }

@@ -32,9 +32,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse_from(stdio::arguments());
     colour::choose(cli.color);
     let option = match &cli.command {
-        Command::Query(asked) => Some(&asked.pace),
-        Command::Explain(asked) => Some(&asked.pace),
-        Command::Release(asked) => Some(&asked.pace),
+        Command::Query(arguments) => Some(&arguments.pace),
+        Command::Explain(arguments) => Some(&arguments.pace),
+        Command::Release(arguments) => Some(&arguments.pace),
         _ => None,
     };
     let pace = option.map_or(Ok(Pace::none(started)), |option| {
@@ -46,24 +46,24 @@ fn main() -> ExitCode {
         Err(failure) => return guard::guarded(Pace::none(started), || Err(failure)),
     };
     guard::guarded(pace, || match &cli.command {
-        Command::Query(asked) => commands::query::run(asked),
-        Command::Explain(asked) => commands::explain::run(asked),
-        Command::Shell(asked) => commands::shell::run(asked),
-        Command::Release(asked) => commands::release::run(asked),
-        Command::Budget(asked) => commands::budget::run(asked),
-        Command::Ledger(asked) => commands::ledger::run(asked),
-        Command::Init(asked) => commands::init::run(asked),
-        Command::Tables(asked) => commands::tables::list(asked),
-        Command::Describe(asked) => commands::tables::describe(asked),
-        Command::Calc(asked) => commands::calc::run(asked),
-        Command::Assess(asked) => commands::assess::run(asked),
-        Command::Randomize(asked) => commands::local::randomize(asked),
-        Command::Estimate(asked) => commands::local::estimate(asked),
-        Command::Check(asked) => commands::check::run(asked),
-        Command::Tune(asked) => commands::tune::run(asked),
-        Command::Audit(asked) => commands::audit::run(asked),
-        Command::Policy(asked) => commands::losses::policy(asked),
-        Command::Fit(asked) => commands::losses::fit(asked),
-        Command::Generate(asked) => commands::generate::run(asked),
+        Command::Query(arguments) => commands::query::run(arguments),
+        Command::Explain(arguments) => commands::explain::run(arguments),
+        Command::Shell(arguments) => commands::shell::run(arguments),
+        Command::Release(arguments) => commands::release::run(arguments),
+        Command::Budget(arguments) => commands::budget::run(arguments),
+        Command::Ledger(arguments) => commands::ledger::run(arguments),
+        Command::Init(arguments) => commands::init::run(arguments),
+        Command::Tables(arguments) => commands::tables::list(arguments),
+        Command::Describe(arguments) => commands::tables::describe(arguments),
+        Command::Calc(arguments) => commands::calc::run(arguments),
+        Command::Assess(arguments) => commands::assess::run(arguments),
+        Command::Randomize(arguments) => commands::local::randomize(arguments),
+        Command::Estimate(arguments) => commands::local::estimate(arguments),
+        Command::Check(arguments) => commands::check::run(arguments),
+        Command::Tune(arguments) => commands::tune::run(arguments),
+        Command::Audit(arguments) => commands::audit::run(arguments),
+        Command::Policy(arguments) => commands::losses::policy(arguments),
+        Command::Fit(arguments) => commands::losses::fit(arguments),
+        Command::Generate(arguments) => commands::generate::run(arguments),
     })
 }

@@ -11,7 +11,7 @@ use hushtable::ledger::Notice;
 
 use crate::failure::Failure;
 use crate::given_numbers::real;
-use crate::kept_effects::{self, Effect, is_kept};
+use crate::kept_effects::{self, Effect, is_delayed};
 use crate::stdio;
 
 /// The environment's setting, in seconds. The larger of it and the option holds.
@@ -21,15 +21,15 @@ const MOST: f64 = 86_400.0;
 const RANGE: &str = "a number of seconds from 0 to 86400";
 
 /// Messages of the ledger that wait for the end of the delay; they come from the engine's threads.
-static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Tells what the ledger says: at once, or when the delay has passed.
 pub(crate) fn teller() -> impl Fn(&Notice) + Send + Sync + 'static {
-    let kept = is_kept();
+    let delayed = is_delayed();
     move |notice| {
         let text = format!("{notice}\n");
-        match TOLD.lock() {
-            Ok(mut told) if kept => told.push(text),
+        match MESSAGES.lock() {
+            Ok(mut messages) if delayed => messages.push(text),
             _ => stdio::note(&text),
         }
     }
@@ -75,8 +75,9 @@ impl Pace {
         Self { started, least: Duration::ZERO }
     }
 
-    /// Runs a command. With a delay, what the command gives to [`kept_effects::seen`] is kept, and
-    /// handed over with how the command ended once the delay has passed, or a doubling of it.
+    /// Runs a command. With a delay, the effects that it gives to [`kept_effects::perform`] are
+    /// kept, and handed over with the command's result once the delay or a doubling of it is
+    /// over.
     pub(crate) fn keep<T>(
         self,
         sleep: impl FnOnce(Duration),
@@ -87,8 +88,9 @@ impl Pace {
         }
         kept_effects::keep();
         let ended = run();
-        let told = TOLD.lock().map(|mut told| std::mem::take(&mut *told)).unwrap_or_default();
-        told.iter().for_each(|text| stdio::note(text));
+        let messages =
+            MESSAGES.lock().map(|mut messages| std::mem::take(&mut *messages)).unwrap_or_default();
+        messages.iter().for_each(|text| stdio::note(text));
         let effects = kept_effects::take();
         let elapsed = self.started.elapsed();
         sleep(self.due(elapsed).saturating_sub(elapsed));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hushtable::{Progress, WorkloadProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::kept_effects::is_kept;
+use crate::kept_effects::is_delayed;
 
 /// Quicker queries show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -33,19 +33,19 @@ pub(crate) fn watched_workload<T>(progress: &WorkloadProgress, work: impl FnOnce
     beside(&look, work)
 }
 
-/// Whether a bar is shown, so that nothing else should be.
-pub(crate) fn is_shown() -> bool {
-    // How far a query has come tells how long it takes.
-    io::stderr().is_terminal() && !is_kept()
+/// Whether a bar is visible, so that nothing else should be printed.
+pub(crate) fn is_visible() -> bool {
+    // With a delay there is no bar: progress would tell how long the query takes.
+    io::stderr().is_terminal() && !is_delayed()
 }
 
 fn beside<T>(look: Look<'_>, work: impl FnOnce() -> T) -> T {
-    if !is_shown() {
+    if !is_visible() {
         return work();
     }
     thread::scope(|scope| {
         let (running, ended) = channel::<()>();
-        // A query is answered all the same if there cannot be another thread.
+        // Without another thread the query is answered all the same, and no bar is drawn.
         let _ = thread::Builder::new().spawn_scoped(scope, move || show(look, &ended));
         let result = work();
         drop(running);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn progress_is_drawn_in_its_own_form() {
-        // Where the form is wrong, the library's own is taken, which has no label.
+        // With an invalid template, the library's own is used, which has no label.
         assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
     }
 }

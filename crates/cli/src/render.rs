@@ -43,7 +43,7 @@ pub(crate) mod workload;
 mod samples;
 
 use self::csv::CsvStyle;
-use self::intervals::Shown;
+use self::intervals::TableView;
 use crate::failure::Failure;
 use crate::table_format::TableFormat;
 use hushtable::visible::visible_json;
@@ -74,33 +74,33 @@ impl TableStyle {
 }
 
 /// A result in a style. JSON always has intervals beside its values, and Parquet in its metadata.
-pub(crate) fn result(shown: &Shown<'_>, style: TableStyle) -> Result<Vec<u8>, Failure> {
-    let with_columns = shown.asked_for || style.format == TableFormat::Json;
-    let batch = if with_columns { &shown.beside()? } else { shown.table };
+pub(crate) fn result(view: &TableView<'_>, style: TableStyle) -> Result<Vec<u8>, Failure> {
+    let with_columns = view.requested || style.format == TableFormat::Json;
+    let batch = if with_columns { &view.beside()? } else { view.table };
     Ok(match style.format {
         TableFormat::Table => {
             let mut text = table::table(batch)?;
-            text += &below(shown);
+            text += &below(view);
             text.into_bytes()
         }
         TableFormat::Csv => csv::csv(batch, style.csv)?.into_bytes(),
         TableFormat::Json => json::json(batch)?.into_bytes(),
         TableFormat::Markdown => {
             let mut text = markdown::markdown(batch)?;
-            text += &below(shown);
+            text += &below(view);
             text.into_bytes()
         }
         TableFormat::Html => html::html(batch)?.into_bytes(),
         TableFormat::Parquet => {
-            parquet::parquet(batch, &shown.json()?, clipping::json(shown.clipping)?)?
+            parquet::parquet(batch, &view.json()?, clipping::json(view.clipping)?)?
         }
     })
 }
 
 /// The text below a table: about its intervals, and its clipping reports.
-fn below(shown: &Shown<'_>) -> String {
-    let intervals = if shown.asked_for { shown.note() } else { String::new() };
-    let notes = [intervals, clipping::note(shown.clipping)];
+fn below(view: &TableView<'_>) -> String {
+    let intervals = if view.requested { view.note() } else { String::new() };
+    let notes = [intervals, clipping::note(view.clipping)];
     notes.iter().filter(|note| !note.is_empty()).map(|note| format!("\n{note}")).collect()
 }
 

@@ -10,8 +10,8 @@ use crate::arguments::{SqlArguments, SqlMoreArguments};
 use crate::failure::Failure;
 
 /// The query that a command takes over tables of a contract, with the values of its parameters.
-pub(crate) fn query(asked: &SqlArguments, contract: &Contract) -> Result<String, Failure> {
-    let text = optional_query(asked.sql.as_deref(), &asked.more, contract)?;
+pub(crate) fn query(arguments: &SqlArguments, contract: &Contract) -> Result<String, Failure> {
+    let text = optional_query(arguments.sql.as_deref(), &arguments.more, contract)?;
     // The command line needs one of them.
     text.ok_or_else(|| Failure::new("no query given", "give it as text, or --file query.sql"))
 }
@@ -32,9 +32,9 @@ pub(crate) fn optional_query(
         // A comment at its start came with a blank before it.
         (Some(given), None) => sql(given.trim_start())?,
         (None, Some(file)) => {
-            let place = format!("`{}`", file.display());
-            let input = File::open(file).map_err(|e| cannot_read(&place, &e))?;
-            read_query(input, &place)?
+            let source = format!("`{}`", file.display());
+            let input = File::open(file).map_err(|e| cannot_read(&source, &e))?;
+            read_query(input, &source)?
         }
         (None, None) => match more.parameters.first() {
             Some(parameter) => {
@@ -68,22 +68,22 @@ pub(crate) fn sql(given: &str) -> Result<String, Failure> {
 }
 
 /// Reads a query, and no more than a query may have.
-fn read_query(input: impl Read, place: &dyn Display) -> Result<String, Failure> {
+fn read_query(input: impl Read, source: &dyn Display) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let one_more = MAX_QUERY_BYTES as u64 + 1;
-    input.take(one_more).read_to_end(&mut bytes).map_err(|e| cannot_read(place, &e))?;
+    input.take(one_more).read_to_end(&mut bytes).map_err(|e| cannot_read(source, &e))?;
     if bytes.len() > MAX_QUERY_BYTES {
         return Err(Failure::new(
             format!("the query has more than {MAX_QUERY_BYTES} bytes; the rest is not read"),
             "move long lists of values into the contract's public_keys",
         ));
     }
-    String::from_utf8(bytes).map_err(|e| cannot_read(place, &e.utf8_error()))
+    String::from_utf8(bytes).map_err(|e| cannot_read(source, &e.utf8_error()))
 }
 
-fn cannot_read(place: &dyn Display, reason: &dyn Display) -> Failure {
+fn cannot_read(source: &dyn Display, reason: &dyn Display) -> Failure {
     Failure::new(
-        format!("cannot read the query from {place}: {reason}"),
+        format!("cannot read the query from {source}: {reason}"),
         "give it as text in UTF-8, for example `hushtable query --file query.sql`",
     )
 }

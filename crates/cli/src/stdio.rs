@@ -12,33 +12,33 @@ use crate::kept_effects;
 
 /// Writes a result.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
-    if kept_effects::is_kept() {
+    if kept_effects::is_delayed() {
         let bytes = bytes.to_vec();
-        return kept_effects::seen(move || print_now(&bytes));
+        return kept_effects::perform(move || print_now(&bytes));
     }
     print_now(bytes)
 }
 
 fn print_now(bytes: &[u8]) -> Result<(), Failure> {
-    let bytes = shown(bytes, stdout_is_terminal());
+    let bytes = for_stream(bytes, stdout_is_terminal());
     let mut stdout = io::stdout().lock();
     stdout.write_all(&bytes).and_then(|()| stdout.flush()).map_err(|e| Failure::stdout(&e))
 }
 
-/// Writes what is not a result. Where stderr is closed, there is nobody to tell.
+/// Writes a message to stderr. A failure is ignored, as there is no other stream to report it on.
 pub(crate) fn note(text: &str) {
     let text = text.to_owned();
-    let _ = kept_effects::seen(move || {
+    let _ = kept_effects::perform(move || {
         let is_terminal = io::stderr().is_terminal();
-        let text = String::from_utf8_lossy(&shown(text.as_bytes(), is_terminal)).into_owned();
-        let text = if colour::wanted(is_terminal) { colour::painted(&text) } else { text };
+        let text = String::from_utf8_lossy(&for_stream(text.as_bytes(), is_terminal)).into_owned();
+        let text = if colour::is_on(is_terminal) { colour::painted(&text) } else { text };
         let _ = io::stderr().lock().write_all(text.as_bytes());
         Ok(())
     });
 }
 
-/// The bytes that go to a stream: whatever the format, no terminal is steered.
-fn shown(bytes: &[u8], is_terminal: bool) -> Cow<'_, [u8]> {
+/// The bytes for a stream: on a terminal without control characters, whatever the format.
+fn for_stream(bytes: &[u8], is_terminal: bool) -> Cow<'_, [u8]> {
     if is_terminal {
         visible_lines(&String::from_utf8_lossy(bytes)).into_bytes().into()
     } else {
@@ -78,9 +78,9 @@ mod tests {
     #[test]
     fn terminals_are_not_steered() {
         let text = "town,n\na\u{1b}[2J\u{200b},1\n".as_bytes();
-        assert_eq!(shown(text, false), text);
-        assert_eq!(*shown(text, true), *b"town,n\na\\u{1b}[2J\\u{200b},1\n");
-        assert_eq!(*shown(b"\xff", true), *"\u{fffd}".as_bytes());
+        assert_eq!(for_stream(text, false), text);
+        assert_eq!(*for_stream(text, true), *b"town,n\na\\u{1b}[2J\\u{200b},1\n");
+        assert_eq!(*for_stream(b"\xff", true), *"\u{fffd}".as_bytes());
     }
 
     #[test]

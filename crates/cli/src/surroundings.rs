@@ -40,7 +40,7 @@ pub(crate) fn analyst(named: Option<&str>) -> Option<String> {
     named.map(str::to_owned).or_else(from_setting)
 }
 
-/// A variable that is set, and not to nothing.
+/// The value of a variable; none if it is unset or empty.
 fn setting(name: &str) -> Option<std::ffi::OsString> {
     env::var_os(name).filter(|text| !text.is_empty())
 }

@@ -81,10 +81,10 @@ fn run(name: &str, page: &str) -> usize {
     copy(&root().join("examples"), &examples);
     let example = if page.contains("examples/clinics") { "clinics" } else { "shop" };
     copy(&examples.join(example), folder.path());
-    let own =
+    let files =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/docs").join(name.trim_end_matches(".md"));
-    if own.exists() {
-        copy(&own, folder.path());
+    if files.exists() {
+        copy(&files, folder.path());
     }
     let binary = Path::new(env!("CARGO_BIN_EXE_hushtable")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
@@ -190,20 +190,20 @@ fn what_differs_elsewhere_is_answered_as_the_page_says() {
 /// The anchor that a heading gets, on GitHub and in the book.
 fn anchor(heading: &str) -> String {
     let plain = heading.to_lowercase().replace('`', "");
-    let kept = plain.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    let letters = plain.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    letters.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 fn anchors(page: &str) -> BTreeSet<String> {
     let mut open = false;
-    let mut found = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for line in page.lines() {
         open ^= line.starts_with("```");
         if !open && line.starts_with('#') {
-            found.insert(anchor(line.trim_start_matches('#').trim()));
+            names.insert(anchor(line.trim_start_matches('#').trim()));
         }
     }
-    found
+    names
 }
 
 /// The targets of a page's links, but for those in code.
@@ -239,8 +239,8 @@ fn every_link_of_the_docs_leads_somewhere() {
             let text = if file.is_empty() {
                 page
             } else {
-                let found = pages.iter().find(|(other, _)| other == file);
-                &found.unwrap_or_else(|| panic!("docs/{name}: no page of the book is {target}")).1
+                let entry = pages.iter().find(|(other, _)| other == file);
+                &entry.unwrap_or_else(|| panic!("docs/{name}: no page of the book is {target}")).1
             };
             assert!(part.is_empty() || anchors(text).contains(part), "docs/{name}: {target}");
         }
@@ -265,7 +265,7 @@ fn the_readmes_links_lead_somewhere() {
 fn the_readmes_precision_is_that_of_explain() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let (_, of) = readme.split_once("95 of 100 counts are within ± ").unwrap();
-    let stated: f64 = of.split_once('.').unwrap().0.parse().unwrap();
+    let half_width: f64 = of.split_once('.').unwrap().0.parse().unwrap();
     let (_, question) = readme.split_once("hushtable.toml \\\n  \"").unwrap();
     let sql = question.split_once('"').unwrap().0;
     let contract = root().join("examples/shop/hushtable.toml");
@@ -280,7 +280,7 @@ fn the_readmes_precision_is_that_of_explain() {
     let explained: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let half = explained.pointer("/precision/0/half_widths/0/half_width");
     let half = half.unwrap_or_else(|| panic!("{explained:#}")).as_f64().unwrap();
-    assert_eq!(half, stated);
+    assert_eq!(half, half_width);
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn every_page_has_a_place_in_the_book() {
     let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     let listed: Vec<String> = links(&summary);
     for (name, _) in pages().iter().filter(|(name, _)| name != "SUMMARY.md") {
-        assert_eq!(listed.iter().filter(|own| *own == name).count(), 1, "{name} in SUMMARY.md");
+        assert_eq!(listed.iter().filter(|link| *link == name).count(), 1, "{name} in SUMMARY.md");
     }
 }
 
@@ -348,7 +348,7 @@ fn the_reference_has_every_name_that_the_code_knows() {
         serde_json::from_str(hushtable::query::Contract::SCHEMA).unwrap();
     let mut objects = vec![&schema];
     objects.extend(schema["$defs"].as_object().unwrap().values());
-    for setting in objects.into_iter().filter_map(|own| own["properties"].as_object()) {
+    for setting in objects.into_iter().filter_map(|object| object["properties"].as_object()) {
         for name in
             setting.keys().filter(|name| !["units", "tables", "columns"].contains(&name.as_str()))
         {
@@ -375,10 +375,10 @@ fn the_reference_has_every_name_that_the_code_knows() {
 /// Words of the glossary, each with the type that it is in the code.
 #[test]
 fn the_glossary_has_the_codes_own_names() {
-    fn types(folder: &Path, found: &mut BTreeSet<String>) {
+    fn types(folder: &Path, names: &mut BTreeSet<String>) {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
-                types(&path, found);
+                types(&path, names);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 for line in fs::read_to_string(path).unwrap().lines() {
                     let mut words = line.trim_start().split(|c: char| !c.is_alphanumeric());
@@ -386,7 +386,7 @@ fn the_glossary_has_the_codes_own_names() {
                     if words.next() == Some("pub")
                         && words.next().is_some_and(|w| kind.contains(&w))
                     {
-                        found.extend(words.next().map(str::to_owned));
+                        names.extend(words.next().map(str::to_owned));
                     }
                 }
             }

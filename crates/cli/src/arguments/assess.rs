@@ -65,7 +65,7 @@ pub(crate) struct CurveArguments {
     pub(crate) delta: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) shown: ShownArguments,
+    pub(crate) output: ShownArguments,
 }
 
 /// How a guarantee is shown.
@@ -261,7 +261,7 @@ pub(crate) struct AssessComposeArguments {
     pub(crate) temporal: Option<String>,
 
     #[command(flatten)]
-    pub(crate) shown: ShownArguments,
+    pub(crate) output: ShownArguments,
 }
 
 const MODEL_EXAMPLES: &str = "\

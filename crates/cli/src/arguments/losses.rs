@@ -38,7 +38,7 @@ pub(crate) struct PolicyArguments {
     pub(crate) by_mechanism: bool,
 
     #[command(flatten)]
-    pub(crate) shown: LossesShown,
+    pub(crate) output: LossesShown,
 
     #[command(flatten)]
     pub(crate) sql: SqlArguments,
@@ -87,7 +87,7 @@ pub(crate) struct FitArguments {
     pub(crate) groups_with_at_least: String,
 
     #[command(flatten)]
-    pub(crate) shown: LossesShown,
+    pub(crate) output: LossesShown,
 
     #[command(flatten)]
     pub(crate) sql: SqlArguments,

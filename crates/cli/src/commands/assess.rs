@@ -27,35 +27,43 @@ struct Assessed {
     curves: Vec<Curve>,
 }
 
-pub(crate) fn run(asked: &AssessArguments) -> Result<(), Failure> {
-    match &asked.command {
-        AssessCommand::Count(asked) => curves(&asked.curve.shown, || count::assess(asked)),
-        AssessCommand::Histogram(asked) => curves(&asked.curve.shown, || histogram::assess(asked)),
-        AssessCommand::Threshold(asked) => curves(&asked.curve.shown, || threshold::assess(asked)),
-        AssessCommand::KAnonymity(asked) => {
-            curves(&asked.curve.shown, || k_anonymity::assess(asked))
+pub(crate) fn run(arguments: &AssessArguments) -> Result<(), Failure> {
+    match &arguments.command {
+        AssessCommand::Count(arguments) => {
+            curves(&arguments.curve.output, || count::assess(arguments))
         }
-        AssessCommand::Compose(asked) => curves(&asked.shown, || compose::assess(asked)),
-        AssessCommand::Table(asked) => {
-            let plot = asked.plot.as_deref().map(ChartFile::to).transpose()?;
+        AssessCommand::Histogram(arguments) => {
+            curves(&arguments.curve.output, || histogram::assess(arguments))
+        }
+        AssessCommand::Threshold(arguments) => {
+            curves(&arguments.curve.output, || threshold::assess(arguments))
+        }
+        AssessCommand::KAnonymity(arguments) => {
+            curves(&arguments.curve.output, || k_anonymity::assess(arguments))
+        }
+        AssessCommand::Compose(arguments) => {
+            curves(&arguments.output, || compose::assess(arguments))
+        }
+        AssessCommand::Table(arguments) => {
+            let plot = arguments.plot.as_deref().map(ChartFile::to).transpose()?;
             let plot = plot.map(ChartFile::for_user_alone);
-            let report = table::report(asked)?;
-            printed(asked.format, || report.text(), || report.json())?;
+            let report = table::report(arguments)?;
+            printed(arguments.format, || report.text(), || report.json())?;
             plot.map_or(Ok(()), |file| file.write(&table::chart(&report)))
         }
-        AssessCommand::Differencing(asked) => {
-            let report = differencing::report(asked)?;
-            printed(asked.format, || Ok(report.text()), || Ok(report.json()))
+        AssessCommand::Differencing(arguments) => {
+            let report = differencing::report(arguments)?;
+            printed(arguments.format, || Ok(report.text()), || Ok(report.json()))
         }
-        AssessCommand::Microdata(asked) => {
-            let report = microdata::report(asked)?;
-            printed(asked.format, || Ok(report.text()), || Ok(report.json()))
+        AssessCommand::Microdata(arguments) => {
+            let report = microdata::report(arguments)?;
+            printed(arguments.format, || Ok(report.text()), || Ok(report.json()))
         }
-        AssessCommand::Model(asked) => {
-            let plot = asked.plot.as_deref().map(ChartFile::to).transpose()?;
-            let modelled = model::assess(asked)?;
+        AssessCommand::Model(arguments) => {
+            let plot = arguments.plot.as_deref().map(ChartFile::to).transpose()?;
+            let modelled = model::assess(arguments)?;
             let report = &modelled.report;
-            printed(asked.format, || Ok(report.text()), || Ok(report.json()))?;
+            printed(arguments.format, || Ok(report.text()), || Ok(report.json()))?;
             plot.map_or(Ok(()), |file| file.write(&modelled.chart()))
         }
     }
@@ -63,12 +71,12 @@ pub(crate) fn run(asked: &AssessArguments) -> Result<(), Failure> {
 
 /// Guarantees as a table, and as curves where they are asked for.
 fn curves(
-    shown: &ShownArguments,
+    output: &ShownArguments,
     assess: impl FnOnce() -> Result<Assessed, Failure>,
 ) -> Result<(), Failure> {
-    let plot = shown.plot.as_deref().map(ChartFile::to).transpose()?;
+    let plot = output.plot.as_deref().map(ChartFile::to).transpose()?;
     let assessed = assess()?;
-    printed(shown.format, || Ok(assessed.report.text()), || Ok(assessed.report.json()))?;
+    printed(output.format, || Ok(assessed.report.text()), || Ok(assessed.report.json()))?;
     plot.map_or(Ok(()), |file| file.write(&plot::chart(&assessed)))
 }
 

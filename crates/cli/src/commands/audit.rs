@@ -9,29 +9,29 @@ use crate::progress::watched;
 use crate::render::audit;
 use crate::{given_numbers, sql_input, stdio};
 
-pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     let confidence_range = "a number from 0.5 to 0.999999999";
     let (range, example) = (AuditOptions::CONFIDENCE, "0.999");
     let options = AuditOptions {
-        runs: given_numbers::whole("runs", &asked.runs, AuditOptions::RUNS, "200000")?,
-        units: given_numbers::whole("units", &asked.units, AuditOptions::UNITS, "3")?,
+        runs: given_numbers::whole("runs", &arguments.runs, AuditOptions::RUNS, "200000")?,
+        units: given_numbers::whole("units", &arguments.units, AuditOptions::UNITS, "3")?,
         confidence: given_numbers::real(
             "confidence",
-            &asked.confidence,
+            &arguments.confidence,
             range,
             confidence_range,
             example,
         )?,
-        delta: match &asked.delta {
+        delta: match &arguments.delta {
             Some(text) => Some(given_numbers::amount("delta", text, "1e-5")?),
             None => None,
         },
     };
-    let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
-    let sql = sql_input::query(&asked.sql, owner.contract())?;
+    let owner = within(engine(&arguments.contract.path())?, &arguments.memory)?.owner();
+    let sql = sql_input::query(&arguments.sql, owner.contract())?;
     let progress = Progress::default();
     let report = watched("auditing", &progress, || wait(owner.audit(&sql, &options, &progress)))?;
-    let text = match asked.format {
+    let text = match arguments.format {
         ReportFormat::Text => audit::text(&report),
         ReportFormat::Json => audit::json(&report)?,
     };

@@ -10,12 +10,12 @@ use crate::given_numbers::amount;
 use crate::render::budget;
 use crate::stdio;
 
-pub(crate) fn run(asked: &BudgetArguments) -> Result<(), Failure> {
-    let delta = asked.delta.as_ref().map(|text| amount::<Delta>("delta", text, "1e-6"));
-    let owner = engine(&asked.contract.path())?.owner();
+pub(crate) fn run(arguments: &BudgetArguments) -> Result<(), Failure> {
+    let delta = arguments.delta.as_ref().map(|text| amount::<Delta>("delta", text, "1e-6"));
+    let owner = engine(&arguments.contract.path())?.owner();
     let lines = wait(owner.budgets(delta.transpose()?))?;
     let others = wait(owner.other_accounts())?;
-    let text = match asked.format {
+    let text = match arguments.format {
         ReportFormat::Text => budget::text(&lines, &others),
         ReportFormat::Json => budget::json(&lines, &others)?,
     };

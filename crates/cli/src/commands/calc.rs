@@ -13,14 +13,14 @@ use crate::arguments::{CalcArguments, CalcCommand, ReportFormat};
 use crate::failure::Failure;
 use crate::stdio;
 
-pub(crate) fn run(asked: &CalcArguments) -> Result<(), Failure> {
-    let (report, format) = match &asked.command {
-        CalcCommand::Selection(asked) => (selection::report(asked)?, asked.format),
-        CalcCommand::Convert(asked) => (convert::report(asked)?, asked.format),
-        CalcCommand::Noise(asked) => (noise::report(asked)?, asked.format),
-        CalcCommand::Quantile(asked) => (quantile::report(asked)?, asked.format),
-        CalcCommand::Compose(asked) => (compose::report(asked)?, asked.format),
-        CalcCommand::Sample(asked) => return sample::run(asked),
+pub(crate) fn run(arguments: &CalcArguments) -> Result<(), Failure> {
+    let (report, format) = match &arguments.command {
+        CalcCommand::Selection(arguments) => (selection::report(arguments)?, arguments.format),
+        CalcCommand::Convert(arguments) => (convert::report(arguments)?, arguments.format),
+        CalcCommand::Noise(arguments) => (noise::report(arguments)?, arguments.format),
+        CalcCommand::Quantile(arguments) => (quantile::report(arguments)?, arguments.format),
+        CalcCommand::Compose(arguments) => (compose::report(arguments)?, arguments.format),
+        CalcCommand::Sample(arguments) => return sample::run(arguments),
     };
     let text = match format {
         ReportFormat::Text => report.text(),

@@ -39,6 +39,6 @@ impl ChartFile {
 
     pub(super) fn write(self, chart: &Chart) -> Result<(), Failure> {
         let bytes = chart.draw(self.format)?;
-        kept_effects::written(self.file, bytes)
+        kept_effects::write(self.file, bytes)
     }
 }

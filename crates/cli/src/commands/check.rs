@@ -9,18 +9,18 @@ use crate::progress::watched;
 use crate::render::check;
 use crate::{sql_input, stdio};
 
-pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
-    let engine = within(engine(&asked.contract.path())?, &asked.memory)?;
-    let (table, sql) = match (asked.table.as_deref(), asked.sql.as_deref()) {
+pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
+    let engine = within(engine(&arguments.contract.path())?, &arguments.memory)?;
+    let (table, sql) = match (arguments.table.as_deref(), arguments.sql.as_deref()) {
         (Some(only), None) if is_query(&engine, only) => (None, Some(only)),
         both => both,
     };
-    let sql = sql_input::optional_query(sql, &asked.more, engine.contract())?;
+    let sql = sql_input::optional_query(sql, &arguments.more, engine.contract())?;
     let progress = Progress::default();
     let report = watched("checking", &progress, || {
         wait(engine.owner().check(table, sql.as_deref(), &progress))
     })?;
-    let text = match asked.format {
+    let text = match arguments.format {
         ReportFormat::Text => check::text(&report),
         ReportFormat::Json => check::json(&report)?,
     };

@@ -12,8 +12,8 @@ use crate::arguments::{Cli, GenerateArguments, GenerateCommand};
 use crate::failure::Failure;
 use crate::{kept_effects, stdio, surroundings};
 
-pub(crate) fn run(asked: &GenerateArguments) -> Result<(), Failure> {
-    match &asked.what {
+pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
+    match &arguments.what {
         GenerateCommand::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "hushtable", &mut script);
@@ -24,10 +24,12 @@ pub(crate) fn run(asked: &GenerateArguments) -> Result<(), Failure> {
             command.build();
             let mut all = Vec::new();
             pages(&command, "hushtable", out, &mut all)?;
-            // Nothing is made where one of the pages may not be.
+            // Nothing is written unless all of the pages may be.
             let protected = nearby();
             for (path, _) in &all {
-                protected.as_ref().map_or_else(|| refuse_precious(path), |own| own.refuse(path))?;
+                protected
+                    .as_ref()
+                    .map_or_else(|| refuse_precious(path), |files| files.refuse(path))?;
             }
             fs::create_dir_all(out).map_err(|e| {
                 Failure::new(
@@ -38,7 +40,7 @@ pub(crate) fn run(asked: &GenerateArguments) -> Result<(), Failure> {
             let pending = all.iter().map(|(path, _)| PendingFile::replacing(path));
             let pending = pending.collect::<Result<Vec<_>, _>>()?;
             for (file, (path, page)) in pending.into_iter().zip(all) {
-                kept_effects::written(file, page)?;
+                kept_effects::write(file, page)?;
                 stdio::print(format!("{}\n", path.display()).as_bytes())?;
             }
             Ok(())
@@ -68,8 +70,8 @@ fn pages(
         )
     })?;
     all.push((folder.join(format!("{name}.1")), page));
-    let commands = command.get_subcommands().filter(|own| own.get_name() != "help");
-    commands
-        .into_iter()
-        .try_for_each(|own| pages(own, &format!("{name}-{}", own.get_name()), folder, all))
+    let commands = command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help");
+    commands.into_iter().try_for_each(|subcommand| {
+        pages(subcommand, &format!("{name}-{}", subcommand.get_name()), folder, all)
+    })
 }

@@ -87,7 +87,7 @@ pub(super) fn interview(
         })?;
     let recommended = if hurts { "1" } else { "3" };
     let epsilon = talk.answer("   epsilon", Some(recommended), |text| {
-        let epsilon = text.parse::<Epsilon>().ok().filter(|own| !own.share(10).is_zero());
+        let epsilon = text.parse::<Epsilon>().ok().filter(|budget| !budget.share(10).is_zero());
         epsilon.ok_or("a number above 0, as 1 or 0.5")
     })?;
     talk.say(WHOSE)?;
@@ -194,18 +194,18 @@ mod tests {
     }
 
     /// The conversation, and the contract that comes of it.
-    fn held(draft: &Draft, answers: &str) -> (String, Result<String, Failure>) {
-        let mut said = Vec::new();
-        let decisions = interview(draft, &mut answers.as_bytes(), &mut said);
+    fn converse(draft: &Draft, answers: &str) -> (String, Result<String, Failure>) {
+        let mut conversation = Vec::new();
+        let decisions = interview(draft, &mut answers.as_bytes(), &mut conversation);
         let contract = decisions.map(|decisions| draft.decided(&decisions));
-        (String::from_utf8(said).unwrap(), contract)
+        (String::from_utf8(conversation).unwrap(), contract)
     }
 
     #[test]
     fn answers_make_a_contract() {
         let draft = drafted(&[("visits.csv", "customer_id,town,amount\n1,Wick,2\n")]);
-        let (said, contract) = held(&draft, "nobody\n\n5,000\nno\n2.5\nana\n0\n2\n");
-        insta::assert_snapshot!(said);
+        let (conversation, contract) = converse(&draft, "nobody\n\n5,000\nno\n2.5\nana\n0\n2\n");
+        insta::assert_snapshot!(conversation);
         let contract = contract.unwrap();
         let settings = contract.split_once("# What a query has").unwrap().1;
         insta::assert_snapshot!("settings", settings);
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn what_is_recommended_suffices() {
         let draft = drafted(&[("visits.csv", "customer_id,town\n1,Wick\n")]);
-        let contract = held(&draft, &"\n".repeat(10)).1.unwrap();
+        let contract = converse(&draft, &"\n".repeat(10)).1.unwrap();
         let read = Contract::parse(&contract, "hushtable.toml").unwrap();
         let budget = read.populations["visits"].budgets["analyst"].to_string();
         assert_eq!(budget, "epsilon = 1, delta = 1e-6");
@@ -230,8 +230,11 @@ mod tests {
             ("visits.csv", "customer_id,town\n1,Wick\n"),
             ("towns.csv", "town,county\nWick,Kent\n"),
         ]);
-        let (said, contract) = held(&draft, &format!("row\npublic{}", "\n".repeat(10)));
-        assert!(said.contains("row is not a column of the table, or public"), "{said}");
+        let (conversation, contract) = converse(&draft, &format!("row\npublic{}", "\n".repeat(10)));
+        assert!(
+            conversation.contains("row is not a column of the table, or public"),
+            "{conversation}"
+        );
         let contract = contract.unwrap();
         let read = Contract::parse(&contract, "hushtable.toml").unwrap();
         assert_eq!(read.populations["customer"].budgets.len(), 1);
@@ -240,7 +243,7 @@ mod tests {
     #[test]
     fn an_interview_that_ends_early_writes_nothing() {
         let draft = drafted(&[("visits.csv", "customer_id\n1\n")]);
-        insta::assert_snapshot!(held(&draft, "row\n\n").1.unwrap_err(), @"
+        insta::assert_snapshot!(converse(&draft, "row\n\n").1.unwrap_err(), @"
         error: not all questions are answered: there are no more answers; nothing was written
           hint: run `hushtable init --yes FILE`, which asks nothing and marks each open \
                 decision with TODO

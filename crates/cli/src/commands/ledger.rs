@@ -12,38 +12,38 @@ use crate::render::grid::visible;
 use crate::render::{ledger, pretty_json};
 use crate::stdio;
 
-pub(crate) fn run(asked: &LedgerArguments) -> Result<(), Failure> {
-    match &asked.command {
-        LedgerCommand::Check(asked) => checked(asked),
-        LedgerCommand::Backup(asked) => copied(asked),
+pub(crate) fn run(arguments: &LedgerArguments) -> Result<(), Failure> {
+    match &arguments.command {
+        LedgerCommand::Check(arguments) => check(arguments),
+        LedgerCommand::Backup(arguments) => back_up(arguments),
     }
 }
 
-fn checked(asked: &LedgerCheckArguments) -> Result<(), Failure> {
-    let engine = engine(&asked.contract.path())?;
-    let found = wait(engine.owner().ledger_check())?;
-    let text = match asked.format {
-        ReportFormat::Text => ledger::text(&found),
-        ReportFormat::Json => pretty_json(&found)?,
+fn check(arguments: &LedgerCheckArguments) -> Result<(), Failure> {
+    let engine = engine(&arguments.contract.path())?;
+    let report = wait(engine.owner().ledger_check())?;
+    let text = match arguments.format {
+        ReportFormat::Text => ledger::text(&report),
+        ReportFormat::Json => pretty_json(&report)?,
     };
     stdio::print(text.as_bytes())?;
-    for warning in &found.warnings {
+    for warning in &report.warnings {
         stdio::note(&format!("{warning}\n"));
     }
-    match found.problems.first() {
+    match report.problems.first() {
         None => Ok(()),
         Some(first) => {
-            let (path, detail) = (found.path.clone(), first.clone());
+            let (path, detail) = (report.path.clone(), first.clone());
             Err(LedgerError::Damaged { path, detail }.into())
         }
     }
 }
 
-fn copied(asked: &LedgerBackupArguments) -> Result<(), Failure> {
-    let engine = engine(&asked.contract.path())?;
+fn back_up(arguments: &LedgerBackupArguments) -> Result<(), Failure> {
+    let engine = engine(&arguments.contract.path())?;
     // Not among the data: a copy would become data.
-    engine.protected().pending(&asked.file).map(drop)?;
-    let copy = wait(engine.owner().ledger_backup(&asked.file))?;
+    engine.protected().pending(&arguments.file).map(drop)?;
+    let copy = wait(engine.owner().ledger_backup(&arguments.file))?;
     let path = visible(&copy.path.display().to_string());
     stdio::note(&format!("the copy {path} is in order: {}\n", ledger::contents(&copy)));
     Ok(())

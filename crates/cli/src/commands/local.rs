@@ -23,21 +23,21 @@ const HEADING: &str = "report";
 /// Most values that a report may have.
 const MOST_VALUES: usize = 100_000;
 
-pub(crate) fn randomize(asked: &RandomizeArguments) -> Result<(), Failure> {
-    let names = names(&asked.response)?;
-    let mechanism = mechanism(&asked.response, names.len())?;
-    let output = asked.output.as_deref().map(PendingFile::replacing).transpose()?;
-    let secret = match (&asked.column, &asked.predicate) {
+pub(crate) fn randomize(arguments: &RandomizeArguments) -> Result<(), Failure> {
+    let names = names(&arguments.response)?;
+    let mechanism = mechanism(&arguments.response, names.len())?;
+    let output = arguments.output.as_deref().map(PendingFile::replacing).transpose()?;
+    let secret = match (&arguments.column, &arguments.predicate) {
         (Some(name), _) => Secret::Column {
             name: name.clone(),
-            values: asked.response.values.clone(),
-            other: asked.response.other.is_some(),
+            values: arguments.response.values.clone(),
+            other: arguments.response.other.is_some(),
         },
         (None, predicate) => Secret::Predicate(predicate.clone().unwrap_or_default()),
     };
     let (workers, progress) = (Workers::new()?, Progress::default());
     let answers = watched("reading", &progress, || {
-        wait(randomise(&workers, &asked.file, &secret, &mechanism, &progress))
+        wait(randomise(&workers, &arguments.file, &secret, &mechanism, &progress))
     })?;
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |field: &str| writer.write_record([field]).map_err(unwritten);
@@ -47,17 +47,17 @@ pub(crate) fn randomize(asked: &RandomizeArguments) -> Result<(), Failure> {
     }
     let bytes = writer.into_inner().map_err(|e| unwritten(e.into_error().into()))?;
     match output {
-        Some(output) => kept_effects::written(output, bytes),
+        Some(output) => kept_effects::write(output, bytes),
         None => stdio::print(&bytes),
     }
 }
 
-pub(crate) fn estimate(asked: &EstimateArguments) -> Result<(), Failure> {
-    let names = names(&asked.response)?;
-    let mechanism = mechanism(&asked.response, names.len())?;
+pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<(), Failure> {
+    let names = names(&arguments.response)?;
+    let mechanism = mechanism(&arguments.response, names.len())?;
     let range = "a number above 0 and below 1";
-    let level = real("level", &asked.level, 1e-9..=1.0 - 1e-9, range, "0.95")?;
-    let counts = counts(&asked.file, &asked.column, &names)?;
+    let level = real("level", &arguments.level, 1e-9..=1.0 - 1e-9, range, "0.95")?;
+    let counts = counts(&arguments.file, &arguments.column, &names)?;
     let reports = counts.iter().sum();
     let estimates = mechanism
         .estimate(&counts)
@@ -65,22 +65,24 @@ pub(crate) fn estimate(asked: &EstimateArguments) -> Result<(), Failure> {
     // A sum of many independent reports is nearly normal.
     let deviations = normal_quantile((1.0 - level) / 2.0);
     let estimated =
-        names.into_iter().zip(counts).zip(estimates).map(|((value, told), estimate)| {
+        names.into_iter().zip(counts).zip(estimates).map(|((value, count), estimate)| {
             let half_width = deviations * estimate.standard_error;
-            Estimated { value, told, estimate, half_width }
+            Estimated { value, reports: count, estimate, half_width }
         });
     let estimated: Vec<Estimated> = estimated.collect();
-    let shown = match asked.format {
-        ReportFormat::Text => text(reports, &estimated, &asked.response.epsilon, &asked.level),
+    let rendered = match arguments.format {
+        ReportFormat::Text => {
+            text(reports, &estimated, &arguments.response.epsilon, &arguments.level)
+        }
         ReportFormat::Json => json(reports, &estimated, level)?,
     };
-    stdio::print(shown.as_bytes())
+    stdio::print(rendered.as_bytes())
 }
 
 /// The possible reports: the values and the other, or true and false.
-fn names(asked: &ResponseArguments) -> Result<Vec<String>, Failure> {
-    let mut names = asked.values.clone();
-    names.extend(asked.other.clone());
+fn names(arguments: &ResponseArguments) -> Result<Vec<String>, Failure> {
+    let mut names = arguments.values.clone();
+    names.extend(arguments.other.clone());
     if names.is_empty() {
         return Ok(vec!["false".to_owned(), "true".to_owned()]);
     }
@@ -97,12 +99,12 @@ fn names(asked: &ResponseArguments) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-fn mechanism(asked: &ResponseArguments, names: usize) -> Result<RandomisedResponse, Failure> {
-    let epsilon: Epsilon = amount("epsilon", &asked.epsilon, "1")?;
+fn mechanism(arguments: &ResponseArguments, names: usize) -> Result<RandomisedResponse, Failure> {
+    let epsilon: Epsilon = amount("epsilon", &arguments.epsilon, "1")?;
     let categories = u32::try_from(names).unwrap_or(u32::MAX);
     RandomisedResponse::new(epsilon, categories).map_err(|error| match error {
         MechanismError::NoBudget(_) => {
-            refuse("epsilon", &asked.epsilon, "a number above 0, at most 1000000", "1")
+            refuse("epsilon", &arguments.epsilon, "a number above 0, at most 1000000", "1")
         }
         other => Failure::new(other.to_string(), "list more values"),
     })
@@ -123,7 +125,7 @@ fn counts(path: &Path, column: &str, names: &[String]) -> Result<Vec<u64>, Failu
     };
     let mut reader = csv::Reader::from_reader(source);
     let headings = reader.headers().map_err(unread)?.clone();
-    let Some(place) = headings.iter().position(|heading| heading == column) else {
+    let Some(index) = headings.iter().position(|heading| heading == column) else {
         return Err(Failure::new(
             format!("`{}` has no column `{column}`", path.display()),
             format!(
@@ -132,13 +134,13 @@ fn counts(path: &Path, column: &str, names: &[String]) -> Result<Vec<u64>, Failu
             ),
         ));
     };
-    let places: std::collections::HashMap<&str, usize> =
+    let indices: std::collections::HashMap<&str, usize> =
         names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
     let mut counts = vec![0; names.len()];
     for (line, record) in reader.records().enumerate() {
         let record = record.map_err(unread)?;
-        let report = record.get(place).unwrap_or_default();
-        match places.get(report).and_then(|&i| counts.get_mut(i)) {
+        let report = record.get(index).unwrap_or_default();
+        match indices.get(report).and_then(|&i| counts.get_mut(i)) {
             Some(count) => *count += 1,
             None => {
                 return Err(Failure::new(

@@ -15,46 +15,49 @@ use crate::progress::watched;
 use crate::render::losses;
 use crate::{given_numbers, sql_input, stdio};
 
-pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
-    let (owner, plot) = opened(&asked.contract, &asked.memory, asked.shown.plot.as_deref())?;
-    let sql = sql_input::query(&asked.sql, owner.contract())?;
+pub(crate) fn policy(arguments: &PolicyArguments) -> Result<(), Failure> {
+    let (owner, plot) =
+        opened(&arguments.contract, &arguments.memory, arguments.output.plot.as_deref())?;
+    let sql = sql_input::query(&arguments.sql, owner.contract())?;
     let progress = Progress::default();
-    let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
+    let options =
+        LossOptions { by_group: arguments.by_group, by_mechanism: arguments.by_mechanism };
     let report = watched("reading", &progress, || wait(owner.policy(&sql, options, &progress)))?;
-    let text = match asked.shown.format {
+    let text = match arguments.output.format {
         ReportFormat::Text => losses::text(&report),
         ReportFormat::Json => losses::json(&report)?,
     };
     let chart = || chart(report.rho.to_f64(), &report.losses, report.owners.as_ref());
-    shown(&text, plot, chart)
+    print_and_draw(&text, plot, chart)
 }
 
-pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
+pub(crate) fn fit(arguments: &FitArguments) -> Result<(), Failure> {
     let options = FitOptions {
-        target: given_numbers::share("target", &asked.target, FitOptions::TARGETS, "5%")?,
-        at: given_numbers::share("at", &asked.at, FitOptions::SHARES, "95%")?,
+        target: given_numbers::share("target", &arguments.target, FitOptions::TARGETS, "5%")?,
+        at: given_numbers::share("at", &arguments.at, FitOptions::SHARES, "95%")?,
         probability: given_numbers::share(
             "with-probability",
-            &asked.with_probability,
+            &arguments.with_probability,
             FitOptions::PROBABILITIES,
             "95%",
         )?,
         least_records: given_numbers::whole(
             "groups-with-at-least",
-            &asked.groups_with_at_least,
+            &arguments.groups_with_at_least,
             1..=1_000_000_000,
             "5",
         )?,
     };
-    let (owner, plot) = opened(&asked.contract, &asked.memory, asked.shown.plot.as_deref())?;
-    let sql = sql_input::query(&asked.sql, owner.contract())?;
+    let (owner, plot) =
+        opened(&arguments.contract, &arguments.memory, arguments.output.plot.as_deref())?;
+    let sql = sql_input::query(&arguments.sql, owner.contract())?;
     let progress = Progress::default();
     let report = watched("reading", &progress, || wait(owner.fit(&sql, &options, &progress)))?;
-    let text = match asked.shown.format {
+    let text = match arguments.output.format {
         ReportFormat::Text => losses::fit_text(&report, &options),
         ReportFormat::Json => losses::fit_json(&report)?,
     };
-    shown(&text, plot, || chart(report.rho_asked.to_f64(), &report.losses, None))
+    print_and_draw(&text, plot, || chart(report.rho_asked.to_f64(), &report.losses, None))
 }
 
 /// The owner of a contract, and the file that a chart of findings goes to.
@@ -69,7 +72,7 @@ pub(super) fn opened(
     Ok((engine.owner(), plot))
 }
 
-fn shown(
+fn print_and_draw(
     text: &str,
     plot: Option<ChartFile>,
     chart: impl FnOnce() -> Chart,

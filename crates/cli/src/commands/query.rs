@@ -16,33 +16,36 @@ use crate::progress::watched;
 use crate::render::TableStyle;
 use crate::render::cell::timestamp;
 use crate::render::grid::visible;
-use crate::render::intervals::Shown;
+use crate::render::intervals::TableView;
 use crate::render::number::number;
 use crate::table_format::TableFormat;
 use crate::{kept_effects, render, sql_input, stdio};
 
-pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
     // Whatever can be wrong with the command is found before the budget is touched.
-    let on_terminal = asked.output.is_none() && stdio::stdout_is_terminal();
-    let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
-    let wanted = asked.intervals.wanted()?;
-    let engine = within(engine(&asked.contract.path())?, &asked.memory)?;
-    let sql = sql_input::query(&asked.question.sql, engine.contract())?;
+    let on_terminal = arguments.output.is_none() && stdio::stdout_is_terminal();
+    let style = TableStyle::new(format(arguments)?, arguments.csv_safe, on_terminal)?;
+    let requested = arguments.intervals.requested()?;
+    let engine = within(engine(&arguments.contract.path())?, &arguments.memory)?;
+    let sql = sql_input::query(&arguments.question.sql, engine.contract())?;
     let protected = engine.protected();
-    let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;
-    let statement = asked.statement.as_deref().map(|p| protected.pending(p)).transpose()?;
-    let plot = asked
+    let output = arguments.output.as_deref().map(|p| protected.pending(p)).transpose()?;
+    let statement = arguments.statement.as_deref().map(|p| protected.pending(p)).transpose()?;
+    let plot = arguments
         .plot
         .as_deref()
         .map(|p| Ok::<_, Failure>(ChartFile::of(ImageFormat::of(p)?, protected.pending(p)?)));
     let plot = plot.transpose()?;
-    let files =
-        [("--output", &asked.output), ("--statement", &asked.statement), ("--plot", &asked.plot)];
+    let files = [
+        ("--output", &arguments.output),
+        ("--statement", &arguments.statement),
+        ("--plot", &arguments.plot),
+    ];
     let files: Vec<_> =
         files.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?))).collect();
-    for (place, (one, path)) in files.iter().enumerate() {
+    for (index, (one, path)) in files.iter().enumerate() {
         let alike = |(_, other): &&(&str, &PathBuf)| same(&resolved(path), &resolved(other));
-        if let Some((other, _)) = files.iter().take(place).find(alike) {
+        if let Some((other, _)) = files.iter().take(index).find(alike) {
             return Err(Failure::new(
                 format!("{other} and {one} both name `{}`", path.display()),
                 "give them different names",
@@ -50,7 +53,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         }
     }
 
-    let analyst = engine.analyst(asked.question.analyst().as_deref());
+    let analyst = engine.analyst(arguments.question.analyst().as_deref());
     for warning in wait(analyst.warnings(&sql))? {
         stdio::note(&render::warnings::note(&warning, None));
     }
@@ -60,28 +63,28 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     let answer = watched("reading", &progress, work)?;
     // From here on the charge stands, so it is reported whatever happens to the files.
     stdio::note(&account_of(&answer, &engine));
-    let shown = Shown::of(&answer, wanted)?;
-    let result = render::result(&shown, style)?;
-    stdio::note(&shown.notes(style.format));
+    let view = TableView::of(&answer, requested)?;
+    let result = render::result(&view, style)?;
+    stdio::note(&view.notes(style.format));
     if let Some(statement) = statement {
-        let stated = match &answer.parts {
+        let json = match &answer.parts {
             Some(parts) => render::pretty_json(parts)?,
             None => render::pretty_json(&answer.statement)?,
         };
-        kept_effects::written(statement, stated.into_bytes())?;
+        kept_effects::write(statement, json.into_bytes())?;
     }
     match output {
-        Some(output) => kept_effects::written(output, result)?,
+        Some(output) => kept_effects::write(output, result)?,
         None => stdio::print(&result)?,
     }
     match plot {
-        Some(plot) => plot.write(&render::plot::chart(&shown)?),
+        Some(plot) => plot.write(&render::plot::chart(&view)?),
         None => Ok(()),
     }
 }
 
-fn format(asked: &QueryArguments) -> Result<TableFormat, Failure> {
-    match (asked.format, &asked.output) {
+fn format(arguments: &QueryArguments) -> Result<TableFormat, Failure> {
+    match (arguments.format, &arguments.output) {
         (Some(TableFormat::Parquet), None) if stdio::stdout_is_terminal() => Err(Failure::new(
             "Parquet cannot be written to a terminal",
             "give --output result.parquet, or pipe it into another program",
@@ -158,12 +161,19 @@ pub(super) fn account_of(answer: &Answer, engine: &Engine) -> String {
 /// The limits with which a query was answered, where some were chosen privately.
 fn chosen_limits(explanation: &Explanation) -> String {
     let mut limits = vec![format!("{} groups of a unit", explanation.max_groups_contributed)];
-    for own in explanation.measurements.iter().filter(|own| own.name.starts_with("sum")) {
-        let (of, (low, high)) = match &own.per_row {
+    for measurement in
+        explanation.measurements.iter().filter(|measurement| measurement.name.starts_with("sum"))
+    {
+        let (of, (low, high)) = match &measurement.per_row {
             Some(row) => ("rows of the ", row.bounds),
-            None => ("", own.bounds),
+            None => ("", measurement.bounds),
         };
-        limits.push(format!("{of}{} from {} to {}", visible(&own.name), number(low), number(high)));
+        limits.push(format!(
+            "{of}{} from {} to {}",
+            visible(&measurement.name),
+            number(low),
+            number(high)
+        ));
     }
     format!("limits, chosen privately: {}\n", limits.join("; "))
 }

@@ -10,49 +10,49 @@ use hushtable::{Engine, Plan, WorkloadCharge, WorkloadStep, wait};
 use super::within;
 use crate::arguments::{ReleaseArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::progress::{is_shown, watched_workload};
+use crate::progress::{is_visible, watched_workload};
 use crate::render::grid::visible;
-use crate::render::intervals::Shown;
+use crate::render::intervals::TableView;
 use crate::render::{TableStyle, workload};
 use crate::table_format::TableFormat;
 use crate::{kept_effects, pace, render, stdio, surroundings};
 
 const STATEMENT: &str = "statement.json";
 
-pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
     let (engine, workload) =
-        Engine::with_workload(&asked.workload, asked.contract.as_deref(), pace::teller())?;
-    let engine = within(engine, &asked.memory)?;
-    // A workload may name its analyst; the environment speaks where nobody else does.
+        Engine::with_workload(&arguments.workload, arguments.contract.as_deref(), pace::teller())?;
+    let engine = within(engine, &arguments.memory)?;
+    // The environment's analyst counts only if neither the workload nor an option names one.
     let named = match &workload.analyst {
-        Some(_) => asked.analyst.clone(),
-        None => surroundings::analyst(asked.analyst.as_deref()),
+        Some(_) => arguments.analyst.clone(),
+        None => surroundings::analyst(arguments.analyst.as_deref()),
     };
     let analyst = engine.analyst(named.as_deref());
-    if asked.explain.is_none() {
+    if arguments.explain.is_none() {
         wait(analyst.affords(&workload))?;
     }
     let plan = wait(analyst.plan(&workload))?;
-    let Some(folder) = asked.out.as_deref().filter(|_| asked.explain.is_none()) else {
+    let Some(folder) = arguments.out.as_deref().filter(|_| arguments.explain.is_none()) else {
         let quoted = plan.quoted()?;
-        let text = match asked.explain {
+        let text = match arguments.explain {
             Some(ReportFormat::Json) => workload::json(&quoted)?,
             _ => workload::text(&quoted),
         };
         return stdio::print(text.as_bytes());
     };
-    let style = TableStyle::new(asked.format, asked.csv_safe, false)?;
-    let wanted = asked.intervals.wanted()?;
+    let style = TableStyle::new(arguments.format, arguments.csv_safe, false)?;
+    let requested = arguments.intervals.requested()?;
     for (query, warning) in plan.warnings() {
         stdio::note(&render::warnings::note(warning, Some(query)));
     }
-    let protected = engine.protected().and(&asked.workload);
-    let made = make(folder)?;
+    let protected = engine.protected().and(&arguments.workload);
+    let created = make(folder)?;
     let result = Files::in_folder(folder, &workload, style, &protected)
-        .and_then(|files| release(plan, files, wanted, &engine));
-    if made && result.is_err() {
+        .and_then(|files| release(plan, files, requested, &engine));
+    if created && result.is_err() {
         let folder = folder.to_owned();
-        kept_effects::seen(move || {
+        kept_effects::perform(move || {
             // Where it is empty: nothing was released then.
             let _ = fs::remove_dir(folder);
             Ok(())
@@ -64,7 +64,7 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
 fn release(
     plan: Plan,
     files: Files,
-    wanted: Option<IntervalsWanted>,
+    requested: Option<IntervalsWanted>,
     engine: &Engine,
 ) -> Result<(), Failure> {
     let Files { folder, style, tables, statement } = files;
@@ -81,30 +81,30 @@ fn release(
                 WorkloadStep::Answered(answer) => answer,
                 WorkloadStep::Whole(whole) => return Ok(whole),
             };
-            // Without the statement nobody takes a folder for whole that is being written.
+            // The old statement goes first: a folder that is being written must not look complete.
             if number == 0 {
                 let old = folder.join(STATEMENT);
-                kept_effects::seen(move || take_away(&old))?;
+                kept_effects::perform(move || take_away(&old))?;
             }
             number += 1;
             let (name, file) = tables.next().ok_or_else(not_planned)?;
-            let wanted = wanted.or(answer.uncertainty.wanted());
-            let intervals = wanted.unwrap_or(IntervalsWanted::USUAL);
-            let shown = Shown {
+            let requested = requested.or(answer.uncertainty.wanted());
+            let intervals = requested.unwrap_or(IntervalsWanted::USUAL);
+            let view = TableView {
                 table: &answer.table,
                 intervals: answer.uncertainty.intervals(intervals)?,
-                asked_for: wanted.is_some(),
+                requested: requested.is_some(),
                 not_in_them: answer.statement.explanation.intervals.not_in_them.clone(),
                 clipping: &[],
             };
-            kept_effects::written(file, render::result(&shown, style)?)?;
-            if !is_shown() {
+            kept_effects::write(file, render::result(&view, style)?)?;
+            if !is_visible() {
                 let count = progress.queries();
                 stdio::note(&finished(number, count, &folder.join(&name), answer.on_record));
             }
         }
     })?;
-    kept_effects::written(statement, render::pretty_json(&whole.statement)?.into_bytes())?;
+    kept_effects::write(statement, render::pretty_json(&whole.statement)?.into_bytes())?;
     let count = progress.queries();
     let tables = if count == 1 { "1 table" } else { &format!("{count} tables") };
     let folder = visible(&folder.display().to_string());
@@ -158,7 +158,7 @@ fn extension(format: TableFormat) -> &'static str {
     }
 }
 
-/// Makes the folder; false where it is there.
+/// Creates the folder; false if it exists.
 fn make(folder: &Path) -> Result<bool, Failure> {
     match fs::create_dir(folder) {
         Ok(()) => Ok(true),

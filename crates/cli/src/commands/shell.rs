@@ -26,7 +26,7 @@ use crate::kept_effects;
 use crate::pace::Pace;
 use crate::progress::watched;
 use crate::render::grid::visible;
-use crate::render::intervals::Shown;
+use crate::render::intervals::TableView;
 use crate::render::quoted::left_after;
 use crate::render::{self, TableStyle, budget, page, parts};
 use crate::table_format::TableFormat;
@@ -37,28 +37,28 @@ const CONTINUED: &str = "        -> ";
 const QUESTION: &str = "ask it, and charge this? [y/n] ";
 const EXPLAIN: &str = "\\explain";
 
-pub(crate) fn run(asked: &ShellArguments) -> Result<(), Failure> {
-    let delay = asked.pace.at_least_seconds.clone();
+pub(crate) fn run(arguments: &ShellArguments) -> Result<(), Failure> {
+    let delay = arguments.pace.at_least_seconds.clone();
     let pace = Pace::of(delay.as_deref(), Instant::now())?;
-    let path = asked.contract.path();
+    let path = arguments.contract.path();
     // With a delay, messages of the ledger wait for the end of a statement's.
     let (engine, effects) =
-        pace.keep(|_| (), || engine(&path).and_then(|engine| within(engine, &asked.memory)));
+        pace.keep(|_| (), || engine(&path).and_then(|engine| within(engine, &arguments.memory)));
     effects.into_iter().try_for_each(|effect| effect())?;
     let engine = engine?;
-    let analyst = engine.analyst(surroundings::analyst(asked.analyst.as_deref()).as_deref());
+    let analyst = engine.analyst(surroundings::analyst(arguments.analyst.as_deref()).as_deref());
     let left = left(&analyst)?;
     let interactive = io::stdin().is_terminal();
     let mut input = input::input(Words::of(engine.contract()), &engine.protected())?;
     if interactive {
         stdio::note("a statement ends with `;`; \\help lists the commands\n");
-        stdio::note(&input.history().map(|own| own.told()).unwrap_or_default());
+        stdio::note(&input.history().map(|history| history.message()).unwrap_or_default());
     }
     let mut shell = Shell {
         engine,
         analyst,
         delay,
-        auto: asked.auto,
+        auto: arguments.auto,
         intervals: None,
         output: None,
         left,
@@ -70,7 +70,7 @@ pub(crate) fn run(asked: &ShellArguments) -> Result<(), Failure> {
     shell.converse(input.as_mut())?;
     match shell.failed {
         0 => Ok(()),
-        // Whoever sits at a terminal has seen it.
+        // At a terminal, each failure was printed when it happened.
         _ if interactive => Ok(()),
         failed => Err(Failure::new(
             format!("{failed} of {} statements and commands failed", shell.done),
@@ -101,7 +101,7 @@ struct Shell {
 
 /// A statement's price.
 struct Price {
-    told: String,
+    message: String,
     free: bool,
     affordable: bool,
 }
@@ -147,7 +147,7 @@ impl Shell {
                     return Ok(true);
                 }
                 let done = command.and_then(|command| self.command(command, input));
-                self.told(done)?;
+                self.report(done)?;
             } else if let Some(end) = statement_end(&self.text, self.engine.contract().quoted_names)
             {
                 let rest = self.text.split_off(end);
@@ -162,7 +162,7 @@ impl Shell {
         }
         if self.text.len() > MAX_QUERY_BYTES {
             self.text.clear();
-            self.told(Err(Failure::new(
+            self.report(Err(Failure::new(
                 format!(
                     "the statement has more than {MAX_QUERY_BYTES} bytes, but no `;` at its end"
                 ),
@@ -182,11 +182,11 @@ impl Shell {
             Some(sql) => self.explain(sql),
             None => self.ask(input, text),
         };
-        self.told(done)
+        self.report(done)
     }
 
-    /// Tells a failure and goes on, unless standard output is closed.
-    fn told(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
+    /// Reports a failure and goes on, unless standard output is closed.
+    fn report(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
         self.done += 1;
         match done {
             Err(Failure::ClosedPipe) => Err(Failure::ClosedPipe),
@@ -234,8 +234,8 @@ impl Shell {
                 });
                 Ok(())
             }
-            Command::Intervals(wanted) => {
-                self.intervals = wanted;
+            Command::Intervals(intervals) => {
+                self.intervals = intervals;
                 Ok(())
             }
             Command::Output(file) => {
@@ -247,16 +247,16 @@ impl Shell {
                 stdio::print(budget::text(&lines, &[]).as_bytes())
             }
             Command::History(switch) => {
-                let told = match input.history() {
+                let message = match input.history() {
                     Some(history) => {
                         if let Some(on) = switch {
                             history.switch(on);
                         }
-                        history.told()
+                        history.message()
                     }
                     None => "history: not kept without a terminal\n".to_owned(),
                 };
-                stdio::note(&told);
+                stdio::note(&message);
                 Ok(())
             }
             Command::Help => stdio::print(command::help().as_bytes()),
@@ -276,10 +276,11 @@ impl Shell {
         })
     }
 
-    /// Tells a statement's price, and asks it where that is wanted.
+    /// Prints a statement's price, and runs it if the budget suffices and the user agrees, where a
+    /// charge needs that.
     fn ask(&mut self, input: &mut dyn Input, sql: &str) -> Result<(), Failure> {
         let price = self.paced(|| self.price(sql))?;
-        stdio::note(&price.told);
+        stdio::note(&price.message);
         if !price.affordable {
             return Err(Failure::new(
                 "the budget does not suffice; nothing is charged",
@@ -312,13 +313,16 @@ impl Shell {
         }
         Ok(match &priced {
             Priced::Query(quoted) => Price {
-                told: page::cost(quoted),
+                message: page::cost(quoted),
                 free: quoted.standing != Standing::New,
                 affordable: left_after(quoted).is_some(),
             },
             Priced::Statement(quoted) => Price {
-                told: parts::costs(quoted),
-                free: quoted.accounts.iter().all(|own| own.charge == own.charge.nothing()),
+                message: parts::costs(quoted),
+                free: quoted
+                    .accounts
+                    .iter()
+                    .all(|account| account.charge == account.charge.nothing()),
                 affordable: parts::is_affordable(quoted),
             },
         })
@@ -340,7 +344,7 @@ impl Shell {
         }
     }
 
-    /// Asks a statement, and shows the answer.
+    /// Runs a statement, and prints the answer.
     fn answered(&self, sql: &str, progress: &Progress) -> Result<Answer, Failure> {
         // A file that cannot be written is found before the budget is touched.
         let output = self.output.as_deref();
@@ -356,12 +360,12 @@ impl Shell {
         let answer = watched("reading", progress, work)?;
         // From here on the charge stands, so it is reported whatever happens to the file.
         stdio::note(&account_of(&answer, &self.engine));
-        let shown = Shown::of(&answer, self.intervals)?;
-        let result = render::result(&shown, style)?;
-        stdio::note(&shown.notes(format));
+        let view = TableView::of(&answer, self.intervals)?;
+        let result = render::result(&view, style)?;
+        stdio::note(&view.notes(format));
         match (pending, output) {
             (Some(pending), Some(path)) => {
-                kept_effects::written(pending, result)?;
+                kept_effects::write(pending, result)?;
                 stdio::note(&format!("wrote {}\n", path.display()));
             }
             _ => stdio::print(&result)?,
@@ -373,8 +377,8 @@ impl Shell {
     fn paced<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         let pace = Pace::of(self.delay.as_deref(), Instant::now())?;
         let (ended, effects) = pace.keep(thread::sleep, work);
-        let shown = effects.into_iter().try_for_each(|effect| effect());
-        ended.and_then(|value| shown.map(|()| value))
+        let printed = effects.into_iter().try_for_each(|effect| effect());
+        ended.and_then(|value| printed.map(|()| value))
     }
 }
 
@@ -387,9 +391,9 @@ fn left(analyst: &Analyst) -> Result<Vec<(String, Loss)>, Failure> {
 /// The rest of each budget after an answer.
 fn rest(before: &[(String, Loss)], answer: &Answer) -> Vec<(String, Loss)> {
     let after = |population: &String| {
-        let own = (*population == answer.population).then_some(answer.account.left);
-        let mut others = answer.others.iter().filter(|own| own.population == *population);
-        own.or_else(|| others.next().map(|own| own.account.left))
+        let answer_left = (*population == answer.population).then_some(answer.account.left);
+        let mut others = answer.others.iter().filter(|other| other.population == *population);
+        answer_left.or_else(|| others.next().map(|other| other.account.left))
     };
     let each = before.iter().map(|(of, left)| (of.clone(), after(of).unwrap_or(*left)));
     each.collect()

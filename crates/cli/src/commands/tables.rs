@@ -9,20 +9,20 @@ use crate::render::grid::visible;
 use crate::render::tables;
 use crate::stdio;
 
-pub(crate) fn list(asked: &TablesArguments) -> Result<(), Failure> {
-    let engine = engine(&asked.contract.path())?;
-    let text = match asked.format {
+pub(crate) fn list(arguments: &TablesArguments) -> Result<(), Failure> {
+    let engine = engine(&arguments.contract.path())?;
+    let text = match arguments.format {
         ReportFormat::Text => tables::list(engine.contract()),
         ReportFormat::Json => tables::list_json(engine.contract())?,
     };
     stdio::print(text.as_bytes())
 }
 
-pub(crate) fn describe(asked: &DescribeArguments) -> Result<(), Failure> {
-    let engine = engine(&asked.contract.path())?;
+pub(crate) fn describe(arguments: &DescribeArguments) -> Result<(), Failure> {
+    let engine = engine(&arguments.contract.path())?;
     let contract = engine.contract();
-    let table = named(contract, &asked.table)?;
-    let text = match asked.format {
+    let table = named(contract, &arguments.table)?;
+    let text = match arguments.format {
         ReportFormat::Text => tables::describe(contract, table),
         ReportFormat::Json => tables::describe_json(contract, table)?,
     };

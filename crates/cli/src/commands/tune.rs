@@ -9,12 +9,12 @@ use crate::progress::watched;
 use crate::render::tune;
 use crate::{sql_input, stdio};
 
-pub(crate) fn run(asked: &TuneArguments) -> Result<(), Failure> {
-    let (owner, plot) = opened(&asked.contract, &asked.memory, asked.plot.as_deref())?;
-    let sql = sql_input::query(&asked.sql, owner.contract())?;
+pub(crate) fn run(arguments: &TuneArguments) -> Result<(), Failure> {
+    let (owner, plot) = opened(&arguments.contract, &arguments.memory, arguments.plot.as_deref())?;
+    let sql = sql_input::query(&arguments.sql, owner.contract())?;
     let progress = Progress::default();
     let report = watched("reading", &progress, || wait(owner.tune(&sql, &progress)))?;
-    let text = match asked.format {
+    let text = match arguments.format {
         ReportFormat::Text => tune::text(&report),
         ReportFormat::Json => tune::json(&report)?,
     };

@@ -13,13 +13,13 @@ use super::cell::rows;
 use super::grid::{Grid, Side, visible};
 use super::json::{object, value};
 use super::number::{at_least, digits17, number};
-use super::table::shown;
+use super::table::cell_text;
 use crate::failure::Failure;
 
-/// Groups that are shown unless all are wanted.
+/// Groups in text, unless `--all` is given.
 const FEW: usize = 20;
 
-/// A table of counts that somebody thinks of publishing.
+/// A table of counts, assessed before it is published.
 pub(crate) struct TableReport {
     pub(crate) file: String,
     pub(crate) keys: RecordBatch,
@@ -44,7 +44,7 @@ pub(crate) struct TableReport {
 /// One group.
 pub(crate) struct Assessed {
     /// Its row among the keys.
-    pub(crate) place: usize,
+    pub(crate) row: usize,
     pub(crate) size: u64,
     pub(crate) risk: GroupRisk,
 }
@@ -58,8 +58,8 @@ impl TableReport {
         self.keys.num_columns() > 0
     }
 
-    fn count(&self, wanted: impl Fn(&Assessed) -> bool) -> usize {
-        self.groups.iter().filter(|group| wanted(group)).count()
+    fn count(&self, predicate: impl Fn(&Assessed) -> bool) -> usize {
+        self.groups.iter().filter(|group| predicate(group)).count()
     }
 
     /// On one line.
@@ -69,14 +69,14 @@ impl TableReport {
         let keys = rows(&self.keys)?;
         let mut groups = Vec::with_capacity(self.groups.len());
         for group in &self.groups {
-            let cells = keys.get(group.place).map(Vec::as_slice).unwrap_or_default();
+            let cells = keys.get(group.row).map(Vec::as_slice).unwrap_or_default();
             let keys = object(names.iter().zip(cells).map(|(name, cell)| (*name, value(cell))));
-            let own = [
+            let entry = [
                 ("keys", keys),
                 ("records", group.size.to_string()),
                 ("published", self.published(group.size).to_string()),
             ];
-            groups.push(object(own.into_iter().chain(risk(&group.risk))));
+            groups.push(object(entry.into_iter().chain(risk(&group.risk))));
         }
         let target =
             object([("epsilon", self.epsilon.to_string()), ("delta", digits17(self.delta))]);
@@ -105,11 +105,11 @@ impl TableReport {
         let mut out = format!("{CONFIDENTIAL}\n\nExact counts of {}\n", visible(&self.file));
         out += &self.totals().text(2);
         out.push('\n');
-        let shown_groups = if self.all { self.groups.len() } else { FEW };
-        out += &self.table(shown_groups)?;
-        let rest = self.groups.len().saturating_sub(shown_groups);
+        let listed = if self.all { self.groups.len() } else { FEW };
+        out += &self.table(listed)?;
+        let rest = self.groups.len().saturating_sub(listed);
         if rest > 0 {
-            let failing = self.groups.iter().skip(shown_groups).filter(|g| !g.risk.passes).count();
+            let failing = self.groups.iter().skip(listed).filter(|g| !g.risk.passes).count();
             let _ = writeln!(
                 out,
                 "… and {} more groups, {} of which fail; --all shows them",
@@ -126,7 +126,7 @@ impl TableReport {
         let mut grid = Grid::pairs();
         let records = self.groups.iter().map(|group| group.size).sum();
         grid.push(["records that count", &whole(records)]);
-        let of = |wanted: &dyn Fn(&Assessed) -> bool| whole(self.count(wanted) as u64);
+        let of = |predicate: &dyn Fn(&Assessed) -> bool| whole(self.count(predicate) as u64);
         let (failed, published) =
             (|g: &Assessed| !g.risk.passes, |g: &Assessed| self.published(g.size));
         let suppressed = of(&|g| !published(g));
@@ -168,16 +168,16 @@ impl TableReport {
     fn table(&self, most: usize) -> Result<String, Failure> {
         let names = self.keys.schema();
         let names = names.fields().iter().map(|field| (visible(field.name()), Side::Left));
-        let own = ["records", "published", "known", "unknown", "delta", "", "passes above"];
+        let measures = ["records", "published", "known", "unknown", "delta", "", "passes above"];
         let sides = [Side::Right, Side::Left, Side::Right, Side::Right];
         let sides = sides.into_iter().chain([Side::Left, Side::Left, Side::Right]);
-        let own = own.into_iter().map(str::to_owned).zip(sides);
-        let mut grid = Grid::new(names.chain(own)).underlined();
+        let measures = measures.into_iter().map(str::to_owned).zip(sides);
+        let mut grid = Grid::new(names.chain(measures)).underlined();
         let keys = rows(&self.keys)?;
         for group in self.groups.iter().take(most) {
-            let cells = keys.get(group.place).map(Vec::as_slice).unwrap_or_default();
+            let cells = keys.get(group.row).map(Vec::as_slice).unwrap_or_default();
             let risk = &group.risk;
-            let own = [
+            let measures = [
                 whole(group.size),
                 if self.published(group.size) { "yes" } else { "no" }.to_owned(),
                 format!("≤ {}", whole(risk.known)),
@@ -186,7 +186,7 @@ impl TableReport {
                 if risk.passes { "passes" } else { "FAILS" }.to_owned(),
                 risk.threshold.map_or("none".to_owned(), whole),
             ];
-            grid.push(cells.iter().map(shown).chain(own));
+            grid.push(cells.iter().map(cell_text).chain(measures));
         }
         Ok(grid.text(0))
     }

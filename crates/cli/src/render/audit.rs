@@ -42,8 +42,8 @@ pub(crate) fn text(report: &AuditReport) -> String {
     facts.push(["confidence", &confidence]);
     let table = visible(&report.table);
     let mut out = format!("{CONFIDENTIAL}\n\nAudit of a query on {table}\n{}\n", facts.text(2));
-    for (place, compared) in report.comparisons.iter().enumerate() {
-        out += &comparison(place + 1, compared, report.runs_asked, by_size(report));
+    for (index, compared) in report.comparisons.iter().enumerate() {
+        out += &comparison(index + 1, compared, report.runs_asked, by_size(report));
     }
     if report.comparisons.is_empty() {
         out += "Nothing could be compared: too few units count for the query.\n\n";
@@ -51,12 +51,14 @@ pub(crate) fn text(report: &AuditReport) -> String {
     format!("{out}{}\n", verdict(report))
 }
 
-fn comparison(place: usize, compared: &Compared, asked: u64, by_size: bool) -> String {
+fn comparison(ordinal: usize, compared: &Compared, requested: u64, by_size: bool) -> String {
     let [first, second] = &compared.tables;
     let mut grid = Grid::pairs();
     let runs = number(compared.runs as f64);
-    let runs = match compared.runs < asked {
-        true => format!("{runs} on each table; {} would be too much work", number(asked as f64)),
+    let runs = match compared.runs < requested {
+        true => {
+            format!("{runs} on each table; {} would be too much work", number(requested as f64))
+        }
         false => format!("{runs} on each table"),
     };
     match &compared.event {
@@ -66,19 +68,19 @@ fn comparison(place: usize, compared: &Compared, asked: u64, by_size: bool) -> S
             grid.push(["runs", &runs]);
             let promised = at_least(compared.promised);
             let size = if by_size { " or less, by its size" } else { "" };
-            let found = at_most(compared.epsilon_at_least);
-            let bound = format!("{found}, promised {promised}{size}");
+            let epsilon = at_most(compared.epsilon_at_least);
+            let bound = format!("{epsilon}, promised {promised}{size}");
             grid.push(["epsilon is at least", &bound]);
             grid.push(["told by", &visible(&event.what)]);
             let likely = format!("at least {low} on {}", visible(&event.likely_on));
             grid.push(["probability", &format!("{likely}, at most {high} on the other")]);
         }
     }
-    format!("{place}. {} and {}\n{}\n", visible(first), visible(second), grid.text(3))
+    format!("{ordinal}. {} and {}\n{}\n", visible(first), visible(second), grid.text(3))
 }
 
 fn verdict(report: &AuditReport) -> String {
-    let found = at_most(report.epsilon_at_least);
+    let bound = at_most(report.epsilon_at_least);
     let confidence = percent(report.confidence);
     if by_size(report) && !report.violation {
         return format!(
@@ -89,14 +91,14 @@ fn verdict(report: &AuditReport) -> String {
     let (epsilon, delta) = (at_least(report.promised.epsilon), at_least(report.promised.delta));
     if report.violation {
         return format!(
-            "VIOLATION: epsilon is at least {found} ({confidence} % confidence) \
+            "VIOLATION: epsilon is at least {bound} ({confidence} % confidence) \
              at delta = {delta}, promised {epsilon}. Stop using this query, \
              and report it to the maintainers of Hushtable (the query, not the data). \
              A second audit tells whether it was chance."
         );
     }
     format!(
-        "no violation found: epsilon is at least {found} ({confidence} % confidence) at delta = \
+        "no violation found: epsilon is at least {bound} ({confidence} % confidence) at delta = \
          {delta}, promised {epsilon}. {LIMIT}"
     )
 }

@@ -11,7 +11,7 @@ use super::pretty_json;
 use crate::failure::Failure;
 
 /// Characters of a query that text shows; JSON has all.
-const QUERY_SHOWN: usize = 80;
+const MOST_CHARACTERS: usize = 80;
 
 #[derive(Debug, Serialize)]
 struct Report<'a> {
@@ -85,7 +85,7 @@ pub(crate) fn json(lines: &[BudgetLine], others: &[OtherAccount]) -> Result<Stri
     pretty_json(&reports.chain(others).collect::<Vec<_>>())
 }
 
-/// How it stands with an account that the contract does not name.
+/// The state of an account that the contract does not name.
 fn state(other: &OtherAccount) -> &'static str {
     if other.retired { "retired" } else { "not named by the contract" }
 }
@@ -152,7 +152,7 @@ fn charges(charges: &[ChargeRecord]) -> String {
         ("query", Side::Left),
     ]);
     for charge in charges {
-        let asked = if charge.asked == charge.charged {
+        let note = if charge.asked == charge.charged {
             String::new()
         } else {
             format!(" (asked: {})", charge.asked)
@@ -160,7 +160,7 @@ fn charges(charges: &[ChargeRecord]) -> String {
         grid.push([
             charge.id.to_string(),
             moment(&charge.charged_at),
-            format!("{}{asked}", charge.charged),
+            format!("{}{note}", charge.charged),
             match charge.state {
                 ChargeState::Charged => "none yet",
                 ChargeState::Drawn => "not recorded",
@@ -180,13 +180,13 @@ pub(crate) fn moment(rfc3339: &str) -> String {
     plain.replacen('T', " ", 1)
 }
 
-/// On one line, and not too long a one.
+/// A query on one line, cut to [`MOST_CHARACTERS`].
 fn shortened(query: &str) -> String {
     let words: Vec<&str> = query.split_whitespace().collect();
     let line = visible(&words.join(" "));
-    if line.chars().count() <= QUERY_SHOWN {
+    if line.chars().count() <= MOST_CHARACTERS {
         return line;
     }
-    let start: String = line.chars().take(QUERY_SHOWN - 1).collect();
+    let start: String = line.chars().take(MOST_CHARACTERS - 1).collect();
     format!("{}…", start.trim_end())
 }

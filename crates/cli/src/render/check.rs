@@ -132,11 +132,11 @@ fn misfits(columns: &[ColumnCheck]) -> String {
 
 /// Adds the most frequent forms: the name, how many values have the form, the form.
 fn forms(grid: &mut Grid, name: &str, forms: &Forms) {
-    let shown = forms.most_frequent.iter().take(MOST_FORMS);
+    let frequent = forms.most_frequent.iter().take(MOST_FORMS);
     let mut others = forms.others;
     others += forms.most_frequent.iter().skip(MOST_FORMS).map(|form| form.values).sum::<u64>();
     let mut name = name.to_owned();
-    for form in shown {
+    for form in frequent {
         let quoted = format!("\"{}\"", visible(&form.form));
         grid.push([std::mem::take(&mut name), count(form.values), quoted]);
     }
@@ -164,8 +164,8 @@ fn ranges(columns: &[ColumnCheck]) -> String {
         };
         any = true;
         let at = |share: f64| {
-            let found = range.quantiles.iter().find(|(own, _)| *own == share);
-            found.map_or_else(String::new, |(_, value)| short(*value))
+            let quantile = range.quantiles.iter().find(|(level, _)| *level == share);
+            quantile.map_or_else(String::new, |(_, value)| short(*value))
         };
         let (bounds, outside) = match range.bounds {
             Some(bounds) => (pair(bounds), count(range.below + range.above)),
@@ -198,10 +198,10 @@ fn keys_text(column: &str, keys: &KeysCheck, rows: u64) -> String {
         grid.push(["", &format!("{nearly} differ in letter case or spaces alone")]);
     }
     if !keys.forms.is_empty() {
-        let shown = keys.forms.most_frequent.iter().take(MOST_FORMS);
-        let shown: Vec<String> =
-            shown.map(|f| format!("\"{}\" ({})", visible(&f.form), count(f.values))).collect();
-        grid.push(["forms of other values", &shown.join(", ")]);
+        let examples = keys.forms.most_frequent.iter().take(MOST_FORMS);
+        let examples: Vec<String> =
+            examples.map(|f| format!("\"{}\" ({})", visible(&f.form), count(f.values))).collect();
+        grid.push(["forms of other values", &examples.join(", ")]);
     }
     if let Some(spread) = &keys.per_unit {
         grid.push(["listed values per unit", &spread_text(spread)]);
@@ -291,9 +291,9 @@ fn advice(table: &TableCheck) -> String {
         return "\nWhat to change\n  nothing that this check looks at\n".to_owned();
     }
     let mut out = "\nWhat to change\n".to_owned();
-    for (place, advice) in table.advice.iter().enumerate() {
+    for (index, advice) in table.advice.iter().enumerate() {
         let text = format!("{}: {}. {}.", advice.about, advice.found, capital(&advice.change));
-        out += &indented(&visible(&text), &format!("{}. ", place + 1));
+        out += &indented(&visible(&text), &format!("{}. ", index + 1));
     }
     out
 }

@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn terminals_see_escapes() {
-        let shown = CsvStyle { no_formulas: false, visible: true };
-        assert_eq!(shown.field(&Cell::Text("a\nb\u{200b}")), "a\\nb\\u{200b}");
+        let style = CsvStyle { no_formulas: false, visible: true };
+        assert_eq!(style.field(&Cell::Text("a\nb\u{200b}")), "a\\nb\\u{200b}");
     }
 }

@@ -8,7 +8,7 @@ use super::json::object;
 use super::number::number;
 use hushtable::published::{CellKey, Divided, Tables};
 
-/// Findings that are shown unless all are wanted.
+/// Findings in text, unless `--all` is given.
 const FEW: usize = 20;
 
 /// Terms of an equation that are shown in text.
@@ -32,26 +32,28 @@ pub(crate) struct DifferencingReport {
     pub(crate) k: u64,
     pub(crate) tables: Tables,
     pub(crate) divided: Divided,
-    pub(crate) found: Differences,
+    pub(crate) findings: Differences,
     /// Whether there are no values but those of the tables.
     pub(crate) complete: bool,
     pub(crate) all: bool,
 }
 
 impl DifferencingReport {
-    /// Of somebody, or of nobody where tables have the values; published zeros tell themselves.
+    /// Combinations of at least one record, or of none if tables name the values. A single
+    /// published zero is no finding.
     fn combinations(&self) -> impl Iterator<Item = &Combination> {
-        self.found.combinations.iter().filter(|found| {
-            found.count > 0
-                || (found.terms.len() > 1 && self.divided.is_named(&self.tables, &found.parts))
+        self.findings.combinations.iter().filter(|combination| {
+            combination.count > 0
+                || (combination.terms.len() > 1
+                    && self.divided.is_named(&self.tables, &combination.parts))
         })
     }
 
     fn recovered(&self) -> impl Iterator<Item = &Recovered> {
-        self.found.recovered.iter().filter(|found| match found.what {
+        self.findings.recovered.iter().filter(|entry| match entry.what {
             Bounded::Cell(_) => true,
             Bounded::Part(part) => {
-                found.count.high > 0 || self.divided.is_named(&self.tables, &[part])
+                entry.count.high > 0 || self.divided.is_named(&self.tables, &[part])
             }
         })
     }
@@ -61,43 +63,43 @@ impl DifferencingReport {
         Some(self.tables.describe(&keys))
     }
 
-    fn cell(&self, place: usize) -> String {
-        self.tables.cells.get(place).map_or_else(String::new, |cell| {
+    fn cell(&self, index: usize) -> String {
+        self.tables.cells.get(index).map_or_else(String::new, |cell| {
             let table = self.tables.names.get(cell.table).map_or("", String::as_str);
             format!("{table}[{}]", self.tables.describe(&cell.keys))
         })
     }
 
-    fn count(&self, place: usize) -> Counted {
-        self.tables.cells.get(place).map_or(Counted::exact(0), |cell| cell.count)
+    fn count(&self, index: usize) -> Counted {
+        self.tables.cells.get(index).map_or(Counted::exact(0), |cell| cell.count)
     }
 
     /// On one line.
     pub(crate) fn json(&self) -> String {
         let text = |text: &str| serde_json::json!(text).to_string();
         let who = |parts: &[u32]| self.who(parts).map_or("null".to_owned(), |who| text(&who));
-        let findings = self.combinations().map(|found| {
-            let terms = found.terms.iter().map(|(place, factor)| {
-                let mut term = self.cell_json(*place);
+        let findings = self.combinations().map(|combination| {
+            let terms = combination.terms.iter().map(|(cell, factor)| {
+                let mut term = self.cell_json(*cell);
                 term.push(("factor", factor.to_string()));
-                term.push(("count", self.count(*place).low.to_string()));
+                term.push(("count", self.count(*cell).low.to_string()));
                 object(term)
             });
             object([
-                ("records", found.count.to_string()),
-                ("who", who(&found.parts)),
+                ("records", combination.count.to_string()),
+                ("who", who(&combination.parts)),
                 ("terms", format!("[{}]", terms.collect::<Vec<_>>().join(","))),
             ])
         });
-        let recovered = self.recovered().map(|found| {
+        let recovered = self.recovered().map(|entry| {
             let bounds = [
-                ("at_least", found.count.low.to_string()),
-                ("at_most", found.count.high.to_string()),
+                ("at_least", entry.count.low.to_string()),
+                ("at_most", entry.count.high.to_string()),
             ];
-            let what = match found.what {
-                Bounded::Cell(place) => {
-                    let mut what = self.cell_json(place);
-                    what.push(("suppressed_at_most", self.count(place).high.to_string()));
+            let what = match entry.what {
+                Bounded::Cell(index) => {
+                    let mut what = self.cell_json(index);
+                    what.push(("suppressed_at_most", self.count(index).high.to_string()));
                     what
                 }
                 Bounded::Part(part) => vec![("who", who(&[part]))],
@@ -106,8 +108,8 @@ impl DifferencingReport {
         });
         let fields = object([
             ("k", self.k.to_string()),
-            ("all_combined", self.found.all_combined.to_string()),
-            ("all_bounded", self.found.all_bounded.to_string()),
+            ("all_combined", self.findings.all_combined.to_string()),
+            ("all_bounded", self.findings.all_bounded.to_string()),
             ("combinations", format!("[{}]", findings.collect::<Vec<_>>().join(","))),
             ("recovered", format!("[{}]", recovered.collect::<Vec<_>>().join(","))),
             ("assumptions", text(&self.words())),
@@ -115,8 +117,8 @@ impl DifferencingReport {
         format!("{fields}\n")
     }
 
-    fn cell_json(&self, place: usize) -> Vec<(&'static str, String)> {
-        let Some(cell) = self.tables.cells.get(place) else { return Vec::new() };
+    fn cell_json(&self, index: usize) -> Vec<(&'static str, String)> {
+        let Some(cell) = self.tables.cells.get(index) else { return Vec::new() };
         let table = self.tables.names.get(cell.table).map_or("", String::as_str);
         let keys = self.tables.columns.iter().zip(&cell.keys).filter_map(
             |(column, key): (_, &CellKey)| {
@@ -131,9 +133,9 @@ impl DifferencingReport {
         let cells = &self.tables.cells;
         let suppressed = cells.iter().filter(|cell| cell.count.low < cell.count.high).count();
         let combinations: Vec<&Combination> = self.combinations().collect();
-        let somebody = combinations.iter().filter(|found| found.count > 0).count();
+        let somebody = combinations.iter().filter(|combination| combination.count > 0).count();
         let recovered: Vec<&Recovered> = self.recovered().collect();
-        let exactly = recovered.iter().filter(|found| found.count.low == found.count.high).count();
+        let exactly = recovered.iter().filter(|entry| entry.count.low == entry.count.high).count();
         let mut facts = Grid::pairs();
         facts.push(["tables", &whole(self.tables.names.len())]);
         facts.push([
@@ -161,7 +163,7 @@ impl DifferencingReport {
                 whole(recovered.len() - exactly)
             ),
         ]);
-        let ended = match (self.found.all_combined, self.found.all_bounded) {
+        let ended = match (self.findings.all_combined, self.findings.all_bounded) {
             (true, true) => "complete",
             (false, true) => "complete for single cells, cut short for sets of several",
             (true, false) => "complete for combinations, cut short for bounds of suppressed cells",
@@ -180,27 +182,30 @@ impl DifferencingReport {
         if self.all { all } else { FEW }
     }
 
-    fn combinations_text(&self, found: &[&Combination]) -> String {
-        if found.is_empty() {
+    fn combinations_text(&self, combinations: &[&Combination]) -> String {
+        if combinations.is_empty() {
             return String::new();
         }
         let headings = [("records", Side::Right), ("who", Side::Left), ("told by", Side::Left)];
         let mut grid = Grid::new(headings).underlined();
-        for found in found.iter().take(self.few(found.len())) {
-            let count =
-                if found.count == 0 { "nobody".to_owned() } else { found.count.to_string() };
-            let who = self.who(&found.parts).unwrap_or_else(|| "what is left".to_owned());
-            grid.push([count, visible(&who), visible(&self.equation(found))]);
+        for combination in combinations.iter().take(self.few(combinations.len())) {
+            let count = if combination.count == 0 {
+                "nobody".to_owned()
+            } else {
+                combination.count.to_string()
+            };
+            let who = self.who(&combination.parts).unwrap_or_else(|| "what is left".to_owned());
+            grid.push([count, visible(&who), visible(&self.equation(combination))]);
         }
-        format!("\n{}{}", grid.text(0), more(found.len(), self.few(found.len())))
+        format!("\n{}{}", grid.text(0), more(combinations.len(), self.few(combinations.len())))
     }
 
-    fn equation(&self, found: &Combination) -> String {
-        if let [(place, 1)] = found.terms.as_slice() {
-            return format!("{}, as published", self.cell(*place));
+    fn equation(&self, combination: &Combination) -> String {
+        if let [(index, 1)] = combination.terms.as_slice() {
+            return format!("{}, as published", self.cell(*index));
         }
         let mut out = String::new();
-        for (i, (place, factor)) in found.terms.iter().take(FEW_TERMS).enumerate() {
+        for (i, (index, factor)) in combination.terms.iter().take(FEW_TERMS).enumerate() {
             match (i, *factor < 0) {
                 (0, false) => {}
                 (0, true) => out.push('−'),
@@ -210,27 +215,27 @@ impl DifferencingReport {
             if factor.unsigned_abs() > 1 {
                 out += &format!("{} × ", factor.unsigned_abs());
             }
-            out += &format!("{} {}", self.count(*place).low, self.cell(*place));
+            out += &format!("{} {}", self.count(*index).low, self.cell(*index));
         }
-        if found.terms.len() > FEW_TERMS {
-            out += &format!(" … and {} more cells", found.terms.len() - FEW_TERMS);
+        if combination.terms.len() > FEW_TERMS {
+            out += &format!(" … and {} more cells", combination.terms.len() - FEW_TERMS);
         }
         out
     }
 
-    fn recovered_text(&self, found: &[&Recovered]) -> String {
-        if found.is_empty() {
+    fn recovered_text(&self, entries: &[&Recovered]) -> String {
+        if entries.is_empty() {
             return String::new();
         }
         let headings = [("records", Side::Right), ("of", Side::Left), ("", Side::Left)];
         let mut grid = Grid::new(headings).underlined();
-        for found in found.iter().take(self.few(found.len())) {
-            let count = match found.count {
+        for entry in entries.iter().take(self.few(entries.len())) {
+            let count = match entry.count {
                 Counted { low: 0, high: 0 } => "nobody".to_owned(),
                 Counted { low, high } if low == high => low.to_string(),
                 Counted { low, high } => format!("{low} to {high}"),
             };
-            let (what, was) = match found.what {
+            let (what, was) = match entry.what {
                 Bounded::Cell(place) => {
                     (self.cell(place), format!("suppressed as 0 to {}", self.count(place).high))
                 }
@@ -240,18 +245,18 @@ impl DifferencingReport {
             };
             grid.push([count, visible(&what), was]);
         }
-        format!("\n{}{}", grid.text(0), more(found.len(), self.few(found.len())))
+        format!("\n{}{}", grid.text(0), more(entries.len(), self.few(entries.len())))
     }
 
     fn words(&self) -> String {
         let open = if self.complete { COMPLETE } else { OPEN };
-        let complete = self.found.all_combined && self.found.all_bounded;
+        let complete = self.findings.all_combined && self.findings.all_bounded;
         format!("{WORDS}{open}{}", if complete { "" } else { CUT })
     }
 }
 
-fn more(all: usize, shown: usize) -> String {
-    match all.saturating_sub(shown) {
+fn more(all: usize, listed: usize) -> String {
+    match all.saturating_sub(listed) {
         0 => String::new(),
         rest => format!("… and {} more; --all shows them\n", whole(rest)),
     }

@@ -106,18 +106,18 @@ fn groups(groups: &GroupsExplained) -> String {
             grid.push(["chosen", "there is one row, and it is always shown"])
         }
         GroupsExplained::Public { groups, by_query: true } => {
-            let shown = match groups {
+            let text = match groups {
                 1 => "the one group that it names is shown".to_owned(),
                 many => format!("all {} groups that it names are shown", number(*many as f64)),
             };
-            grid.push(["chosen", &format!("in the query: {shown}, empty or not")]);
+            grid.push(["chosen", &format!("in the query: {text}, empty or not")]);
         }
         GroupsExplained::Public { groups, by_query: false } => {
-            let shown = match groups {
+            let text = match groups {
                 1 => "the one group of the public keys is shown".to_owned(),
                 many => format!("all {} groups of the public keys are shown", number(*many as f64)),
             };
-            grid.push(["chosen", &format!("in the contract: {shown}, empty or not")]);
+            grid.push(["chosen", &format!("in the contract: {text}, empty or not")]);
         }
         GroupsExplained::Private(private) => {
             chosen_privately(private, &mut grid);
@@ -145,8 +145,8 @@ fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
         }
     } else {
         let many = private.rounds.len() > 1;
-        for (place, round) in private.rounds.iter().enumerate() {
-            let name = if many { format!("round {}", place + 1) } else { "threshold".to_owned() };
+        for (index, round) in private.rounds.iter().enumerate() {
+            let name = if many { format!("round {}", index + 1) } else { "threshold".to_owned() };
             let (sigma, threshold) = (number(round.sigma), number(round.threshold));
             let noise = format!("with noise of standard deviation {sigma}");
             grid.push([name.as_str(), &format!("a weight of {threshold}, {noise}")]);
@@ -161,11 +161,11 @@ fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
         grid.push(["least number of units", &number(least as f64)]);
     }
     if let Some(known) = private.known_groups {
-        let shown = match private.known_groups_threshold {
+        let rule = match private.known_groups_threshold {
             Some(t) => format!("shown if their noisy counts reach {}", number(t as f64)),
             None => "all shown".to_owned(),
         };
-        grid.push(["known groups", &format!("{}, {shown}", number(known as f64))]);
+        grid.push(["known groups", &format!("{}, {rule}", number(known as f64))]);
     }
     if let Some(alone) = private.units_for_half_alone {
         let text = format!(
@@ -212,12 +212,12 @@ fn limits(explanation: &Explanation, limits: &[LimitExplained]) -> String {
     columns.extend(numbered);
     let mut grid = Grid::new(columns);
     for limit in limits {
-        let own = limit.max_groups_contributed == explanation.max_groups_contributed;
+        let current = limit.max_groups_contributed == explanation.max_groups_contributed;
         let most = number(limit.max_groups_contributed.into());
         let noise = limit.noise.to_string();
         let mechanisms = limit.strategy.map_or(noise.clone(), |s| format!("{s}, {noise}"));
         let mut row = vec![
-            if own { format!("{most} (now)") } else { most },
+            if current { format!("{most} (now)") } else { most },
             mechanisms,
             limit.units_for_half.map_or_else(
                 || "-".to_owned(),
@@ -266,15 +266,15 @@ pub(super) fn mechanisms(second: &RunnerUp) -> String {
 }
 
 /// How large a group has to be to appear.
-fn probabilities(keep: &[KeepProbability], units_for_half: u64, counted: GroupSize) -> String {
+fn probabilities(keep: &[KeepProbability], units_for_half: u64, size_unit: GroupSize) -> String {
     let mut sizes: Vec<(u64, Option<f64>)> =
-        keep.iter().map(|kept| (kept.units, Some(kept.probability))).collect();
+        keep.iter().map(|entry| (entry.units, Some(entry.probability))).collect();
     if sizes.iter().all(|(units, _)| *units != units_for_half) {
         sizes.push((units_for_half, None));
     }
     sizes.sort_by_key(|(units, _)| *units);
     let mut grid = Grid::new([
-        (format!("{counted} in a group"), Side::Right),
+        (format!("{size_unit} in a group"), Side::Right),
         ("it appears with probability".to_owned(), Side::Left),
     ]);
     for (units, known) in sizes {

@@ -28,7 +28,7 @@ impl Grid {
         Self { columns, rows: Vec::new(), underlined: false }
     }
 
-    /// Names on the left, what they are on the right of them.
+    /// Two columns without headings: names, and what they stand for.
     pub(crate) fn pairs() -> Self {
         Self::new([("", Side::Left), ("", Side::Left)])
     }

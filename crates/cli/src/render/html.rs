@@ -4,7 +4,7 @@ use hushtable::arrow::record_batch::RecordBatch;
 
 use super::cell::{Cell, is_number, rows};
 use super::grid::visible;
-use super::table::shown;
+use super::table::cell_text;
 use crate::failure::Failure;
 
 const HEAD: &str = "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n\
@@ -33,7 +33,7 @@ pub(crate) fn html(batch: &RecordBatch) -> Result<String, Failure> {
                 _ if is_number(field.data_type()) => " class=\"number\"",
                 _ => "",
             };
-            out += &format!("<td{class}>{}</td>", escaped(&shown(cell)));
+            out += &format!("<td{class}>{}</td>", escaped(&cell_text(cell)));
         }
         out += "</tr>\n";
     }

@@ -12,36 +12,39 @@ use crate::failure::Failure;
 use crate::table_format::TableFormat;
 
 /// A result with its intervals.
-pub(crate) struct Shown<'a> {
+pub(crate) struct TableView<'a> {
     pub(crate) table: &'a RecordBatch,
     pub(crate) intervals: TableIntervals,
-    /// Whether they were asked for.
-    pub(crate) asked_for: bool,
+    /// Whether the command, the query or the contract asks for them.
+    pub(crate) requested: bool,
     /// Everything that bounds cut off: no interval holds it.
     pub(crate) not_in_them: Vec<String>,
     /// The released shares of it, where they were asked for.
     pub(crate) clipping: &'a [ClippingReport],
 }
 
-impl<'a> Shown<'a> {
+impl<'a> TableView<'a> {
     /// An answer with the intervals that the command asks for, or else the query or the contract.
-    pub(crate) fn of(answer: &'a Answer, asked: Option<IntervalsWanted>) -> Result<Self, Failure> {
-        let wanted = asked.or(answer.intervals_wanted());
+    pub(crate) fn of(
+        answer: &'a Answer,
+        by_command: Option<IntervalsWanted>,
+    ) -> Result<Self, Failure> {
+        let requested = by_command.or(answer.intervals_wanted());
         Ok(Self {
             table: &answer.table,
-            intervals: answer.intervals(wanted.unwrap_or(IntervalsWanted::USUAL))?,
-            asked_for: wanted.is_some(),
+            intervals: answer.intervals(requested.unwrap_or(IntervalsWanted::USUAL))?,
+            requested: requested.is_some(),
             not_in_them: cut_off(answer),
             clipping: answer.parts.as_ref().map_or(&[], |whole| whole.clipping_reports.as_slice()),
         })
     }
 }
 
-impl Shown<'_> {
-    /// The lines for people beside a result that has no place for them.
+impl TableView<'_> {
+    /// The lines for people beside a result whose format has no room for them.
     pub(crate) fn notes(&self, format: TableFormat) -> String {
         let mut out = String::new();
-        if self.asked_for && format != TableFormat::Table {
+        if self.requested && format != TableFormat::Table {
             out += &self.note();
         }
         if !matches!(format, TableFormat::Table | TableFormat::Markdown) {
@@ -81,7 +84,7 @@ impl Shown<'_> {
     fn without(&self) -> Vec<(String, &'static str)> {
         let schema = self.table.schema();
         let columns = schema.fields().iter().zip(&self.intervals.columns);
-        let without = columns.filter_map(|(field, own)| match own {
+        let without = columns.filter_map(|(field, intervals)| match intervals {
             ColumnIntervals::Without(why) => Some((field.name().clone(), why.reason())),
             ColumnIntervals::Exact | ColumnIntervals::Ends { .. } => None,
         });
@@ -97,8 +100,8 @@ impl Shown<'_> {
         };
         let schema = self.table.schema();
         let mut columns = Vec::new();
-        for (field, own) in schema.fields().iter().zip(&self.intervals.columns) {
-            let ColumnIntervals::Ends { low, high } = own else { continue };
+        for (field, intervals) in schema.fields().iter().zip(&self.intervals.columns) {
+            let ColumnIntervals::Ends { low, high } = intervals else { continue };
             let ends = [("low", low.clone(), true), ("high", high.clone(), true)];
             let ends = RecordBatch::try_from_iter_with_nullable(ends);
             let ends = rows(&ends.map_err(|_| super::cannot_show("column"))?)?
@@ -106,7 +109,7 @@ impl Shown<'_> {
                 .map(|row| row.iter().map(value).collect::<Vec<_>>())
                 .collect::<Vec<_>>();
             let end =
-                |place: usize| list(&mut ends.iter().filter_map(|row| row.get(place).cloned()));
+                |index: usize| list(&mut ends.iter().filter_map(|row| row.get(index).cloned()));
             columns.push((field.name().as_str(), object([("low", end(0)), ("high", end(1))])));
         }
         let without = self.without();
@@ -115,7 +118,7 @@ impl Shown<'_> {
             ("level", level.to_string()),
             ("simultaneous", simultaneous.to_string()),
             ("cover", text("noise only")),
-            ("not_in_them", list(&mut self.not_in_them.iter().map(|own| text(own)))),
+            ("not_in_them", list(&mut self.not_in_them.iter().map(|what| text(what)))),
             ("columns", object(columns)),
             ("without", object(without)),
         ]))
@@ -125,11 +128,11 @@ impl Shown<'_> {
 /// Everything that bounds cut off, in all parts.
 fn cut_off(answer: &Answer) -> Vec<String> {
     let parts = answer.parts.iter().flat_map(|whole| &whole.parts);
-    let asked = parts.filter(|part| part.report_of.is_empty() && !part.is_histogram);
-    let parts = asked.map(|part| &part.statement);
-    let own = answer.parts.is_none().then_some(&answer.statement);
+    let selected = parts.filter(|part| part.report_of.is_empty() && !part.is_histogram);
+    let parts = selected.map(|part| &part.statement);
+    let single = answer.parts.is_none().then_some(&answer.statement);
     let mut all: Vec<String> = Vec::new();
-    for text in parts.chain(own).flat_map(|of| &of.explanation.intervals.not_in_them) {
+    for text in parts.chain(single).flat_map(|of| &of.explanation.intervals.not_in_them) {
         if !all.contains(text) {
             all.push(text.clone());
         }

@@ -6,23 +6,23 @@ use hushtable::ledger::Inspection;
 
 use super::grid::visible;
 
-pub(crate) fn text(found: &Inspection) -> String {
-    let path = visible(&found.path.display().to_string());
-    if found.problems.is_empty() {
-        return format!("the ledger {path} is in order: {}\n", contents(found));
+pub(crate) fn text(inspection: &Inspection) -> String {
+    let path = visible(&inspection.path.display().to_string());
+    if inspection.problems.is_empty() {
+        return format!("the ledger {path} is in order: {}\n", contents(inspection));
     }
     let mut out = format!("the ledger {path} is not in order\n");
-    for problem in &found.problems {
+    for problem in &inspection.problems {
         let _ = writeln!(out, "  {}", visible(problem));
     }
     out
 }
 
 /// How much there is in it.
-pub(crate) fn contents(found: &Inspection) -> String {
+pub(crate) fn contents(inspection: &Inspection) -> String {
     let of = |count: usize, what: &str| match count {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
     };
-    format!("{}, {}", of(found.charges, "charge"), of(found.releases, "release"))
+    format!("{}, {}", of(inspection.charges, "charge"), of(inspection.releases, "release"))
 }

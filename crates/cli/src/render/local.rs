@@ -11,7 +11,7 @@ use crate::failure::Failure;
 pub(crate) struct Estimated {
     pub(crate) value: String,
     /// How many reports have it.
-    pub(crate) told: u64,
+    pub(crate) reports: u64,
     pub(crate) estimate: Estimate,
     /// Half of the interval's width.
     pub(crate) half_width: f64,
@@ -31,7 +31,7 @@ pub(crate) fn text(reports: u64, estimated: &[Estimated], epsilon: &str, level: 
     for row in estimated {
         grid.push([
             visible(&row.value),
-            number(row.told as f64),
+            number(row.reports as f64),
             number(row.estimate.count.round()),
             format!("± {}", number(row.half_width.ceil())),
         ]);
@@ -51,7 +51,7 @@ pub(crate) fn json(reports: u64, estimated: &[Estimated], level: f64) -> Result<
         .map(|row| {
             json!({
                 "value": row.value,
-                "reports": row.told,
+                "reports": row.reports,
                 "estimate": row.estimate.count,
                 "standard_error": row.estimate.standard_error,
                 "low": row.estimate.count - row.half_width,

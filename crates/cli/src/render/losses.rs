@@ -46,12 +46,12 @@ pub(crate) fn text(report: &LossReport) -> String {
         facts.text(2),
         losses(&report.losses)
     );
-    if let Some(OwnerLosses { column, owners, losses: own }) = &report.owners {
+    if let Some(OwnerLosses { column, owners, losses: by_owner }) = &report.owners {
         let (count, column) = (number(*owners as f64), visible(column));
         let _ = write!(
             out,
             "\nWhat the {count} owners ({column}) lose by all of their records\n\n{}",
-            losses(own)
+            losses(by_owner)
         );
     }
     if let Some(groups) = &report.groups {
@@ -114,23 +114,25 @@ fn losses(losses: &Losses) -> String {
     ]);
     let line = |name: String, cell: &dyn Fn(&Distribution) -> String| {
         let mut row = vec![name];
-        row.extend(columns.iter().map(|own| cell(own)));
+        row.extend(columns.iter().map(|column| cell(column)));
         row
     };
     grid.push(line("lose more than rho".to_owned(), &above));
-    for (place, quantile) in policy.quantiles.iter().enumerate() {
-        let at = |own: &Distribution| own.quantiles.get(place).map_or(f64::NAN, |q| q.loss);
+    for (index, quantile) in policy.quantiles.iter().enumerate() {
+        let at = |distribution: &Distribution| {
+            distribution.quantiles.get(index).map_or(f64::NAN, |q| q.loss)
+        };
         let name = format!("{} % lose no more than", number(quantile.share * 100.0));
-        grid.push(line(name, &|own| at_least(at(own))));
+        grid.push(line(name, &|distribution| at_least(at(distribution))));
     }
-    grid.push(line("the largest loss".to_owned(), &|own| at_least(own.largest)));
+    grid.push(line("the largest loss".to_owned(), &|distribution| at_least(distribution.largest)));
     grid.text(2)
 }
 
 /// The share above the query's rho, and how many these are.
-fn above(own: &Distribution) -> String {
-    let share = at_least(own.share_above_rho * 100.0);
-    format!("{} ({share} %)", number(own.above_rho as f64))
+fn above(distribution: &Distribution) -> String {
+    let share = at_least(distribution.share_above_rho * 100.0);
+    format!("{} ({share} %)", number(distribution.above_rho as f64))
 }
 
 /// Every mechanism's losses by its policy function, in a column of its own.
@@ -142,12 +144,14 @@ fn by_mechanism(mechanisms: &[MechanismLosses]) -> String {
     };
     line("lose more than rho".to_owned(), &above);
     let quantiles = mechanisms.first().map_or(&[][..], |one| &one.policy.quantiles);
-    for (place, quantile) in quantiles.iter().enumerate() {
-        let at = |own: &Distribution| own.quantiles.get(place).map_or(f64::NAN, |q| q.loss);
+    for (index, quantile) in quantiles.iter().enumerate() {
+        let at = |distribution: &Distribution| {
+            distribution.quantiles.get(index).map_or(f64::NAN, |q| q.loss)
+        };
         let name = format!("{} % lose no more than", number(quantile.share * 100.0));
-        line(name, &|own| at_least(at(own)));
+        line(name, &|distribution| at_least(at(distribution)));
     }
-    line("the largest loss".to_owned(), &|own| at_least(own.largest));
+    line("the largest loss".to_owned(), &|distribution| at_least(distribution.largest));
     format!(
         "By mechanism, by the policy, made so that a record at the thresholds loses the same\n{}",
         grid.text(2)
@@ -164,14 +168,15 @@ fn by_group(groups: &[GroupLosses]) -> String {
     ]);
     for group in groups.iter().take(MOST_GROUPS) {
         let keys = group.keys.iter().map(|key| key.as_deref().map_or("NULL".to_owned(), visible));
-        let own = &group.losses.policy;
-        let half = own.quantiles.iter().find(|q| q.share == 0.5).map_or(f64::NAN, |q| q.loss);
+        let distribution = &group.losses.policy;
+        let half =
+            distribution.quantiles.iter().find(|q| q.share == 0.5).map_or(f64::NAN, |q| q.loss);
         grid.push([
             keys.collect::<Vec<_>>().join(", "),
             number(group.records as f64),
-            above(own),
+            above(distribution),
             at_least(half),
-            at_least(own.largest),
+            at_least(distribution.largest),
         ]);
     }
     let more = groups.len().saturating_sub(MOST_GROUPS);

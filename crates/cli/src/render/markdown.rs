@@ -4,7 +4,7 @@ use hushtable::arrow::record_batch::RecordBatch;
 
 use super::cell::{is_number, rows};
 use super::grid::visible;
-use super::table::shown;
+use super::table::cell_text;
 use crate::failure::Failure;
 
 /// Characters that Markdown or HTML would take as a sign inside of a line.
@@ -20,9 +20,11 @@ pub(crate) fn markdown(batch: &RecordBatch) -> Result<String, Failure> {
     let mut out = line(names) + &line(rules);
     for row in rows(batch)? {
         let cells = row.iter().zip(schema.fields());
-        let text = |shown: String, number: bool| if number { shown } else { plain(&shown) };
+        let text = |content: String, number: bool| if number { content } else { plain(&content) };
         out += &line(
-            cells.map(|(cell, field)| text(shown(cell), is_number(field.data_type()))).collect(),
+            cells
+                .map(|(cell, field)| text(cell_text(cell), is_number(field.data_type())))
+                .collect(),
         );
     }
     Ok(out)

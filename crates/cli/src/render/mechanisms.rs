@@ -33,9 +33,9 @@ fn one(sum: &MechanismsExplained) -> String {
 pub(super) fn on_data(all: &[MechanismsOnData]) -> String {
     let one = |sum: &MechanismsOnData| {
         let at = |all: &[SizeQuantile]| {
-            let told =
+            let text =
                 |q: &SizeQuantile| format!("{} ({} %)", number(q.size), number(q.share * 100.0));
-            all.iter().map(told).collect::<Vec<_>>()
+            all.iter().map(text).collect::<Vec<_>>()
         };
         let (sums, values) = (at(&sum.sums), at(&sum.values));
         let table = |all| table(sum.mechanism, &sums, &values, all);
@@ -53,7 +53,7 @@ pub(super) fn on_data(all: &[MechanismsOnData]) -> String {
 
 /// Standard errors of sums and losses of records.
 fn table(
-    own: RecordMechanism,
+    current: RecordMechanism,
     sums: &[String],
     values: &[String],
     all: &[MechanismCompared],
@@ -68,8 +68,8 @@ fn table(
     let mut grid = Grid::new(headings);
     let mut notes = String::new();
     for compared in all {
-        let own = if compared.mechanism == own { " (this query)" } else { "" };
-        let mut row = vec![format!("{}{own}", compared.mechanism)];
+        let note = if compared.mechanism == current { " (this query)" } else { "" };
+        let mut row = vec![format!("{}{note}", compared.mechanism)];
         row.extend(compared.standard_errors.iter().map(|error| number(*error)));
         row.extend(compared.losses.iter().map(|loss| at_least(*loss)));
         row.resize(columns, "-".to_owned());

@@ -10,7 +10,7 @@ use super::grid::{Grid, Side, visible};
 use super::json::{object, text as string};
 use super::number::number;
 
-/// Findings that are shown unless all are wanted.
+/// Findings in text, unless `--all` is given.
 const FEW: usize = 20;
 
 /// Values of a person that are shown in text.
@@ -59,17 +59,19 @@ impl Diversity<'_> {
 impl MicrodataReport {
     /// The sensitive columns that a table has.
     fn diversities<'a>(&self, file: &'a MicrodataFile) -> Vec<Diversity<'a>> {
-        let own = (0..self.sensitive.len()).filter(|column| file.has[*column]);
-        own.map(|column| {
-            let one =
-                |class: &'a EquivalenceClass| Some((class, class.sensitive.get(column)?.only()?));
-            Diversity {
-                column,
-                least: file.table.diversity(column).unwrap_or_default(),
-                of_one_value: file.table.classes().iter().filter_map(one).collect(),
-            }
-        })
-        .collect()
+        let columns = (0..self.sensitive.len()).filter(|column| file.has[*column]);
+        columns
+            .map(|column| {
+                let one = |class: &'a EquivalenceClass| {
+                    Some((class, class.sensitive.get(column)?.only()?))
+                };
+                Diversity {
+                    column,
+                    least: file.table.diversity(column).unwrap_or_default(),
+                    of_one_value: file.table.classes().iter().filter_map(one).collect(),
+                }
+            })
+            .collect()
     }
 
     fn column(&self, column: usize) -> &str {
@@ -89,16 +91,16 @@ impl MicrodataReport {
         object(named.map(|(name, key)| (name.as_str(), string(key.text()))))
     }
 
-    /// The class of a table, by its place.
-    fn class(&self, table: usize, place: usize) -> Option<Vec<&Generalised>> {
-        let own = &self.tables.get(table)?.table;
-        Some(own.keys(own.classes().get(place)?).collect())
+    /// The class of a table, by its index.
+    fn class(&self, table: usize, index: usize) -> Option<Vec<&Generalised>> {
+        let microdata = &self.tables.get(table)?.table;
+        Some(microdata.keys(microdata.classes().get(index)?).collect())
     }
 
     /// The people who are in both of two classes: `age=<30 and <35`.
-    fn in_both(&self, found: &SingledOut) -> String {
+    fn in_both(&self, pair: &SingledOut) -> String {
         let [Some(first), Some(second)] =
-            [0, 1].map(|table| self.class(table, found.classes[table]))
+            [0, 1].map(|table| self.class(table, pair.classes[table]))
         else {
             return String::new();
         };
@@ -127,19 +129,21 @@ impl MicrodataReport {
             ("tables", list(tables)),
         ];
         if let Some(linked) = &self.linked {
-            let columns = linked.iter().map(|(column, found)| self.linkage_json(*column, found));
+            let columns =
+                linked.iter().map(|(column, linkage)| self.linkage_json(*column, linkage));
             fields.push(("together", list(columns)));
         }
         if !self.people.is_empty() {
-            fields.push(("people", list(self.people.iter().map(|own| self.person_json(own)))));
+            fields
+                .push(("people", list(self.people.iter().map(|person| self.person_json(person)))));
         }
         fields.push(("assumptions", string(&self.words())));
         format!("{}\n", object(fields))
     }
 
     fn table_json(&self, file: &MicrodataFile) -> String {
-        let sensitive = self.diversities(file).into_iter().map(|own| {
-            let classes = own.of_one_value.iter().map(|(class, value)| {
+        let sensitive = self.diversities(file).into_iter().map(|diversity| {
+            let classes = diversity.of_one_value.iter().map(|(class, value)| {
                 object([
                     ("keys", self.keys_json(file.table.keys(class))),
                     ("records", class.records.to_string()),
@@ -147,9 +151,9 @@ impl MicrodataReport {
                 ])
             });
             object([
-                ("column", string(self.column(own.column))),
-                ("l", own.least.to_string()),
-                ("records_of_one_value", own.records().to_string()),
+                ("column", string(self.column(diversity.column))),
+                ("l", diversity.least.to_string()),
+                ("records_of_one_value", diversity.records().to_string()),
                 ("classes_of_one_value", list(classes)),
             ])
         });
@@ -162,11 +166,11 @@ impl MicrodataReport {
         ])
     }
 
-    fn linkage_json(&self, column: usize, found: &Linkage) -> String {
-        let pairs = found.singled_out.iter().map(|pair| {
+    fn linkage_json(&self, column: usize, linkage: &Linkage) -> String {
+        let pairs = linkage.singled_out.iter().map(|pair| {
             let keys = |table: usize| {
-                let own = self.class(table, pair.classes[table]).unwrap_or_default();
-                self.keys_json(own.into_iter())
+                let class = self.class(table, pair.classes[table]).unwrap_or_default();
+                self.keys_json(class.into_iter())
             };
             object([
                 ("first", keys(0)),
@@ -177,43 +181,43 @@ impl MicrodataReport {
         });
         object([
             ("column", string(self.column(column))),
-            ("pairs", found.pairs.to_string()),
-            ("one_value_already", found.one_already.to_string()),
-            ("one_value_left", found.singling_out.to_string()),
-            ("fewer_values_left", found.narrowed.to_string()),
-            ("no_value_left", found.nobody.to_string()),
+            ("pairs", linkage.pairs.to_string()),
+            ("one_value_already", linkage.one_already.to_string()),
+            ("one_value_left", linkage.singling_out.to_string()),
+            ("fewer_values_left", linkage.narrowed.to_string()),
+            ("no_value_left", linkage.nobody.to_string()),
             ("singled_out", list(pairs)),
         ])
     }
 
     /// The values of each sensitive column that a person may have: by table, and in all of them.
     fn possible(&self, person: &Person, column: usize) -> (Vec<PossibleValues<'_>>, Left) {
-        let own = self.tables.iter().filter(|file| file.has[column]);
-        let own: Vec<PossibleValues<'_>> =
-            own.map(|file| file.table.possible(&person.keys, column)).collect();
-        let left = match own.as_slice() {
+        let files = self.tables.iter().filter(|file| file.has[column]);
+        let by_table: Vec<PossibleValues<'_>> =
+            files.map(|file| file.table.possible(&person.keys, column)).collect();
+        let left = match by_table.as_slice() {
             [one, two] => one.in_both(two),
             [one] => one.in_both(one),
             _ => None,
         };
-        (own, left)
+        (by_table, left)
     }
 
     fn person_json(&self, person: &Person) -> String {
         let columns = (0..self.sensitive.len()).map(|column| {
-            let (own, left) = self.possible(person, column);
-            let tables = self.tables.iter().filter(|file| file.has[column]).zip(&own);
-            let tables = tables.map(|(file, own)| {
-                let values = own.values.as_ref();
-                let values = values.map(|own| list(own.iter().map(|value| string(value))));
+            let (by_table, left) = self.possible(person, column);
+            let tables = self.tables.iter().filter(|file| file.has[column]).zip(&by_table);
+            let tables = tables.map(|(file, possible)| {
+                let values = possible.values.as_ref();
+                let values = values.map(|set| list(set.iter().map(|value| string(value))));
                 object([
                     ("table", string(&file.name)),
-                    ("classes", own.classes.to_string()),
-                    ("records", own.records.to_string()),
+                    ("classes", possible.classes.to_string()),
+                    ("records", possible.records.to_string()),
                     ("values", values.unwrap_or_else(|| "null".to_owned())),
                 ])
             });
-            let left = left.map(|own| list(own.iter().map(|value| string(value))));
+            let left = left.map(|set| list(set.iter().map(|value| string(value))));
             object([
                 ("column", string(self.column(column))),
                 ("tables", list(tables)),
@@ -230,8 +234,8 @@ impl MicrodataReport {
         out += &self.summary().text(0);
         out += &self.of_one_value();
         if let Some(linked) = &self.linked {
-            for (column, found) in linked {
-                out += &self.linkage_text(*column, found);
+            for (column, linkage) in linked {
+                out += &self.linkage_text(*column, linkage);
             }
         }
         for person in &self.people {
@@ -255,11 +259,11 @@ impl MicrodataReport {
         let mut grid = Grid::new(headings).underlined();
         for file in &self.tables {
             let records = file.table.records();
-            for own in self.diversities(file) {
-                let one = own.records();
+            for diversity in self.diversities(file) {
+                let one = diversity.records();
                 // Records are at least one, as a table without any is refused.
                 let share = 100.0 * one as f64 / records as f64;
-                let one = match own.of_one_value.len() {
+                let one = match diversity.of_one_value.len() {
                     0 => "nobody".to_owned(),
                     classes => format!(
                         "{} records ({share:.1} %) in {} of {} classes",
@@ -273,8 +277,8 @@ impl MicrodataReport {
                     whole(records),
                     whole(file.table.classes().len() as u64),
                     whole(file.table.k().unwrap_or_default()),
-                    visible(self.column(own.column)),
-                    whole(own.least as u64),
+                    visible(self.column(diversity.column)),
+                    whole(diversity.least as u64),
                     one,
                 ]);
             }
@@ -282,7 +286,7 @@ impl MicrodataReport {
         grid
     }
 
-    fn shown(&self, all: usize) -> usize {
+    fn limit(&self, all: usize) -> usize {
         if self.all { all } else { FEW }
     }
 
@@ -296,11 +300,11 @@ impl MicrodataReport {
         let mut grid = Grid::new(headings).underlined();
         let mut all = 0;
         for file in &self.tables {
-            for own in self.diversities(file) {
-                for (class, value) in &own.of_one_value {
+            for diversity in self.diversities(file) {
+                for (class, value) in &diversity.of_one_value {
                     all += 1;
-                    if all <= self.shown(all) {
-                        let has = format!("{}={value}", self.column(own.column));
+                    if all <= self.limit(all) {
+                        let has = format!("{}={value}", self.column(diversity.column));
                         let who = self.who(file.table.keys(class));
                         let records = whole(class.records);
                         grid.push([visible(&who), visible(&file.name), records, visible(&has)]);
@@ -311,33 +315,33 @@ impl MicrodataReport {
         if all == 0 {
             return String::new();
         }
-        format!("\n{}{}", grid.text(0), more(all, self.shown(all)))
+        format!("\n{}{}", grid.text(0), more(all, self.limit(all)))
     }
 
-    fn linkage_text(&self, column: usize, found: &Linkage) -> String {
+    fn linkage_text(&self, column: usize, linkage: &Linkage) -> String {
         let name = visible(self.column(column));
         let mut facts = Grid::pairs();
-        facts.push(["pairs of classes that can hold one person", &whole(found.pairs)]);
-        facts.push(["one value left, several in each table alone", &whole(found.singling_out)]);
-        facts.push(["fewer values left than in each alone", &whole(found.narrowed)]);
-        facts.push(["one value already in a table", &whole(found.one_already)]);
-        facts.push(["no value left: nobody is in both", &whole(found.nobody)]);
+        facts.push(["pairs of classes that can hold one person", &whole(linkage.pairs)]);
+        facts.push(["one value left, several in each table alone", &whole(linkage.singling_out)]);
+        facts.push(["fewer values left than in each alone", &whole(linkage.narrowed)]);
+        facts.push(["one value already in a table", &whole(linkage.one_already)]);
+        facts.push(["no value left: nobody is in both", &whole(linkage.nobody)]);
         let mut out = format!("\nBoth tables together, {name} of those who are in both\n");
         out += &facts.text(2);
-        if found.singled_out.is_empty() {
+        if linkage.singled_out.is_empty() {
             return out;
         }
         let headings =
             [("everybody in both with", Side::Left), ("people", Side::Right), ("has", Side::Left)];
         let mut grid = Grid::new(headings).underlined();
-        let shown = self.shown(found.singled_out.len());
-        for pair in found.singled_out.iter().take(shown) {
+        let limit = self.limit(linkage.singled_out.len());
+        for pair in linkage.singled_out.iter().take(limit) {
             let has = format!("{}={}", self.column(column), pair.value);
             let people = format!("≤ {}", whole(pair.people));
             grid.push([visible(&self.in_both(pair)), people, visible(&has)]);
         }
-        let rest = usize::try_from(found.singling_out).unwrap_or(usize::MAX);
-        out += &format!("\n{}{}", grid.text(0), more(rest, shown));
+        let rest = usize::try_from(linkage.singling_out).unwrap_or(usize::MAX);
+        out += &format!("\n{}{}", grid.text(0), more(rest, limit));
         out
     }
 
@@ -352,19 +356,19 @@ impl MicrodataReport {
         let mut grid = Grid::new(headings).underlined();
         for column in 0..self.sensitive.len() {
             let name = self.column(column);
-            let (own, left) = self.possible(person, column);
-            let tables = self.tables.iter().filter(|file| file.has[column]).zip(&own);
-            for (file, own) in tables {
-                let values = match own.classes {
+            let (by_table, left) = self.possible(person, column);
+            let tables = self.tables.iter().filter(|file| file.has[column]).zip(&by_table);
+            for (file, possible) in tables {
+                let values = match possible.classes {
                     0 => "not in this table".to_owned(),
-                    _ => values(name, own.values.as_ref()),
+                    _ => values(name, possible.values.as_ref()),
                 };
-                let (classes, records) = (whole(own.classes as u64), whole(own.records));
+                let (classes, records) = (whole(possible.classes as u64), whole(possible.records));
                 grid.push([visible(&file.name), classes, records, values]);
             }
-            if own.len() > 1 && own.iter().all(|own| own.classes > 0) {
+            if by_table.len() > 1 && by_table.iter().all(|possible| possible.classes > 0) {
                 let left: Option<BTreeSet<&str>> =
-                    left.as_ref().map(|own| own.iter().map(String::as_str).collect());
+                    left.as_ref().map(|set| set.iter().map(String::as_str).collect());
                 let values = values(name, left.as_ref());
                 grid.push(["both".to_owned(), String::new(), String::new(), values]);
             }
@@ -380,13 +384,13 @@ type Left = Option<BTreeSet<String>>;
 /// `condition=AIDS or Flu`.
 fn values(column: &str, values: Option<&BTreeSet<&str>>) -> String {
     let Some(values) = values else { return visible(&format!("{column}: any value")) };
-    let shown: Vec<&str> = values.iter().copied().take(FEW_VALUES).collect();
+    let listed: Vec<&str> = values.iter().copied().take(FEW_VALUES).collect();
     match values.len() {
         0 => visible(&format!("{column}: no value, so nobody like this is in both")),
-        1..=FEW_VALUES => visible(&format!("{column}={}", shown.join(" or "))),
+        1..=FEW_VALUES => visible(&format!("{column}={}", listed.join(" or "))),
         all => visible(&format!(
             "{column}={} or {} others",
-            shown.join(" or "),
+            listed.join(" or "),
             whole((all - FEW_VALUES) as u64)
         )),
     }
@@ -396,8 +400,8 @@ fn list(values: impl Iterator<Item = String>) -> String {
     format!("[{}]", values.collect::<Vec<_>>().join(","))
 }
 
-fn more(all: usize, shown: usize) -> String {
-    match all.saturating_sub(shown) {
+fn more(all: usize, listed: usize) -> String {
+    match all.saturating_sub(listed) {
         0 => String::new(),
         rest => format!("… and {} more; --all shows them\n", whole(rest as u64)),
     }

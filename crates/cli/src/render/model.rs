@@ -11,7 +11,7 @@ use super::number::digits17;
 /// Results of all definitions.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelReport {
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) headings: Vec<Heading>,
     pub(crate) rows: Vec<DefinitionRow>,
     /// Nu, as it was given and as a float, and the least mu of the last part's dependence on those
     /// before it.
@@ -23,15 +23,15 @@ pub(crate) struct ModelReport {
     pub(crate) too_large: Option<String>,
 }
 
-/// A question that every definition answers.
+/// The heading of a column: what it has for every definition.
 #[derive(Clone, Debug)]
-pub(crate) enum Asked {
+pub(crate) enum Heading {
     /// At a delta, as it was given, and as a float.
     EpsilonAt(String, f64),
     DeltaAt(Epsilon),
 }
 
-/// One definition's answers, in the order of what is asked; `None` where it was too large.
+/// One definition's values, in the order of the headings; `None` where it was too large.
 #[derive(Clone, Debug)]
 pub(crate) struct DefinitionRow {
     pub(crate) definition: Definition,
@@ -48,11 +48,11 @@ pub(crate) struct Value {
 impl ModelReport {
     /// For people.
     pub(crate) fn text(&self) -> String {
-        let asked = self.asked.iter().map(|asked| match asked {
-            Asked::EpsilonAt(delta, _) => format!("epsilon at delta {delta}"),
-            Asked::DeltaAt(epsilon) => format!("delta at epsilon {epsilon}"),
+        let texts = self.headings.iter().map(|heading| match heading {
+            Heading::EpsilonAt(delta, _) => format!("epsilon at delta {delta}"),
+            Heading::DeltaAt(epsilon) => format!("delta at epsilon {epsilon}"),
         });
-        let headings = ["definition".to_owned()].into_iter().chain(asked);
+        let headings = ["definition".to_owned()].into_iter().chain(texts);
         let headings = headings.chain(["worst, at delta 0".to_owned()]);
         let mut grid = Grid::new(headings.map(|name| (name, Side::Left))).underlined();
         for row in &self.rows {
@@ -83,7 +83,9 @@ impl ModelReport {
     fn paragraphs(&self) -> Vec<String> {
         let targets = self.targets.iter();
         let mut all: Vec<String> = targets
-            .map(|(name, found)| words::normalisation(name, found, &self.parameters))
+            .map(|(name, normalisation)| {
+                words::normalisation(name, normalisation, &self.parameters)
+            })
             .collect();
         all.push(self.relations().join(" "));
         all.extend(self.dependence.iter().map(|(nu, _, mu)| {
@@ -114,16 +116,16 @@ impl ModelReport {
     fn relations(&self) -> Vec<&'static str> {
         use Definition as D;
         let mut all = Vec::new();
-        let found = || self.targets.iter().map(|(_, found)| found);
-        if found().all(|found| found.others_independent) {
+        let normalisations = || self.targets.iter().map(|(_, normalisation)| normalisation);
+        if normalisations().all(|normalisation| normalisation.others_independent) {
             all.push(words::SAME);
         } else if self.is_less(D::Noiseless, D::Causal) || self.is_less(D::Causal, D::Noiseless) {
             all.push(words::APART);
-            if found().all(|found| found.acceptable) {
+            if normalisations().all(|normalisation| normalisation.acceptable) {
                 all.push(words::PROPOSITION_4);
             }
         }
-        if !found().all(|found| found.compatible) {
+        if !normalisations().all(|normalisation| normalisation.compatible) {
             all.push(words::INCOMPATIBLE);
         } else if self.is_less(D::Distributional, D::Causal) {
             all.push(words::SIMULATED);
@@ -164,7 +166,7 @@ impl ModelReport {
         let targets: Vec<String> = self
             .targets
             .iter()
-            .map(|(name, found)| normalisation_json(name, found, &self.parameters))
+            .map(|(name, normalisation)| normalisation_json(name, normalisation, &self.parameters))
             .collect();
         let mut fields = vec![
             format!("\"definitions\":[{}]", rows.join(",")),
@@ -187,11 +189,11 @@ impl ModelReport {
 
     fn row_json(&self, row: &DefinitionRow) -> String {
         let (name, number) = words::name(row.definition);
-        let values = self.asked.iter().zip(&row.values).filter_map(|(asked, value)| {
+        let values = self.headings.iter().zip(&row.values).filter_map(|(heading, value)| {
             let value = value.as_ref()?;
-            let (epsilon, delta) = match asked {
-                Asked::EpsilonAt(_, delta) => (value.amount.json(), digits17(*delta)),
-                Asked::DeltaAt(epsilon) => (epsilon.to_string(), value.amount.json()),
+            let (epsilon, delta) = match heading {
+                Heading::EpsilonAt(_, delta) => (value.amount.json(), digits17(*delta)),
+                Heading::DeltaAt(epsilon) => (epsilon.to_string(), value.amount.json()),
             };
             let worst = serde_json::json!(value.worst);
             Some(format!("{{\"epsilon\":{epsilon},\"delta\":{delta},\"worst\":{worst}}}"))
@@ -201,11 +203,11 @@ impl ModelReport {
     }
 }
 
-fn normalisation_json(target: &str, found: &Normalisation, names: &[String]) -> String {
-    let list = |places: &[usize]| -> Vec<&str> {
-        places.iter().filter_map(|place| names.get(*place)).map(String::as_str).collect()
+fn normalisation_json(target: &str, normalisation: &Normalisation, names: &[String]) -> String {
+    let list = |indices: &[usize]| -> Vec<&str> {
+        indices.iter().filter_map(|index| names.get(*index)).map(String::as_str).collect()
     };
-    let parameters = match &found.parameters {
+    let parameters = match &normalisation.parameters {
         Parameters::Acceptable { phi_0, known } => {
             serde_json::json!({ "phi_0": list(phi_0), "known": list(known) })
         }
@@ -215,9 +217,9 @@ fn normalisation_json(target: &str, found: &Normalisation, names: &[String]) -> 
     };
     serde_json::json!({
         "target": target,
-        "acceptable": found.acceptable,
-        "knowledge_independent": found.knowledge_independent,
-        "others_independent": found.others_independent,
+        "acceptable": normalisation.acceptable,
+        "knowledge_independent": normalisation.knowledge_independent,
+        "others_independent": normalisation.others_independent,
         "parameters": parameters,
     })
     .to_string()

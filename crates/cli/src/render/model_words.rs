@@ -40,12 +40,12 @@ pub(crate) fn meaning(definition: Definition) -> &'static str {
 }
 
 /// Whether what is known and what is to be protected come apart.
-pub(crate) fn normalisation(target: &str, found: &Normalisation, names: &[String]) -> String {
-    let list = |places: &[usize]| {
-        let all = places.iter().filter_map(|p| names.get(*p)).map(String::as_str);
+pub(crate) fn normalisation(target: &str, result: &Normalisation, names: &[String]) -> String {
+    let list = |indices: &[usize]| {
+        let all = indices.iter().filter_map(|p| names.get(*p)).map(String::as_str);
         all.collect::<Vec<_>>().join(", ")
     };
-    let why = match &found.parameters {
+    let why = match &result.parameters {
         Parameters::Acceptable { .. } => String::new(),
         Parameters::Shared(shared) => format!("both depend on {}", list(shared)),
         Parameters::Vague(known) => format!("what is known does not tell {} apart", list(known)),
@@ -54,7 +54,7 @@ pub(crate) fn normalisation(target: &str, found: &Normalisation, names: &[String
                 .to_owned()
         }
     };
-    match (&found.parameters, found.acceptable, found.knowledge_independent) {
+    match (&result.parameters, result.acceptable, result.knowledge_independent) {
         (Parameters::Acceptable { phi_0, .. }, ..) if phi_0.is_empty() => {
             format!(
                 "Definition 8 holds for {target}, which is not random: there is nothing to protect."

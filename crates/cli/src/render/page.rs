@@ -55,10 +55,10 @@ fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> Strin
     let alike = |a: &PrecisionExplained, b: &PrecisionExplained| {
         a.without.is_some() && a.without == b.without
     };
-    let shown: Vec<String> = explanation.precision.chunk_by(alike).map(precise).collect();
-    if !shown.is_empty() {
+    let precision: Vec<String> = explanation.precision.chunk_by(alike).map(precise).collect();
+    if !precision.is_empty() {
         let mut lines = vec!["noise only; 95 of 100 values are within".to_owned()];
-        lines.extend(shown);
+        lines.extend(precision);
         out += &entries("Precision", &lines);
     }
     let cut_off = &explanation.intervals.not_in_them;
@@ -75,7 +75,7 @@ fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> Strin
     let warnings: Vec<String> = explanation
         .warnings
         .iter()
-        .map(|own| format!("- {}; {}", visible(&own.what), visible(&own.hint)))
+        .map(|warning| format!("- {}; {}", visible(&warning.what), visible(&warning.hint)))
         .collect();
     if !warnings.is_empty() {
         out += &entries("Warnings", &warnings);
@@ -90,7 +90,7 @@ fn protects(explanation: &Explanation) -> String {
         unit => (format!("each {unit}"), format!(", with all rows of the same {unit}")),
     };
     let population = visible(&explanation.population);
-    let told = match explanation.neighbouring {
+    let promise = match explanation.neighbouring {
         Neighbouring::AddRemove => "nobody can tell whether it is in the data",
         Neighbouring::Replace => "nobody can tell it from another; how many there are is public",
     };
@@ -102,7 +102,7 @@ fn protects(explanation: &Explanation) -> String {
         Some(beside) => format!(". Each unit of {} as well", visible(&beside.population)),
         None => String::new(),
     };
-    format!("{one} of {population}{together}: {told}{policy}{beside}")
+    format!("{one} of {population}{together}: {promise}{policy}{beside}")
 }
 
 fn groups(explanation: &Explanation) -> String {
@@ -118,7 +118,7 @@ fn groups(explanation: &Explanation) -> String {
         GroupsExplained::Public { groups, by_query: false } => {
             format!("all {} of the contract's keys are shown, empty or not", number(*groups as f64))
         }
-        GroupsExplained::Private(private) => shown_from(private, &explanation.privacy_unit),
+        GroupsExplained::Private(private) => appears_from(private, &explanation.privacy_unit),
     }
 }
 
@@ -145,7 +145,7 @@ fn of_use(explanation: &Explanation) -> Option<String> {
 }
 
 /// From how many units on a group is shown.
-fn shown_from(private: &PrivateGroups, unit: &str) -> String {
+fn appears_from(private: &PrivateGroups, unit: &str) -> String {
     let units = match (private.sizes_in, unit) {
         (GroupSize::Pieces, _) => "pieces of records".to_owned(),
         (GroupSize::Rows, _) => "rows".to_owned(),
@@ -172,31 +172,31 @@ fn shown_from(private: &PrivateGroups, unit: &str) -> String {
 
 /// How precise an output is, or outputs that have no ± for one reason.
 fn precise(alike: &[PrecisionExplained]) -> String {
-    let Some(own) = alike.first() else { return String::new() };
-    let name = visible(&own.name);
-    if let Some(why) = &own.without {
+    let Some(output) = alike.first() else { return String::new() };
+    let name = visible(&output.name);
+    if let Some(why) = &output.without {
         let names: Vec<String> = alike.iter().map(|other| visible(&other.name)).collect();
         let each = if names.len() > 1 { "each" } else { "it" };
         return format!("{}: no ±, as {each} {why}", names.join(", "));
     }
-    let Some(first) = own.half_widths.first() else {
+    let Some(first) = output.half_widths.first() else {
         return format!("{name}: by its size");
     };
-    let same = own
+    let same = output
         .half_widths
         .iter()
         .all(|other| (other.half_width - first.half_width).abs() <= 0.02 * first.half_width.abs());
     let mut out = if same {
         format!("{name}: ± {}", short(first.half_width))
     } else {
-        let sizes: Vec<String> = own
+        let sizes: Vec<String> = output
             .half_widths
             .iter()
             .map(|at| format!("± {} in {} rows", short(at.half_width), number(at.rows as f64)))
             .collect();
         format!("{name}: {}", sizes.join(", "))
     };
-    if let Some(rows) = own.rows_for_tenth {
+    if let Some(rows) = output.rows_for_tenth {
         out += &format!("; a group of {} rows is ± 10 %", number(rows as f64));
     }
     out
@@ -249,8 +249,8 @@ fn entry(title: &str, text: &str) -> String {
 fn entries(title: &str, lines: &[String]) -> String {
     let text: String = lines.iter().map(|line| folded(line, 2, WIDTH - INDENT)).collect();
     let mut out = String::new();
-    for (place, line) in text.lines().enumerate() {
-        let title = if place == 0 { title } else { "" };
+    for (index, line) in text.lines().enumerate() {
+        let title = if index == 0 { title } else { "" };
         out += &format!("{title:INDENT$}{line}\n");
     }
     out
@@ -259,8 +259,8 @@ fn entries(title: &str, lines: &[String]) -> String {
 /// A line broken between words, with what follows moved to the right by `by` columns.
 fn folded(line: &str, by: usize, width: usize) -> String {
     let mut out = String::new();
-    for (place, part) in wrapped_at(line, width - by).lines().enumerate() {
-        let before = if place == 0 { 0 } else { by };
+    for (index, part) in wrapped_at(line, width - by).lines().enumerate() {
+        let before = if index == 0 { 0 } else { by };
         out += &format!("{:before$}{part}\n", "");
     }
     out

@@ -72,10 +72,11 @@ pub(crate) fn json(quoted: &StatementQuoted) -> Result<String, Failure> {
         limits: &part.limits,
     });
     let parts = parts.collect();
-    let accounts = quoted.accounts.iter().map(|own| {
-        let left = own.account.left.minus(own.charge);
-        let budget = BudgetReport::new(&quoted.analyst, None, own.charge, &own.account, left);
-        AccountReport { population: &own.population, total: own.total, budget }
+    let accounts = quoted.accounts.iter().map(|account| {
+        let left = account.account.left.minus(account.charge);
+        let budget =
+            BudgetReport::new(&quoted.analyst, None, account.charge, &account.account, left);
+        AccountReport { population: &account.population, total: account.total, budget }
     });
     let around = quoted.around.as_deref();
     let consistent = quoted.consistent.as_slice();
@@ -95,7 +96,7 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
             let _ = writeln!(out, "It reads {}.", part.reads.join(", "));
         }
         out += &chosen(part);
-        let shown = match verbose {
+        let rendered = match verbose {
             true => of_one_query(&part.explanation, &part.mechanisms, &part.limits),
             false if !part.report_of.is_empty() => {
                 page::of_report(&part.explanation, &part.report_of)
@@ -103,7 +104,7 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
             false if part.is_histogram => page::of_histogram(&part.explanation),
             false => page::of_one_query(&part.explanation),
         };
-        let _ = write!(out, "\n{shown}");
+        let _ = write!(out, "\n{rendered}");
     }
     if let Some(around) = &quoted.around {
         let _ = write!(
@@ -123,7 +124,8 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
 
 /// The price in each account.
 pub(crate) fn costs(quoted: &StatementQuoted) -> String {
-    let blocks = quoted.accounts.iter().map(|own| cost(&quoted.analyst, &quoted.parts, own));
+    let blocks =
+        quoted.accounts.iter().map(|account| cost(&quoted.analyst, &quoted.parts, account));
     blocks.collect::<Vec<_>>().join("\n")
 }
 
@@ -134,16 +136,20 @@ fn chosen(part: &StatementPartQuoted) -> String {
     }
     let from = part.limits_from.join(", ");
     let mut out = format!("These limits are chosen privately, from {from}:\n");
-    for own in &part.automatic {
-        let _ =
-            writeln!(out, "- {}; below it is {}, as an example", visible(&own.limit), own.example);
+    for limit in &part.automatic {
+        let _ = writeln!(
+            out,
+            "- {}; below it is {}, as an example",
+            visible(&limit.limit),
+            limit.example
+        );
     }
     out
 }
 
 /// Whether every account has enough.
 pub(crate) fn is_affordable(quoted: &StatementQuoted) -> bool {
-    quoted.accounts.iter().all(|own| own.account.left.minus(own.charge).is_some())
+    quoted.accounts.iter().all(|account| account.account.left.minus(account.charge).is_some())
 }
 
 fn overview(parts: &[StatementPartQuoted]) -> String {
@@ -174,10 +180,10 @@ fn overview(parts: &[StatementPartQuoted]) -> String {
 
 /// The populations that a part protects.
 fn protected(explanation: &Explanation) -> String {
-    let own = visible(&explanation.population);
+    let population = visible(&explanation.population);
     match &explanation.beside {
-        Some(beside) => format!("{own} and {}", visible(&beside.population)),
-        None => own,
+        Some(beside) => format!("{population} and {}", visible(&beside.population)),
+        None => population,
     }
 }
 
@@ -192,22 +198,22 @@ fn share(part: &StatementPartQuoted) -> String {
     }
 }
 
-fn cost(analyst: &str, parts: &[StatementPartQuoted], own: &AccountQuoted) -> String {
+fn cost(analyst: &str, parts: &[StatementPartQuoted], account: &AccountQuoted) -> String {
     let mut grid = Grid::pairs();
-    grid.push(["the parts' loss", &own.total.to_string()]);
+    grid.push(["the parts' loss", &account.total.to_string()]);
     let pays = |part: &&StatementPartQuoted| {
         let beside = part.explanation.beside.as_ref().map(|beside| &beside.population);
-        part.explanation.population == own.population || beside == Some(&own.population)
+        part.explanation.population == account.population || beside == Some(&account.population)
     };
-    let mut own_parts = parts.iter().filter(|part| part.same_as.is_none()).filter(pays);
-    let all_paid = own_parts.all(|part| part.standing != Standing::New);
-    if own.charge != own.total {
-        grid.push(["charged", &own.charge.to_string()]);
+    let mut paying = parts.iter().filter(|part| part.same_as.is_none()).filter(pays);
+    let all_paid = paying.all(|part| part.standing != Standing::New);
+    if account.charge != account.total {
+        grid.push(["charged", &account.charge.to_string()]);
     }
-    grid.push(["budget", &own.account.total.to_string()]);
-    grid.push(["spent", &own.account.spent.to_string()]);
-    grid.push(["left before", &own.account.left.to_string()]);
-    let (after, verdict) = match own.account.left.minus(own.charge) {
+    grid.push(["budget", &account.account.total.to_string()]);
+    grid.push(["spent", &account.account.spent.to_string()]);
+    grid.push(["left before", &account.account.left.to_string()]);
+    let (after, verdict) = match account.account.left.minus(account.charge) {
         Some(left) if all_paid => (left.to_string(), "All parts are paid for: asking is free."),
         Some(left) => (left.to_string(), "The budget suffices."),
         None => {
@@ -215,6 +221,6 @@ fn cost(analyst: &str, parts: &[StatementPartQuoted], own: &AccountQuoted) -> St
         }
     };
     grid.push(["left after", &after]);
-    let (analyst, population) = (visible(analyst), visible(&own.population));
+    let (analyst, population) = (visible(analyst), visible(&account.population));
     format!("Budget of {analyst} on {population}\n{}\n{verdict}\n", grid.text(2))
 }

@@ -13,8 +13,8 @@ use hushtable::arrow::datatypes::{
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::cell::{is_number, rows};
-use super::intervals::Shown;
-use super::table::shown as text_of;
+use super::intervals::TableView;
+use super::table::cell_text;
 use crate::failure::Failure;
 
 /// Most rows that are below each other.
@@ -24,21 +24,21 @@ const MOST_LINES: usize = 8;
 /// About as many dates are marked.
 const MARKS: usize = 7;
 
-/// A value with its interval, at a place on the axis of its key.
+/// A value with its interval, at a position on the axis of its key.
 struct Point {
-    place: f64,
+    position: f64,
     value: f64,
     ends: Option<(f64, f64)>,
 }
 
 /// A result as a chart.
-pub(crate) fn chart(shown: &Shown<'_>) -> Result<Chart, Failure> {
-    let schema = shown.table.schema();
-    let noisy = |place: &usize| {
-        let own = shown.intervals.columns.get(*place);
-        let field = schema.fields().get(*place);
+pub(crate) fn chart(view: &TableView<'_>) -> Result<Chart, Failure> {
+    let schema = view.table.schema();
+    let noisy = |column: &usize| {
+        let intervals = view.intervals.columns.get(*column);
+        let field = schema.fields().get(*column);
         field.is_some_and(|f| is_number(f.data_type()))
-            && own.is_some_and(|own| !matches!(own, ColumnIntervals::Exact))
+            && intervals.is_some_and(|intervals| !matches!(intervals, ColumnIntervals::Exact))
     };
     let Some(value) = (0..schema.fields().len()).find(noisy) else {
         return Err(Failure::new(
@@ -48,21 +48,23 @@ pub(crate) fn chart(shown: &Shown<'_>) -> Result<Chart, Failure> {
         ));
     };
     let keys: Vec<usize> = (0..schema.fields().len())
-        .filter(|place| matches!(shown.intervals.columns.get(*place), Some(ColumnIntervals::Exact)))
+        .filter(|column| {
+            matches!(view.intervals.columns.get(*column), Some(ColumnIntervals::Exact))
+        })
         .collect();
-    let name_of = |place: usize| schema.fields().get(place).map_or("", |f| f.name()).to_owned();
-    let level = shown.intervals.wanted.level;
+    let name_of = |column: usize| schema.fields().get(column).map_or("", |f| f.name()).to_owned();
+    let level = view.intervals.wanted.level;
     let measured = format!("{} (bars: {level} %, noise only)", name_of(value));
-    let along = keys.iter().copied().find(|&place| {
-        let column = shown.table.column(place);
+    let along = keys.iter().copied().find(|&key| {
+        let column = view.table.column(key);
         is_moment(column) || (keys.len() == 1 && is_number(column.data_type()))
     });
-    let of_what: Vec<String> = keys.iter().map(|&place| name_of(place)).collect();
+    let of_what: Vec<String> = keys.iter().map(|&key| name_of(key)).collect();
     let by = if of_what.is_empty() { String::new() } else { format!(" by {}", of_what.join(", ")) };
     let title = format!("{}{by}", name_of(value));
     match along {
-        Some(along) => over(shown, (value, along), &keys, (title, measured)),
-        None => below(shown, value, &keys, (title, measured)),
+        Some(along) => over(view, (value, along), &keys, (title, measured)),
+        None => below(view, value, &keys, (title, measured)),
     }
 }
 
@@ -72,22 +74,24 @@ fn is_moment(column: &ArrayRef) -> bool {
 
 /// Along dates or numbers.
 fn over(
-    shown: &Shown<'_>,
+    view: &TableView<'_>,
     (value, along): (usize, usize),
     keys: &[usize],
     (title, measured): (String, String),
 ) -> Result<Chart, Failure> {
-    let cells = rows(shown.table)?;
-    let column = shown.table.column(along);
+    let cells = rows(view.table)?;
+    let column = view.table.column(along);
     let mut lines: BTreeMap<String, Vec<Point>> = BTreeMap::new();
     let mut marks: BTreeMap<i64, (f64, String)> = BTreeMap::new();
     for (row, cells) in cells.iter().enumerate() {
-        let others = keys.iter().filter(|place| **place != along);
-        let name = others.filter_map(|place| cells.get(*place)).map(text_of).collect::<Vec<_>>();
-        let (Some(place), Some(cell)) = (number(column, row), cells.get(along)) else { continue };
-        if let Some(point) = point(shown, value, row, place) {
+        let others = keys.iter().filter(|key| **key != along);
+        let name = others.filter_map(|key| cells.get(*key)).map(cell_text).collect::<Vec<_>>();
+        let (Some(position), Some(cell)) = (number(column, row), cells.get(along)) else {
+            continue;
+        };
+        if let Some(point) = point(view, value, row, position) {
             lines.entry(name.join(", ")).or_default().push(point);
-            marks.insert(place as i64, (place, text_of(cell)));
+            marks.insert(position as i64, (position, cell_text(cell)));
         }
     }
     let dated = is_moment(column);
@@ -102,8 +106,8 @@ fn over(
         if whole > MOST_LINES { format!("{title}: {MOST_LINES} of {whole}") } else { title };
     let mut series = Vec::new();
     for (name, mut points) in lines.into_iter().take(MOST_LINES) {
-        points.sort_by(|a, b| a.place.total_cmp(&b.place));
-        let all: Vec<(f64, f64)> = points.iter().map(|p| (p.place, p.value)).collect();
+        points.sort_by(|a, b| a.position.total_cmp(&b.position));
+        let all: Vec<(f64, f64)> = points.iter().map(|p| (p.position, p.value)).collect();
         let line = |style, points| Series { name: name.clone(), style, points };
         series.push(line(Style::Points, all.clone()));
         if dated {
@@ -111,10 +115,10 @@ fn over(
         }
         series.extend(points.iter().filter_map(|p| {
             let (low, high) = p.ends?;
-            Some(line(Style::Line, vec![(p.place, low), (p.place, high)]))
+            Some(line(Style::Line, vec![(p.position, low), (p.position, high)]))
         }));
     }
-    let x = shown.table.schema().field(along).name().clone();
+    let x = view.table.schema().field(along).name().clone();
     Ok(Chart {
         title,
         x: Axis { label: x, scale: Scale::Linear, marks },
@@ -125,37 +129,37 @@ fn over(
 
 /// Below each other, the first row at the top.
 fn below(
-    shown: &Shown<'_>,
+    view: &TableView<'_>,
     value: usize,
     keys: &[usize],
     (title, measured): (String, String),
 ) -> Result<Chart, Failure> {
-    let cells = rows(shown.table)?;
+    let cells = rows(view.table)?;
     let whole = cells.len();
     let count = whole.min(MOST_NAMES);
     let title =
         if whole > count { format!("{title}: the first {count} of {whole}") } else { title };
     let (mut marks, mut points) = (Vec::new(), Vec::new());
     for (row, cells) in cells.iter().take(count).enumerate() {
-        let place = (count - 1 - row) as f64;
+        let position = (count - 1 - row) as f64;
         let names: Vec<String> =
-            keys.iter().filter_map(|key| cells.get(*key)).map(text_of).collect();
-        marks.push((place, names.join(", ")));
-        points.extend(point(shown, value, row, place));
+            keys.iter().filter_map(|key| cells.get(*key)).map(cell_text).collect();
+        marks.push((position, names.join(", ")));
+        points.extend(point(view, value, row, position));
     }
     marks.reverse();
     let mut series = vec![Series {
         name: String::new(),
         style: Style::Points,
-        points: points.iter().map(|p| (p.value, p.place)).collect(),
+        points: points.iter().map(|p| (p.value, p.position)).collect(),
     }];
     series.extend(points.iter().filter_map(|p| {
         let (low, high) = p.ends?;
-        let points = vec![(low, p.place), (high, p.place)];
+        let points = vec![(low, p.position), (high, p.position)];
         Some(Series { name: String::new(), style: Style::Line, points })
     }));
     let names: Vec<String> =
-        keys.iter().map(|key| shown.table.schema().field(*key).name().clone()).collect();
+        keys.iter().map(|key| view.table.schema().field(*key).name().clone()).collect();
     Ok(Chart {
         title,
         x: Axis { label: measured, scale: Scale::Linear, marks: Vec::new() },
@@ -164,13 +168,13 @@ fn below(
     })
 }
 
-fn point(shown: &Shown<'_>, column: usize, row: usize, place: f64) -> Option<Point> {
-    let value = number(shown.table.column(column), row)?;
-    let ends = match shown.intervals.columns.get(column)? {
+fn point(view: &TableView<'_>, column: usize, row: usize, position: f64) -> Option<Point> {
+    let value = number(view.table.column(column), row)?;
+    let ends = match view.intervals.columns.get(column)? {
         ColumnIntervals::Ends { low, high } => number(low, row).zip(number(high, row)),
         ColumnIntervals::Exact | ColumnIntervals::Without(_) => None,
     };
-    Some(Point { place, value, ends })
+    Some(Point { position, value, ends })
 }
 
 /// A number, or a moment as days since 1970.
@@ -212,10 +216,10 @@ mod tests {
         let ends = ColumnIntervals::Ends { low: of([45, 35, 25]), high: of([55, 45, 35]) };
         let columns = vec![ColumnIntervals::Exact, ends];
         let intervals = TableIntervals { wanted: IntervalsWanted::USUAL, columns };
-        chart(&Shown {
+        chart(&TableView {
             table: &table,
             intervals,
-            asked_for: false,
+            requested: false,
             not_in_them: Vec::new(),
             clipping: &[],
         })
@@ -224,21 +228,21 @@ mod tests {
 
     #[test]
     fn names_are_below_each_other_with_error_bars() {
-        let own = counts(Arc::new(StringViewArray::from(vec!["a", "b", "c"])));
-        assert_eq!(own.title, "n by key");
-        assert_eq!(own.x.label, "n (bars: 95 %, noise only)");
-        let marks: Vec<&str> = own.y.marks.iter().map(|(_, name)| name.as_str()).collect();
+        let plot = counts(Arc::new(StringViewArray::from(vec!["a", "b", "c"])));
+        assert_eq!(plot.title, "n by key");
+        assert_eq!(plot.x.label, "n (bars: 95 %, noise only)");
+        let marks: Vec<&str> = plot.y.marks.iter().map(|(_, name)| name.as_str()).collect();
         assert_eq!(marks, ["c", "b", "a"]);
-        assert_eq!(own.series[0].points, [(50.0, 2.0), (40.0, 1.0), (30.0, 0.0)]);
-        assert_eq!(own.series[1].points, [(45.0, 2.0), (55.0, 2.0)]);
+        assert_eq!(plot.series[0].points, [(50.0, 2.0), (40.0, 1.0), (30.0, 0.0)]);
+        assert_eq!(plot.series[1].points, [(45.0, 2.0), (55.0, 2.0)]);
     }
 
     #[test]
     fn dates_are_joined_by_a_line() {
-        let own = counts(Arc::new(Date32Array::from(vec![19_782, 19_784, 19_783])));
-        assert_eq!(own.x.marks[0], (19_782.0, "2024-02-29".to_owned()));
-        assert_eq!(own.series[1].style, Style::Line);
-        assert_eq!(own.series[1].points, [(19_782.0, 50.0), (19_783.0, 30.0), (19_784.0, 40.0)]);
-        assert_eq!(own.series[2].points, [(19_782.0, 45.0), (19_782.0, 55.0)]);
+        let plot = counts(Arc::new(Date32Array::from(vec![19_782, 19_784, 19_783])));
+        assert_eq!(plot.x.marks[0], (19_782.0, "2024-02-29".to_owned()));
+        assert_eq!(plot.series[1].style, Style::Line);
+        assert_eq!(plot.series[1].points, [(19_782.0, 50.0), (19_783.0, 30.0), (19_784.0, 40.0)]);
+        assert_eq!(plot.series[2].points, [(19_782.0, 45.0), (19_782.0, 55.0)]);
     }
 }

@@ -77,16 +77,16 @@ const SECRET: &str = "  The function is public; JSON and statements have all dig
 /// The policy function of a workload, in the same way.
 pub(super) fn policy_of_workload(policy: &WorkloadPolicy) -> String {
     let mut formula = format!("rho(record) = {}", policy.rho_constant);
-    for (place, pieces) in policy.pieces.iter().enumerate() {
+    for (index, pieces) in policy.pieces.iter().enumerate() {
         if let Some(rho) = pieces.rho_choice {
-            let _ = write!(formula, "\n    + {rho} pieces_{}^2", place + 1);
+            let _ = write!(formula, "\n    + {rho} pieces_{}^2", index + 1);
         }
     }
     for WorkloadTerm { column, term, .. } in &policy.terms {
         let _ = write!(formula, "\n    + {}", loss_by(term, &visible(column)));
     }
     let mut notes = String::new();
-    for (place, pieces) in policy.pieces.iter().enumerate() {
+    for (index, pieces) in policy.pieces.iter().enumerate() {
         if pieces.rho_choice.is_some() {
             let columns =
                 pieces.terms.iter().filter_map(|i| Some(policy.terms.get(*i)?.column.as_str()));
@@ -94,22 +94,22 @@ pub(super) fn policy_of_workload(policy: &WorkloadPolicy) -> String {
             let _ = writeln!(
                 notes,
                 "  pieces_{}: the largest of 1 and {} over their thresholds, rounded up",
-                place + 1,
+                index + 1,
                 columns.join(", ")
             );
         }
     }
-    if let Some(note) = policy.terms.iter().find_map(|own| polylogarithm(own.term.growth?)) {
+    if let Some(note) = policy.terms.iter().find_map(|entry| polylogarithm(entry.term.growth?)) {
         notes.push_str(&note);
     }
-    let mut told: Vec<String> = Vec::new();
-    let by_class = policy.terms.iter().filter_map(|own| lost_by_class(&own.term));
-    for text in policy.terms.iter().filter_map(|own| listed(&own.term)).chain(by_class) {
-        if !told.contains(&text) {
-            told.push(text);
+    let mut lines: Vec<String> = Vec::new();
+    let by_class = policy.terms.iter().filter_map(|entry| lost_by_class(&entry.term));
+    for text in policy.terms.iter().filter_map(|entry| listed(&entry.term)).chain(by_class) {
+        if !lines.contains(&text) {
+            lines.push(text);
         }
     }
-    notes += &told.concat();
+    notes += &lines.concat();
     let examples = examples(&policy.examples);
     format!(
         "What a record may lose by all queries\n  {formula}\n{notes}\n\
@@ -138,8 +138,8 @@ fn lost_by_class(term: &PolicyTermExplained) -> Option<String> {
     let (classes, name) = (by_class(term)?, summed(term));
     let mut text = String::new();
     let listed = classes.listed.iter().take(MOST_CLASSES);
-    let own = listed.filter_map(|class| Some((visible(&class.value), class.growth?)));
-    for (class, growth) in own.chain(Some(("others".to_owned(), classes.default_growth?))) {
+    let growths = listed.filter_map(|class| Some((visible(&class.value), class.growth?)));
+    for (class, growth) in growths.chain(Some(("others".to_owned(), classes.default_growth?))) {
         let _ = writeln!(text, "  loss({name}) in {class}: {}", lost(growth, &name));
     }
     Some(text)

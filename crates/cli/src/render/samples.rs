@@ -250,8 +250,9 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
     let measured = strategy == Strategy::MeasuredCount;
     let make = if gaussian { rho } else { epsilon };
     let (total, half) = (make("1", "1e-6"), make("0.5", "1e-6"));
-    let own = (!strategy.gives_count()).then(|| make(if measured { "1" } else { "0.5" }, "0"));
-    let counted = if measured { "count of rows" } else { "count of privacy units" };
+    let count_loss =
+        (!strategy.gives_count()).then(|| make(if measured { "1" } else { "0.5" }, "0"));
+    let name = if measured { "count of rows" } else { "count of privacy units" };
     let mut choice = chosen(if gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace }, 51.0);
     choice.selection_share = choice.selection_share.filter(|_| !measured);
     Quoted {
@@ -275,7 +276,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
                 },
                 loss: match strategy {
                     Strategy::MeasuredCount => make("0", "1e-6"),
-                    own if own.gives_count() => total,
+                    other if other.gives_count() => total,
                     _ => half,
                 },
                 threshold: (strategy.gives_count() || weighted || measured).then_some(51.5),
@@ -302,7 +303,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
                 },
             })),
             choice,
-            measurements: vec![measurement(counted, (0.0, 1.0), 1.0, own)],
+            measurements: vec![measurement(name, (0.0, 1.0), 1.0, count_loss)],
             outputs: vec![
                 output("forum", "string", &[], None),
                 output("authors", "int", &[0], Some(12.0)),

@@ -15,12 +15,12 @@ pub(crate) fn table(batch: &RecordBatch) -> Result<String, Failure> {
     });
     let mut grid = Grid::new(columns).underlined();
     for row in rows(batch)? {
-        grid.push(row.iter().map(shown));
+        grid.push(row.iter().map(cell_text));
     }
     Ok(grid.text(0))
 }
 
-pub(super) fn shown(cell: &Cell<'_>) -> String {
+pub(super) fn cell_text(cell: &Cell<'_>) -> String {
     match cell {
         Cell::Null => "NULL".to_owned(),
         Cell::Bool(value) => value.to_string(),

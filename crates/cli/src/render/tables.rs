@@ -8,7 +8,7 @@ use super::pretty_json;
 use crate::failure::Failure;
 
 /// Keys of a column that text shows; JSON has all.
-const KEYS_SHOWN: usize = 8;
+const MOST_KEYS: usize = 8;
 
 /// The tables, a line each.
 pub(crate) fn list(contract: &Contract) -> String {
@@ -27,7 +27,8 @@ pub(crate) fn list_json(contract: &Contract) -> Result<String, Failure> {
         .tables
         .values()
         .map(|table| {
-            let names: Vec<&str> = table.columns.iter().map(|own| own.name.as_str()).collect();
+            let names: Vec<&str> =
+                table.columns.iter().map(|column| column.name.as_str()).collect();
             json!({
                 "table": table.name,
                 "protects": protects(table),
@@ -68,8 +69,8 @@ pub(crate) fn describe(contract: &Contract, table: &Table) -> String {
             .collect();
         let defaults = if defaults.is_empty() { "none".to_owned() } else { defaults.join(", ") };
         facts.push(["defaults", &defaults]);
-        for (place, (analyst, budget)) in population.budgets.iter().enumerate() {
-            let label = if place == 0 { "budgets" } else { "" };
+        for (index, (analyst, budget)) in population.budgets.iter().enumerate() {
+            let label = if index == 0 { "budgets" } else { "" };
             facts.push([label, &format!("{}: {budget}", visible(analyst))]);
         }
     }
@@ -108,10 +109,10 @@ pub(crate) fn describe_json(contract: &Contract, table: &Table) -> Result<String
         "table": table.name,
         "protects": protects(table),
         "path": table.path,
-        "neighbouring": population.map(|own| own.neighbouring.to_string()),
-        "max_matches_per_row": population.map(|own| own.max_matches_per_row),
-        "defaults": population.map(|own| &own.defaults),
-        "budgets": population.map(|own| &own.budgets),
+        "neighbouring": population.map(|settings| settings.neighbouring.to_string()),
+        "max_matches_per_row": population.map(|settings| settings.max_matches_per_row),
+        "defaults": population.map(|settings| &settings.defaults),
+        "budgets": population.map(|settings| &settings.budgets),
         "columns": columns,
     }))
 }
@@ -155,20 +156,24 @@ fn notes(column: &Column) -> Vec<String> {
     if let Some((low, high)) = &column.bounds {
         notes.push(format!("bounds {low} to {high}"));
     }
-    if let Some(own) = &column.split {
-        notes.push(match &own.by {
-            None => format!("not clamped, threshold {}", own.default),
+    if let Some(thresholds) = &column.split {
+        notes.push(match &thresholds.by {
+            None => format!("not clamped, threshold {}", thresholds.default),
             Some(by) => {
-                format!("not clamped, thresholds by {}, else {}", visible(&by.column), own.default)
+                format!(
+                    "not clamped, thresholds by {}, else {}",
+                    visible(&by.column),
+                    thresholds.default
+                )
             }
         });
     }
     for (what, keys) in [("public", &column.public_keys), ("known", &column.known_keys)] {
         if let Some(keys) = keys {
-            let shown: Vec<String> =
-                keys.iter().take(KEYS_SHOWN).map(|key| visible(&key.to_string())).collect();
-            let more = if keys.len() > KEYS_SHOWN { ", …" } else { "" };
-            notes.push(format!("{} {what} keys: {}{more}", keys.len(), shown.join(", ")));
+            let listed: Vec<String> =
+                keys.iter().take(MOST_KEYS).map(|key| visible(&key.to_string())).collect();
+            let more = if keys.len() > MOST_KEYS { ", …" } else { "" };
+            notes.push(format!("{} {what} keys: {}{more}", keys.len(), listed.join(", ")));
         }
     }
     notes
@@ -176,23 +181,25 @@ fn notes(column: &Column) -> Vec<String> {
 
 fn split(split: &Split) -> Value {
     let by = split.by.as_ref().map(|by| {
-        let values =
-            by.values.iter().map(|(value, own)| (value.to_string(), own.to_string().into()));
+        let values = by
+            .values
+            .iter()
+            .map(|(value, threshold)| (value.to_string(), threshold.to_string().into()));
         json!({ "column": by.column, "values": values.collect::<serde_json::Map<_, Value>>() })
     });
     json!({ "default": split.default, "by": by })
 }
 
 fn defaults(population: &Population) -> Vec<(&'static str, String)> {
-    let own = &population.defaults;
+    let settings = &population.defaults;
     let given = [
-        ("epsilon", own.epsilon.map(|x| x.to_string())),
-        ("rho", own.rho.map(|x| x.to_string())),
-        ("delta", own.delta.map(|x| x.to_string())),
-        ("max_groups_contributed", own.max_groups_contributed.map(|x| x.to_string())),
-        ("max_rows_per_group", own.max_rows_per_group.map(|x| x.to_string())),
-        ("max_rows_joined", own.max_rows_joined.map(|x| x.to_string())),
-        ("group_selection_strategy", own.group_selection_strategy.map(|x| x.to_string())),
+        ("epsilon", settings.epsilon.map(|x| x.to_string())),
+        ("rho", settings.rho.map(|x| x.to_string())),
+        ("delta", settings.delta.map(|x| x.to_string())),
+        ("max_groups_contributed", settings.max_groups_contributed.map(|x| x.to_string())),
+        ("max_rows_per_group", settings.max_rows_per_group.map(|x| x.to_string())),
+        ("max_rows_joined", settings.max_rows_joined.map(|x| x.to_string())),
+        ("group_selection_strategy", settings.group_selection_strategy.map(|x| x.to_string())),
     ];
     given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }

@@ -16,8 +16,8 @@ fn style(format: TableFormat) -> TableStyle {
 fn written(table: &RecordBatch, format: TableFormat) -> Vec<u8> {
     let intervals = intervals(table);
     let not_in_them = Vec::new();
-    let shown = Shown { table, intervals, asked_for: false, not_in_them, clipping: &[] };
-    result(&shown, style(format)).unwrap()
+    let view = TableView { table, intervals, requested: false, not_in_them, clipping: &[] };
+    result(&view, style(format)).unwrap()
 }
 
 fn text(format: TableFormat) -> String {
@@ -29,10 +29,10 @@ fn intervals_are_beside_their_values() {
     let table = batch().project(&[0, 2, 3, 4]).unwrap();
     let intervals = intervals(&table);
     let not_in_them = vec!["groups of one person beyond 3".to_owned()];
-    let shown = Shown { table: &table, intervals, asked_for: true, not_in_them, clipping: &[] };
+    let view = TableView { table: &table, intervals, requested: true, not_in_them, clipping: &[] };
     let texts = [TableFormat::Table, TableFormat::Csv, TableFormat::Json]
-        .map(|format| String::from_utf8(result(&shown, style(format)).unwrap()).unwrap());
-    insta::assert_snapshot!(texts.join("\n") + &shown.json().unwrap());
+        .map(|format| String::from_utf8(result(&view, style(format)).unwrap()).unwrap());
+    insta::assert_snapshot!(texts.join("\n") + &view.json().unwrap());
 }
 
 #[test]
@@ -113,20 +113,20 @@ fn parquet_keeps_everything() {
 
 #[test]
 fn explanations() {
-    let mut shown = vec![explanation::text(&single()), explanation::text(&public())];
-    shown.extend(Strategy::ALL.map(|strategy| explanation::text(&private(strategy))));
-    insta::assert_snapshot!(shown.join("\n================\n\n"));
+    let mut rendered = vec![explanation::text(&single()), explanation::text(&public())];
+    rendered.extend(Strategy::ALL.map(|strategy| explanation::text(&private(strategy))));
+    insta::assert_snapshot!(rendered.join("\n================\n\n"));
 }
 
 #[test]
 fn explanations_as_json() {
     let quotes = [single(), public(), private(Strategy::TruncatedGeometric)];
-    let shown: Vec<_> = quotes.iter().map(|quote| quoted::json(quote).unwrap()).collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    let rendered: Vec<_> = quotes.iter().map(|quote| quoted::json(quote).unwrap()).collect();
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 fn budgets() -> Vec<BudgetLine> {
-    let charge = |id, query: &str, asked, charged, state| ChargeRecord {
+    let charge = |id, query: &str, requested, charged, state| ChargeRecord {
         id,
         charged_at: format!("2026-03-0{id}T12:34:56.789Z"),
         analyst: "ana".to_owned(),
@@ -134,10 +134,10 @@ fn budgets() -> Vec<BudgetLine> {
         account: "posts".to_owned(),
         units: Units([("posts".to_owned(), "posts.author".to_owned())].into()),
         query: query.to_owned(),
-        asked,
+        asked: requested,
         charged,
         state,
-        events: vec![asked.into()],
+        events: vec![requested.into()],
     };
     let together = |fixed: &str| Together {
         delta: "1e-5".parse().unwrap(),

@@ -75,11 +75,11 @@ fn table(report: &TuneReport, setting: &TunedSetting) -> String {
         "total",
         "of values",
     ];
-    let side = |place: usize| if matches!(place, 1 | 3) { Side::Left } else { Side::Right };
+    let side = |column: usize| if matches!(column, 1 | 3) { Side::Left } else { Side::Right };
     let mut grid = Grid::new(headings.into_iter().enumerate().map(|(i, name)| (name, side(i))));
     for trial in &setting.trials {
-        for (place, (name, error)) in report.measurements.iter().zip(&trial.errors).enumerate() {
-            let mut row = match place {
+        for (index, (name, error)) in report.measurements.iter().zip(&trial.errors).enumerate() {
+            let mut row = match index {
                 0 => first(trial),
                 _ => vec![String::new(), String::new(), String::new()],
             };
@@ -95,15 +95,15 @@ fn table(report: &TuneReport, setting: &TunedSetting) -> String {
 }
 
 fn first(trial: &Trial) -> Vec<String> {
-    let own = if trial.is_own { " *" } else { "" };
+    let mark = if trial.is_own { " *" } else { "" };
     let noise = trial.noise.to_string();
     let mechanisms = match trial.strategy {
         Some(strategy) => format!("{strategy}, {noise}"),
         None => noise,
     };
     let more = if trial.at_least { "at least " } else { "" };
-    let shown = format!("{more}{}", number((10.0 * trial.groups_shown).round() / 10.0));
-    vec![format!("{}{own}", trial.value), mechanisms, shown]
+    let groups = format!("{more}{}", number((10.0 * trial.groups_shown).round() / 10.0));
+    vec![format!("{}{mark}", trial.value), mechanisms, groups]
 }
 
 fn errors(error: &TrialError) -> Vec<String> {
@@ -112,7 +112,7 @@ fn errors(error: &TrialError) -> Vec<String> {
         false => "-".to_owned(),
     };
     let TrialError { noise, bounding, not_shown, total, .. } = *error;
-    let numbers = [noise, bounding, not_shown, total].map(|own| number(three(own)));
+    let numbers = [noise, bounding, not_shown, total].map(|value| number(three(value)));
     numbers.into_iter().chain([part]).collect()
 }
 
@@ -143,11 +143,11 @@ type Part = fn(&TrialError) -> f64;
 /// The relative error over the values of the first setting.
 pub(crate) fn chart(report: &TuneReport) -> Chart {
     let trials = report.settings.first().map_or(&[][..], |setting| setting.trials.as_slice());
-    let x = |place: usize, trial: &Trial| trial.value.parse().unwrap_or((place + 1) as f64);
+    let x = |index: usize, trial: &Trial| trial.value.parse().unwrap_or((index + 1) as f64);
     let of = |part: Part| {
-        let points = trials.iter().enumerate().filter_map(|(place, trial)| {
+        let points = trials.iter().enumerate().filter_map(|(index, trial)| {
             let error = trial.errors.iter().flatten().find(|error| error.values > 0.0)?;
-            Some((x(place, trial), part(error) / error.values))
+            Some((x(index, trial), part(error) / error.values))
         });
         points.collect::<Vec<_>>()
     };

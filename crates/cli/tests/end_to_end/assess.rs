@@ -48,15 +48,15 @@ const RIGHT: [&str; 24] = [
 
 #[test]
 fn assess_texts() {
-    let shown: Vec<String> =
+    let rendered: Vec<String> =
         RIGHT.iter().map(|line| format!("> {line}\n{}", assess(line).success())).collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 /// Without the words, which are those of the texts.
 #[test]
 fn assess_json() {
-    let shown: Vec<String> = RIGHT
+    let rendered: Vec<String> = RIGHT
         .iter()
         .map(|line| {
             let text = assess(&format!("{line} --format json")).success();
@@ -65,12 +65,12 @@ fn assess_json() {
             format!("> {line}\n{numbers}")
         })
         .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
 fn assess_refuses_wrong_values() {
-    let shown: Vec<String> = [
+    let rendered: Vec<String> = [
         "count --unknown 99@1.5 --epsilon 1",
         "count --unknown 99@-0.5 --epsilon 1",
         "count --unknown 99@nan --epsilon 1",
@@ -140,12 +140,12 @@ fn assess_refuses_wrong_values() {
     .iter()
     .map(|line| format!("> {line}\n{}", assess(line).refusal()))
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
 fn assess_with_wrong_flags_is_wrong_usage() {
-    let shown: Vec<String> = [
+    let rendered: Vec<String> = [
         "count --unknown 99@0.5",
         "count --unknown 99@0.5 --epsilon 1 --delta 1e-6",
         "count --epsilon 1",
@@ -164,7 +164,7 @@ fn assess_with_wrong_flags_is_wrong_usage() {
         format!("> {line}\n{}", run.stderr)
     })
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 /// The values of the vectors, through the command.
@@ -181,7 +181,7 @@ fn assess_is_as_in_the_vectors() {
         let groups = case["unknown_records"].as_array().unwrap();
         groups.iter().map(|g| format!(" --unknown {}", group(g))).collect()
     };
-    let mut seen = 0;
+    let mut compared = 0;
     let mut check = |case: &serde_json::Value, line: &str, keys: &[&str]| {
         for row in case["values"].as_array().unwrap() {
             let got = json(&format!("{line} --epsilon {}", text(&row["epsilon"])));
@@ -191,7 +191,7 @@ fn assess_is_as_in_the_vectors() {
                 let want = if want < 1e-30 { 0.0 } else { want };
                 let got = got["guarantees"][0][key].as_f64().unwrap();
                 assert!(got >= want && got <= want * (1.0 + 1e-9), "{line} {row}: {got}");
-                seen += 1;
+                compared += 1;
             }
         }
     };
@@ -223,5 +223,5 @@ fn assess_is_as_in_the_vectors() {
         let noise = text(&case["two_sided_geometric_p"]);
         check(case, &format!("count{} --noise geometric:{noise}", unknown(case)), &["delta"]);
     }
-    assert_eq!(seen, 10 + 7 + 6 + 12 + 5 + 5);
+    assert_eq!(compared, 10 + 7 + 6 + 12 + 5 + 5);
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::support::{Run, command_in};
 
 /// A folder with a file of people, and published tables.
-struct Place(tempfile::TempDir);
+struct Folder(tempfile::TempDir);
 
-impl Place {
+impl Folder {
     fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
+        let folder = Self(tempfile::tempdir().unwrap());
         // So many of each, and two who are not ill in a town of their own.
         let mut people = "town,age,ill\n".to_owned();
         for (town, age, ill, count) in [
@@ -22,21 +22,21 @@ impl Place {
         ] {
             people += &format!("{town},{age},{ill}\n").repeat(count);
         }
-        place.write("people.csv", &people);
-        place.write("empty.csv", "town,age,ill\n");
-        place.write("all.csv", "count\n100\n");
-        place.write("but_one.csv", "person,count\n!t,99\n");
-        place.write("by_region.csv", "region,age,n\nnorth,*,60\nsouth,*,48\n*,*,108\n");
-        place.write(
+        folder.write("people.csv", &people);
+        folder.write("empty.csv", "town,age,ill\n");
+        folder.write("all.csv", "count\n100\n");
+        folder.write("but_one.csv", "person,count\n!t,99\n");
+        folder.write("by_region.csv", "region,age,n\nnorth,*,60\nsouth,*,48\n*,*,108\n");
+        folder.write(
             "by_age.csv",
             "region,age,count\nnorth,0-17,20\nnorth,18-64,38\nsouth,0-17,22\nsouth,18-64,13\n\
              south,65+,13\n",
         );
-        place.write(
+        folder.write(
             "by_sex.csv",
             "\u{feff}sex,region,count\nf,north,33\nm,north,27\nf,south,30\nm,south,18\n",
         );
-        place
+        folder
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -66,10 +66,10 @@ const ASSUMED: &str = "--unknown 0.5 --between 0.2..0.8 --epsilon 1 --delta 1e-3
 
 #[test]
 fn tables_are_assessed_group_by_group() {
-    let place = Place::new();
+    let folder = Folder::new();
     let by_age = "SELECT town, CAST(age AS INT64) >= 65 AS old, COUNT(*) AS n FROM people \
                   GROUP BY town, old HAVING 5 <= n";
-    let shown: Vec<String> = [
+    let rendered: Vec<String> = [
         (BY_TOWN, ASSUMED),
         (by_age, "--known 5 --between 0.2..0.8 --epsilon 1 --delta 1e-2"),
         (
@@ -82,18 +82,18 @@ fn tables_are_assessed_group_by_group() {
     ]
     .iter()
     .map(|(release, assumed)| {
-        let text = place.table(release, assumed).success();
+        let text = folder.table(release, assumed).success();
         assert!(text.starts_with("CONFIDENTIAL: "), "{text}");
         format!("> {release} {assumed}\n{text}")
     })
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
 fn tables_are_assessed_for_programs() {
-    let place = Place::new();
-    let text = place.table(BY_TOWN, &format!("{ASSUMED} --format json")).success();
+    let folder = Folder::new();
+    let text = folder.table(BY_TOWN, &format!("{ASSUMED} --format json")).success();
     assert_eq!(text.matches('\n').count(), 1, "{text}");
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["confidential"], true);
@@ -106,7 +106,7 @@ fn tables_are_assessed_for_programs() {
     assert_eq!((largest["passes"].as_bool(), largest["records"].as_u64()), (Some(true), Some(400)));
     let unknown = largest["unknown_at_least"].as_u64().unwrap().to_string();
     let line = ["count", "--others", &unknown, "--between", "0.2..0.8", "--epsilon", "1"];
-    let count = place.assess(&[&line[..], &["--format", "json"]].concat()).success();
+    let count = folder.assess(&[&line[..], &["--format", "json"]].concat()).success();
     let count: serde_json::Value = serde_json::from_str(&count).unwrap();
     assert_eq!(count["guarantees"][0]["delta"], largest["delta"]);
 }
@@ -114,11 +114,11 @@ fn tables_are_assessed_for_programs() {
 /// All pass with the reported threshold; with one less, not.
 #[test]
 fn the_told_threshold_is_the_least() {
-    let place = Place::new();
+    let folder = Folder::new();
     let run = |above: u64| -> serde_json::Value {
         let release =
             format!("SELECT town, COUNT(*) FROM t GROUP BY town HAVING COUNT(*) > {above}");
-        let text = place.table(&release, &format!("{ASSUMED} --format json")).success();
+        let text = folder.table(&release, &format!("{ASSUMED} --format json")).success();
         serde_json::from_str(&text).unwrap()
     };
     let first = run(10);
@@ -133,23 +133,23 @@ fn the_told_threshold_is_the_least() {
 
 #[test]
 fn many_groups_are_shown_in_part() {
-    let place = Place::new();
+    let folder = Folder::new();
     let mut text = "k,x\n".to_owned();
     for group in 0..60 {
         text += &format!("{group},1\n").repeat(1 + group % 7);
     }
-    place.write("people.csv", &text);
+    folder.write("people.csv", &text);
     let release = "SELECT k, COUNT(*) FROM t GROUP BY k";
-    let some = place.table(release, ASSUMED).success();
+    let some = folder.table(release, ASSUMED).success();
     assert!(some.contains("… and 40 more groups, 40 of which fail; --all shows them"), "{some}");
-    let all = place.table(release, &format!("{ASSUMED} --all")).success();
+    let all = folder.table(release, &format!("{ASSUMED} --all")).success();
     assert_eq!(all.matches("FAILS").count(), 60);
 }
 
 #[test]
 fn what_is_no_release_of_counts_is_refused() {
-    let place = Place::new();
-    let shown: Vec<String> = [
+    let folder = Folder::new();
+    let rendered: Vec<String> = [
         ("SELEC 1", ASSUMED),
         ("SELECT town, SUM(age) FROM t GROUP BY town", ASSUMED),
         ("SELECT town, COUNT(DISTINCT age) FROM t GROUP BY town", ASSUMED),
@@ -186,18 +186,18 @@ fn what_is_no_release_of_counts_is_refused() {
     ]
     .iter()
     .map(|(release, assumed)| {
-        format!("> {release} {assumed}\n{}", place.table(release, assumed).refusal())
+        format!("> {release} {assumed}\n{}", folder.table(release, assumed).refusal())
     })
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 
     let files: Vec<String> = ["nowhere.csv", "empty.csv", "people.txt"]
         .iter()
         .map(|file| {
-            place.write("people.txt", "town\n");
+            folder.write("people.txt", "town\n");
             let line = ["table", file, "--release", BY_TOWN];
             let assumed: Vec<&str> = ASSUMED.split_whitespace().collect();
-            format!("> {file}\n{}", place.assess(&[&line[..], &assumed].concat()).refusal())
+            format!("> {file}\n{}", folder.assess(&[&line[..], &assumed].concat()).refusal())
         })
         .collect();
     insta::assert_snapshot!("files_that_cannot_be_assessed", files.join("\n"));
@@ -205,8 +205,8 @@ fn what_is_no_release_of_counts_is_refused() {
 
 #[test]
 fn a_target_and_an_attacker_are_needed() {
-    let place = Place::new();
-    let shown: Vec<String> = [
+    let folder = Folder::new();
+    let rendered: Vec<String> = [
         "--unknown 0.5 --between 0.2..0.8 --delta 1e-3",
         "--unknown 0.5 --between 0.2..0.8 --epsilon 1",
         "--unknown 0.5 --epsilon 1 --delta 1e-3",
@@ -215,22 +215,22 @@ fn a_target_and_an_attacker_are_needed() {
     ]
     .iter()
     .map(|assumed| {
-        let run = place.table(BY_TOWN, assumed);
+        let run = folder.table(BY_TOWN, assumed);
         assert_eq!(run.code, Some(2), "{run:?}");
         assert!(run.stdout.is_empty(), "{run:?}");
         format!("> {assumed}\n{}", run.stderr)
     })
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
 fn differences_are_found() {
-    let place = Place::new();
-    place.write("band.csv", "region,age,count\nnorth,0-17|65+,22\n");
-    place.write("counties.csv", "county,town,count\nKent,*,50\n*,Wick,47\n*,Holm,30\n*,*,90\n");
-    place.write("in_kent.csv", "county,town,count\nKent,Wick,47\n");
-    let shown: Vec<String> = [
+    let folder = Folder::new();
+    folder.write("band.csv", "region,age,count\nnorth,0-17|65+,22\n");
+    folder.write("counties.csv", "county,town,count\nKent,*,50\n*,Wick,47\n*,Holm,30\n*,*,90\n");
+    folder.write("in_kent.csv", "county,town,count\nKent,Wick,47\n");
+    let rendered: Vec<String> = [
         // A count of all, and of all but one.
         "all.csv but_one.csv --k 5",
         // Parts of a margin beyond its cells: with a missing cell, and where there are no other
@@ -247,11 +247,11 @@ fn differences_are_found() {
         "by_sex.csv --k 19 --count count",
     ]
     .iter()
-    .map(|line| format!("> {line}\n{}", place.differencing(line).success()))
+    .map(|line| format!("> {line}\n{}", folder.differencing(line).success()))
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
     let nothing =
-        place.differencing("by_region.csv by_sex.csv --k 5 --complete --format json").success();
+        folder.differencing("by_region.csv by_sex.csv --k 5 --complete --format json").success();
     assert!(nothing.starts_with(
         "{\"k\":5,\"all_combined\":true,\"all_bounded\":true,\"combinations\":[],\"recovered\":[],"
     ));
@@ -259,9 +259,9 @@ fn differences_are_found() {
 
 #[test]
 fn differences_for_programs() {
-    let place = Place::new();
+    let folder = Folder::new();
     let line = "by_region.csv by_age.csv --k 5 --suppressed-below 5 --format json";
-    let text = place.differencing(line).success();
+    let text = folder.differencing(line).success();
     assert_eq!(text.matches('\n').count(), 1, "{text}");
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&json["all_combined"], &json["all_bounded"]), (&true.into(), &true.into()));
@@ -272,21 +272,21 @@ fn differences_for_programs() {
 
 #[test]
 fn wrong_tables_are_refused() {
-    let place = Place::new();
-    place.write("no_count.csv", "region,people\nnorth,3\n");
-    place.write("twice.csv", "region,count\nnorth,3\nnorth,4\n");
-    place.write("heading.csv", "region,region,count\nnorth,south,3\n");
-    place.write("noisy.csv", "region,count\nnorth,3.5\n");
-    place.write("negative.csv", "region,count\nnorth,-3\n");
-    place.write("hidden.csv", "region,count\nnorth,*\nsouth,\n");
-    place.write("rows.csv", "region,count\n");
-    place.write("short.csv", "region,count\nnorth\n");
-    place.write("more.csv", "region,age,count\nnorth,0-17,61\n");
-    place.write("other.csv", "count\n101\n");
-    place.write("rest.csv", "region,count\n!north|south,5\n");
+    let folder = Folder::new();
+    folder.write("no_count.csv", "region,people\nnorth,3\n");
+    folder.write("twice.csv", "region,count\nnorth,3\nnorth,4\n");
+    folder.write("heading.csv", "region,region,count\nnorth,south,3\n");
+    folder.write("noisy.csv", "region,count\nnorth,3.5\n");
+    folder.write("negative.csv", "region,count\nnorth,-3\n");
+    folder.write("hidden.csv", "region,count\nnorth,*\nsouth,\n");
+    folder.write("rows.csv", "region,count\n");
+    folder.write("short.csv", "region,count\nnorth\n");
+    folder.write("more.csv", "region,age,count\nnorth,0-17,61\n");
+    folder.write("other.csv", "count\n101\n");
+    folder.write("rest.csv", "region,count\n!north|south,5\n");
     let wide: String = (0..200).map(|v| format!("{v},{v},{v},{v},1\n")).collect();
-    place.write("wide.csv", &format!("a,b,c,d,count\n{wide}"));
-    let shown: Vec<String> = [
+    folder.write("wide.csv", &format!("a,b,c,d,count\n{wide}"));
+    let rendered: Vec<String> = [
         "nowhere.csv --k 5",
         "no_count.csv --k 5",
         "no_count.csv --k 5 --count persons",
@@ -306,9 +306,9 @@ fn wrong_tables_are_refused() {
         "all.csv --k 5 --suppressed-below 0",
     ]
     .iter()
-    .map(|line| format!("> {line}\n{}", place.differencing(line).refusal()))
+    .map(|line| format!("> {line}\n{}", folder.differencing(line).refusal()))
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
     let missing =
         Run::of(command_in(Path::new("."), &["assess", "differencing"]).output().unwrap());
     assert_eq!(missing.code, Some(2), "{missing:?}");

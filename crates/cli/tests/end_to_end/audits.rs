@@ -32,9 +32,9 @@ fn an_audit_is_read_by_programs() {
     let by_town = "SELECT town, COUNT(DISTINCT customer) AS n FROM visits GROUP BY town";
     let json = shop.run(&["audit", "--runs", "2000", "--format", "json", by_town]).success();
     let mut json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let found = json["epsilon_at_least"].as_f64().unwrap();
+    let epsilon = json["epsilon_at_least"].as_f64().unwrap();
     // Wrong once in a thousand times, and by so much never.
-    assert!((0.0..1.5).contains(&found), "{json}");
+    assert!((0.0..1.5).contains(&epsilon), "{json}");
     assert_eq!(json["confidential"], true);
     let comparisons = json["comparisons"].as_array_mut().unwrap();
     // Whether the unit with the smallest groups is one of the heaviest, where many weigh the same,
@@ -79,7 +79,7 @@ fn wrong_audits_read_as_expected() {
     let shop = Shop::with(20, "1");
     let count = COUNT_BY_PRODUCT;
     let rho = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) COUNT(*) FROM visits";
-    let asked: Vec<Vec<&str>> = vec![
+    let command_lines: Vec<Vec<&str>> = vec![
         vec!["--runs", "0", count],
         vec!["--runs", "1e6", count],
         vec!["--runs", "100000001", count],
@@ -95,7 +95,7 @@ fn wrong_audits_read_as_expected() {
         vec!["--analyst", "ana", count],
         vec![],
     ];
-    let shown: Vec<String> = asked
+    let rendered: Vec<String> = command_lines
         .into_iter()
         .map(|arguments| {
             let run = shop.run(&[&["audit"], arguments.as_slice()].concat());
@@ -103,6 +103,6 @@ fn wrong_audits_read_as_expected() {
             format!("> {}\n-> {}: {}", arguments.join(" "), run.code.unwrap(), run.stderr)
         })
         .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
     shop.assert_untouched();
 }

@@ -64,23 +64,23 @@ const RIGHT: [&str; 34] = [
 
 #[test]
 fn calc_texts() {
-    let shown: Vec<String> =
+    let rendered: Vec<String> =
         RIGHT.iter().map(|line| format!("> {line}\n{}", calc(line).success())).collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
 fn calc_json() {
-    let shown: Vec<String> = RIGHT
+    let rendered: Vec<String> = RIGHT
         .iter()
         .map(|line| format!("> {line}\n{}", calc(&format!("{line} --format json")).success()))
         .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
 fn calc_refuses_wrong_values() {
-    let shown: Vec<String> = [
+    let rendered: Vec<String> = [
         "selection --epsilon 0 --delta 1e-5 --units 1",
         "selection --epsilon -1 --delta 1e-5 --units 1",
         "selection --epsilon 1 --delta 0 --units 1",
@@ -155,12 +155,12 @@ fn calc_refuses_wrong_values() {
     .iter()
     .map(|line| format!("> {line}\n{}", calc(line).refusal()))
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 #[test]
 fn calc_with_wrong_flags_is_wrong_usage() {
-    let shown: Vec<String> = [
+    let rendered: Vec<String> = [
         "selection --epsilon 1 --delta 1e-5",
         "selection --epsilon 1 --delta 1e-5 --units 1 --strategy best",
         "convert",
@@ -182,14 +182,14 @@ fn calc_with_wrong_flags_is_wrong_usage() {
         format!("> {line}\n{}", run.stderr)
     })
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 /// `laplace` is drawn on a lattice of 2^-30 units with a threshold rounded up to it, beside which
 /// the vectors are of the continuous law.
 #[test]
 fn calc_selection_is_as_in_the_vectors() {
-    let mut seen = 0;
+    let mut compared = 0;
     for case in vectors("mechanisms/tests/data/partition_selection.json").as_array().unwrap() {
         let (epsilon, delta) = (case["epsilon"].as_str().unwrap(), case["delta"].as_str().unwrap());
         let rows = case["keep"].as_array().unwrap();
@@ -223,11 +223,11 @@ fn calc_selection_is_as_in_the_vectors() {
                 let (want, got) = (number(&row[column]), keep["probability"].as_f64().unwrap());
                 let what = format!("{epsilon} {delta} {strategy} {row}: {got}");
                 assert!((got - want).abs() <= within * want, "{what}");
-                seen += 1;
+                compared += 1;
             }
         }
     }
-    assert!(seen > 200, "{seen}");
+    assert!(compared > 200, "{compared}");
 }
 
 #[test]
@@ -240,8 +240,8 @@ fn calc_convert_is_as_in_the_vectors() {
         assert!(epsilon >= want && epsilon <= want * (1.0 + 1e-9), "{row}: {forth}");
         // Printed numbers can be given back, lead to the same rho, and are true.
         let back = json(&format!("convert --epsilon {} --delta {delta}", forth["epsilon"]));
-        let (asked, got) = (rho.parse::<f64>().unwrap(), back["rho"].as_f64().unwrap());
-        assert!(got >= asked && got <= asked * (1.0 + 1e-9), "{row}: {back}");
+        let (exact, got) = (rho.parse::<f64>().unwrap(), back["rho"].as_f64().unwrap());
+        assert!(got >= exact && got <= exact * (1.0 + 1e-9), "{row}: {back}");
         let there = json(&format!("convert --rho {} --epsilon {}", back["rho"], forth["epsilon"]));
         assert!(there["delta"].as_f64().unwrap() <= delta.parse().unwrap(), "{row}: {there}");
     }
@@ -291,8 +291,8 @@ fn calc_noise_is_as_in_the_vectors() {
 #[test]
 fn calc_compose_is_as_in_the_vectors() {
     let accounting = vectors("privacy/tests/data/accounting.json");
-    let above = |line: &str, asked: &str, want: f64, within: f64| {
-        let got = json(&format!("compose {line}"))[asked].as_f64().unwrap();
+    let above = |line: &str, field: &str, want: f64, within: f64| {
+        let got = json(&format!("compose {line}"))[field].as_f64().unwrap();
         assert!(got >= want && got <= want * (1.0 + within), "{line}: {got} {want}");
     };
     for row in accounting["discrete_laplace_composition"].as_array().unwrap() {

@@ -142,8 +142,8 @@ fn an_analyst_sees_nothing_of_it() {
     messy.run(&["check", BY_TOWN]).success();
     let by_product = "SELECT product, COUNT(*) AS n FROM orders GROUP BY product";
     for sql in [BY_TOWN, by_product] {
-        let asked = ["explain", sql];
-        let (one, other) = (messy.run(&asked), clean.run(&asked));
+        let command = ["explain", sql];
+        let (one, other) = (messy.run(&command), clean.run(&command));
         assert_eq!((&one.stdout, &one.stderr), (&other.stdout, &other.stderr));
     }
     let (one, other) = (messy.run(&["query", by_product]), clean.run(&["query", by_product]));
@@ -158,7 +158,7 @@ fn an_analyst_sees_nothing_of_it() {
 #[test]
 fn wrong_checks_read_as_expected() {
     let shop = messy();
-    let asked: Vec<Vec<&str>> = vec![
+    let command_lines: Vec<Vec<&str>> = vec![
         vec!["nothing"],
         vec!["--contract", "missing.toml"],
         vec!["shelves", BY_TOWN],
@@ -166,7 +166,7 @@ fn wrong_checks_read_as_expected() {
         vec!["orders", BY_TOWN, "more"],
         vec!["--analyst", "ana"],
     ];
-    let shown: Vec<String> = asked
+    let rendered: Vec<String> = command_lines
         .into_iter()
         .map(|arguments| {
             let run = shop.run(&[&["check"], arguments.as_slice()].concat());
@@ -174,7 +174,7 @@ fn wrong_checks_read_as_expected() {
             format!("> {}\n-> {}: {}", arguments.join(" "), run.code.unwrap(), run.stderr)
         })
         .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
     shop.assert_untouched();
 }
 
@@ -185,8 +185,8 @@ fn a_tuning_compares_settings() {
     let shop = messy();
     let text = shop.run(&["tune", BY_TOWN]).success();
     assert!(text.starts_with("CONFIDENTIAL: "), "{text}");
-    let shown = ["max_groups_contributed", "max_rows_per_group", "bounds", "noise", "epsilon"];
-    for part in shown.into_iter().chain(["bounding", "not shown", "What to set", " *"]) {
+    let settings = ["max_groups_contributed", "max_rows_per_group", "bounds", "noise", "epsilon"];
+    for part in settings.into_iter().chain(["bounding", "not shown", "What to set", " *"]) {
         assert!(text.contains(part), "{part}: {text}");
     }
     for secret in ["Lerwick", "Ashford", "Wick"] {

@@ -83,11 +83,11 @@ fn herds_by_state_and_district() {
 /// leave 1e-12 of all draws outside.
 #[test]
 fn establishments_by_sector() {
-    let made = establishments::generate(establishments::EXAMPLE, 1);
-    let folder = example("establishments", "establishments.csv", &establishments::csv(&made));
+    let firms = establishments::generate(establishments::EXAMPLE, 1);
+    let folder = example("establishments", "establishments.csv", &establishments::csv(&firms));
     insta::assert_snapshot!("explain_establishments", ask(&folder, "explain", "query.sql"));
     let mut sectors: BTreeMap<String, [i64; 3]> = BTreeMap::new();
-    for one in &made {
+    for one in &firms {
         let sums = sectors.entry((one.naics / 10_000).to_string()).or_default();
         for (sum, value) in sums.iter_mut().zip([1, one.employees, one.pay]) {
             *sum += value;
@@ -104,14 +104,14 @@ fn establishments_by_sector() {
         }
     }
     // Some pay far more than the threshold, and nothing of it is cut off.
-    assert!(made.iter().any(|one| one.pay > 100 * 500));
+    assert!(firms.iter().any(|one| one.pay > 100 * 500));
     // Medians of sectors with many establishments: at a rate of 0.56 no more than 80 are in between
     // but for a probability of 1e-15 or so.
     let answer = rows(&ask(&folder, "query", "medians.sql"));
     assert_eq!(answer.len(), 24);
     for row in &answer {
-        let own = made.iter().filter(|one| (one.naics / 10_000).to_string() == row[0]);
-        let mut pays: Vec<i64> = own.map(|one| one.pay).collect();
+        let in_sector = firms.iter().filter(|one| (one.naics / 10_000).to_string() == row[0]);
+        let mut pays: Vec<i64> = in_sector.map(|one| one.pay).collect();
         pays.sort_unstable();
         let released: i64 = row[3].parse().unwrap();
         let below = pays.partition_point(|pay| *pay < released);

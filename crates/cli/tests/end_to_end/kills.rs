@@ -25,7 +25,7 @@ fn killed_queries_leave_a_consistent_ledger() {
     let whole = start.elapsed();
 
     let mut dice = Dice::new(0x9E37_79B9_7F4A_7C15);
-    let mut shown: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut answers: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut unfinished = 0;
     for kill in 0..KILLS {
         let sql = question(kill % QUESTIONS);
@@ -40,13 +40,13 @@ fn killed_queries_leave_a_consistent_ledger() {
         let _ = child.kill();
         let output = child.wait_with_output().unwrap();
         if output.status.success() {
-            let earlier = shown.entry(sql).or_insert_with(|| output.stdout.clone());
+            let earlier = answers.entry(sql).or_insert_with(|| output.stdout.clone());
             assert_eq!(*earlier, output.stdout);
         } else {
             unfinished += 1;
             // Written with one call, so there are no halves.
             if !output.stdout.is_empty() {
-                let earlier = shown.entry(sql).or_insert_with(|| output.stdout.clone());
+                let earlier = answers.entry(sql).or_insert_with(|| output.stdout.clone());
                 assert_eq!(*earlier, output.stdout);
             }
         }
@@ -54,28 +54,28 @@ fn killed_queries_leave_a_consistent_ledger() {
     eprintln!("{unfinished} of {KILLS} runs were killed in time, of {whole:?} each");
     assert!(unfinished > 0);
 
-    check(&shop, &shown, unfinished);
+    check(&shop, &answers, unfinished);
     for i in 0..QUESTIONS {
         let sql = question(i);
         let first = shop.run(&["query", &sql]).success().into_bytes();
         let again = shop.run(&["query", &sql]).success().into_bytes();
         assert_eq!(first, again);
-        assert_eq!(*shown.entry(sql).or_insert(first), again);
+        assert_eq!(*answers.entry(sql).or_insert(first), again);
     }
-    check(&shop, &shown, unfinished);
+    check(&shop, &answers, unfinished);
 }
 
 /// Charges are never fewer than the answers shown, nor more than the runs that could have made
 /// them, and their sum is what is spent.
-fn check(shop: &Shop, shown: &BTreeMap<String, Vec<u8>>, unfinished: usize) {
+fn check(shop: &Shop, answers: &BTreeMap<String, Vec<u8>>, unfinished: usize) {
     let account = shop.account();
     let charges = account["charges"].as_array().unwrap();
-    for sql in shown.keys() {
+    for sql in answers.keys() {
         let of: Vec<_> = charges.iter().filter(|c| c["query"] == sql.as_str()).collect();
         let recorded = of.iter().filter(|c| c["state"] == "recorded").count();
         assert_eq!(recorded, 1, "{sql}: {of:?}");
     }
-    eprintln!("{} charges, {} answers shown", charges.len(), shown.len());
+    eprintln!("{} charges, {} answers shown", charges.len(), answers.len());
     let lost = charges.iter().filter(|c| c["state"] == "drawn").count();
     assert!(lost <= unfinished, "{lost} of {unfinished}");
     let sum: f64 = charges.iter().map(|c| c["charged"]["epsilon"].as_f64().unwrap()).sum();
@@ -105,8 +105,8 @@ fn interrupted_queries_cost_nothing_or_are_answered() {
         } else {
             given_up += 1;
             // Before the question is read, Ctrl-C ends the process as it does by default.
-            let said = run.code.is_none() || run.stderr.contains("was interrupted");
-            assert!(said, "{run:?}");
+            let interrupted = run.code.is_none() || run.stderr.contains("was interrupted");
+            assert!(interrupted, "{run:?}");
         }
         assert_eq!(shop.spent(), answered, "{run:?}");
     }

@@ -53,12 +53,12 @@ fn a_limit_on_the_size_of_files_is_lifted_or_refused() {
         };
         let hard = format!("ulimit -f {blocks}");
         let (sum, rollup) = (numbered(1), format!("{} WITH ROLLUP", numbered(2)));
-        let asked = format!("{sum};\ny\n");
+        let session = format!("{sum};\ny\n");
         for (arguments, input) in [
             (&["query", &sum] as &[&str], ""),
             (&["query", &rollup.replace("BY product WITH ROLLUP", "BY ROLLUP (product)")], ""),
             (&["release", "--out", "out", "workload.toml"], ""),
-            (&["shell"], &asked),
+            (&["shell"], &session),
         ] {
             let run = limited(&hard, arguments, input);
             assert!(run.stderr.contains("this process may write files of at most"), "{run:?}");
@@ -96,25 +96,25 @@ fn racing_queries_share_the_last_of_the_budget_once() {
 #[test]
 fn a_ledger_is_checked_and_copied() {
     let shop = Shop::new();
-    let shown = |text: String| {
+    let without_folder = |text: String| {
         let folder = shop.path("").canonicalize().unwrap();
         text.replace(folder.to_str().unwrap(), "FOLDER")
     };
     let mut texts = String::new();
-    texts += &shown(shop.run(&["ledger", "check"]).refusal());
-    texts += &shown(shop.run(&["ledger", "backup", "copy.ledger"]).refusal());
+    texts += &without_folder(shop.run(&["ledger", "check"]).refusal());
+    texts += &without_folder(shop.run(&["ledger", "backup", "copy.ledger"]).refusal());
     shop.assert_untouched();
     let answer = shop.run(&["query", COUNT_BY_PRODUCT]).success();
     shop.run(&["query", &numbered(1)]).success();
-    texts += &shown(shop.run(&["ledger", "check"]).success());
+    texts += &without_folder(shop.run(&["ledger", "check"]).success());
     let copy = shop.run(&["ledger", "backup", "copy.ledger"]);
-    texts += &shown(copy.stderr.clone());
+    texts += &without_folder(copy.stderr.clone());
     assert_eq!(copy.success(), "");
-    texts += &shown(shop.run(&["ledger", "backup", "copy.ledger"]).refusal());
-    for place in ["hushtable.toml", "visits.csv", "no/such/copy"] {
-        texts += &shown(shop.run(&["ledger", "backup", place]).refusal());
+    texts += &without_folder(shop.run(&["ledger", "backup", "copy.ledger"]).refusal());
+    for target in ["hushtable.toml", "visits.csv", "no/such/copy"] {
+        texts += &without_folder(shop.run(&["ledger", "backup", target]).refusal());
     }
-    texts += &shown(shop.run(&["ledger", "check", "--format", "json"]).success());
+    texts += &without_folder(shop.run(&["ledger", "check", "--format", "json"]).success());
 
     // A page of the ledger is lost, and then all of it: the copy has it all.
     let ledger = shop.path("hushtable.ledger");
@@ -129,8 +129,8 @@ fn a_ledger_is_checked_and_copied() {
     shop.run(&["ledger", "backup", "second.ledger"]).refusal();
     assert!(!shop.path("second.ledger").exists());
     fs::write(&ledger, "").unwrap();
-    texts += &shown(shop.run(&["ledger", "check"]).refusal());
-    texts += &shown(shop.run(&["query", COUNT_BY_PRODUCT]).refusal());
+    texts += &without_folder(shop.run(&["ledger", "check"]).refusal());
+    texts += &without_folder(shop.run(&["query", COUNT_BY_PRODUCT]).refusal());
     fs::rename(shop.path("copy.ledger"), &ledger).unwrap();
     assert_eq!(shop.run(&["query", COUNT_BY_PRODUCT]).success(), answer);
     assert_eq!(shop.spent(), 2.0);
@@ -179,14 +179,14 @@ fn a_link_to_the_contract_gives_no_other_ledger() {
     let answer = shop.run(&["query", COUNT_BY_PRODUCT]).success();
     fs::create_dir(shop.path("mine")).unwrap();
     std::os::unix::fs::symlink("../hushtable.toml", shop.path("mine/hushtable.toml")).unwrap();
-    let linked = ["--contract", "mine/hushtable.toml"];
-    let again = shop.run(&[&["query"], &linked[..], &[COUNT_BY_PRODUCT]].concat());
+    let contract = ["--contract", "mine/hushtable.toml"];
+    let again = shop.run(&[&["query"], &contract[..], &[COUNT_BY_PRODUCT]].concat());
     assert_eq!(again.success(), answer);
-    let refused = shop.run(&[&["query"], &linked[..], &[&numbered(1)]].concat()).refusal();
+    let refused = shop.run(&[&["query"], &contract[..], &[&numbered(1)]].concat()).refusal();
     assert!(refused.contains("1 of 1 is spent"), "{refused}");
     // Nor does an answer replace the ledger that the link leads to.
     let output = ["--output", "hushtable.ledger", "--format", "csv", COUNT_BY_PRODUCT];
-    shop.run(&[&["query"], &linked[..], &output[..]].concat()).refusal();
+    shop.run(&[&["query"], &contract[..], &output[..]].concat()).refusal();
     assert_eq!(shop.files().len(), 4);
     assert_eq!(fs::read_dir(shop.path("mine")).unwrap().count(), 1);
 }

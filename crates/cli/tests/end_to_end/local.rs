@@ -6,9 +6,9 @@ use std::process::Stdio;
 
 use crate::support::{Run, command_in};
 
-struct Place(tempfile::TempDir);
+struct Folder(tempfile::TempDir);
 
-impl Place {
+impl Folder {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut people = "vote,age\n".to_owned();
@@ -35,22 +35,22 @@ const SURELY: &str = "40";
 
 #[test]
 fn reports_are_made_and_counted() {
-    let place = Place::new();
+    let folder = Folder::new();
     let values = ["--values", "yes,no", "--other", "else", "--epsilon", SURELY];
     let line = ["randomize", "people.csv", "--column", "vote", "--output", "reports.csv"];
-    assert_eq!(place.run(&[&line[..], &values].concat()).success(), "");
-    let reports = place.read("reports.csv");
+    assert_eq!(folder.run(&[&line[..], &values].concat()).success(), "");
+    let reports = folder.read("reports.csv");
     assert!(reports.starts_with("report\nyes\nno\nno\n"), "{reports}");
     assert!(reports.ends_with("\nelse\nelse\n"), "{reports}");
-    let text = place.run(&[&["estimate", "reports.csv"][..], &values].concat()).success();
+    let text = folder.run(&[&["estimate", "reports.csv"][..], &values].concat()).success();
     insta::assert_snapshot!("estimates", text);
 
     // The predicate: 82 of each hundred are 18 or more; what is no number is not.
     let predicate = "CAST(age AS INT64) >= 18";
     let line = ["randomize", "people.csv", "--predicate", predicate, "--epsilon", SURELY];
-    let reports = place.run(&line).success();
+    let reports = folder.run(&line).success();
     let mut child =
-        command_in(place.0.path(), &["estimate", "-", "--epsilon", SURELY, "--format", "json"])
+        command_in(folder.0.path(), &["estimate", "-", "--epsilon", SURELY, "--format", "json"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -64,12 +64,12 @@ fn reports_are_made_and_counted() {
 
 #[test]
 fn estimates_are_right_within_their_intervals() {
-    let place = Place::new();
+    let folder = Folder::new();
     let values = ["--values", "yes,no", "--epsilon", "1"];
     let line = ["randomize", "people.csv", "--column", "vote", "--output", "reports.csv"];
-    place.run(&[&line[..], &values].concat()).success();
+    folder.run(&[&line[..], &values].concat()).success();
     let estimate = ["estimate", "reports.csv", "--format", "json", "--level", "0.999999999"];
-    let text = place.run(&[&estimate[..], &values].concat()).success();
+    let text = folder.run(&[&estimate[..], &values].concat()).success();
     let estimates: serde_json::Value = serde_json::from_str(&text).unwrap();
     let yes = &estimates["estimates"][0];
     // 1000, and half of the two that have neither. The lecture's variance: e/(e - 1)^2 each.
@@ -82,10 +82,10 @@ fn estimates_are_right_within_their_intervals() {
 
 #[test]
 fn wrong_local_reports() {
-    let place = Place::new();
-    std::fs::write(place.0.path().join("reports.csv"), "report\ntrue\nmaybe\n").unwrap();
-    std::fs::write(place.0.path().join("other.csv"), "a,b\n1,2\n").unwrap();
-    let shown: Vec<String> = [
+    let folder = Folder::new();
+    std::fs::write(folder.0.path().join("reports.csv"), "report\ntrue\nmaybe\n").unwrap();
+    std::fs::write(folder.0.path().join("other.csv"), "a,b\n1,2\n").unwrap();
+    let rendered: Vec<String> = [
         "randomize people.csv --column votes --values yes,no --epsilon 1",
         "randomize people.csv --column vote --values yes --epsilon 1",
         "randomize people.csv --column vote --values yes,yes --epsilon 1",
@@ -113,10 +113,10 @@ fn wrong_local_reports() {
     .iter()
     .map(|line| {
         let arguments: Vec<&str> = line.split_whitespace().collect();
-        format!("> {line}\n{}", place.run(&arguments).refusal())
+        format!("> {line}\n{}", folder.run(&arguments).refusal())
     })
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 fn draws(line: &str) -> Vec<i128> {

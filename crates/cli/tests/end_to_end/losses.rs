@@ -98,7 +98,7 @@ fn wrong_input_is_told() {
     let clamped = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) COUNT(*) FROM firms";
     let fit =
         |target: &str, at: &str| shop.run(&["fit", "--target", target, "--at", at, BY_COUNTY]);
-    let told = [
+    let refusals = [
         shop.run(&["policy", clamped]).refusal(),
         shop.run(&["policy", "--plot", "losses.pdf", BY_COUNTY]).refusal(),
         fit("5", "120%").refusal(),
@@ -126,5 +126,5 @@ fn wrong_input_is_told() {
         ])
         .refusal(),
     ];
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(refusals.join("\n"));
 }

@@ -42,10 +42,10 @@ impl Example {
         Self { name: name.to_owned(), report: serde_json::from_str(&text).unwrap() }
     }
 
-    fn guarantee(&self, definition: &str, place: usize) -> &serde_json::Value {
+    fn guarantee(&self, definition: &str, index: usize) -> &serde_json::Value {
         let all = self.report["definitions"].as_array().unwrap();
-        let own = all.iter().find(|d| d["definition"] == definition).unwrap();
-        &own["guarantees"][place]
+        let entry = all.iter().find(|d| d["definition"] == definition).unwrap();
+        &entry["guarantees"][index]
     }
 
     /// The epsilon at a delta of zero, or infinity.
@@ -68,8 +68,8 @@ impl Example {
 
     #[track_caller]
     fn assert_acceptable(&self, acceptable: bool) {
-        let found = &self.report["normalisations"][0]["acceptable"];
-        assert_eq!(*found, acceptable, "{}: {}", self.name, self.report);
+        let value = &self.report["normalisations"][0]["acceptable"];
+        assert_eq!(*value, acceptable, "{}: {}", self.name, self.report);
     }
 }
 
@@ -82,14 +82,14 @@ fn model_texts_of_the_examples() {
     for example in 1..=9 {
         assert!(names.contains(&format!("example-{example}.toml")), "{example}: {names:?}");
     }
-    let shown: Vec<String> = names
+    let rendered: Vec<String> = names
         .iter()
         .map(|name| {
             let line = format!("{name} --epsilon 0.1 --delta 0.01");
             format!("> {line}\n{}", run(&folder(), &line).success())
         })
         .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(rendered.join("\n"));
 }
 
 /// Every file is in the README's table, which says what it comes to.
@@ -195,9 +195,9 @@ fn example_7_thresholds() {
     let arguments: Vec<&str> = line.split_whitespace().collect();
     let measured = Run::of(command_in(Path::new("."), &arguments).output().unwrap()).success();
     let measured: serde_json::Value = serde_json::from_str(&measured).unwrap();
-    for (own, key) in [(active, "delta_active"), (passive, "delta_passive")] {
+    for (delta, key) in [(active, "delta_active"), (passive, "delta_passive")] {
         let other = measured["guarantees"][0][key].as_f64().unwrap();
-        assert!((own / other - 1.0).abs() < 1e-6, "{key}: {own} {other}");
+        assert!((delta / other - 1.0).abs() < 1e-6, "{key}: {delta} {other}");
     }
 }
 
@@ -269,7 +269,7 @@ fn model_refusals() {
         table("{ publishes = { yes = \"half\", no = 0.5 } }"),
         "x".repeat(1_000_001),
     ];
-    let mut shown: Vec<String> = models
+    let mut refusals: Vec<String> = models
         .iter()
         .map(|text| {
             fs::write(folder.path().join("m.toml"), text).unwrap();
@@ -286,9 +286,9 @@ fn model_refusals() {
         "m.toml --delta 1",
         "m.toml --delta 1/3",
     ] {
-        shown.push(format!("> {line}\n{}", run(folder.path(), line).refusal()));
+        refusals.push(format!("> {line}\n{}", run(folder.path(), line).refusal()));
     }
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(refusals.join("\n"));
 }
 
 /// Names and values that steer a terminal, a target that is not random, what is NULL, and amounts

@@ -78,7 +78,7 @@ fn a_curve_can_be_a_png_beside_json() {
 #[test]
 fn a_curve_is_refused_before_anything_is_computed() {
     let folder = tempfile::tempdir().unwrap();
-    let shown: Vec<String> = [
+    let refusals: Vec<String> = [
         "count --unknown 99@0.5 --epsilon 0.5 --plot curve.pdf",
         "count --unknown 99@0.5 --epsilon 0.5 --plot curve",
         "count --unknown 99@1.5 --epsilon 0.5 --plot -",
@@ -87,7 +87,7 @@ fn a_curve_is_refused_before_anything_is_computed() {
     .iter()
     .map(|line| format!("> {line}\n{}", assess(folder.path(), line).refusal()))
     .collect();
-    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(refusals.join("\n"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 
     // Where nothing is given away, the curve is a line at zero.
@@ -107,9 +107,9 @@ fn models_and_tables_have_curves() {
     fs::write(folder.path().join("people.csv"), format!("town\n{rows}")).unwrap();
     assess(folder.path(), "model sum.toml --epsilon 0.5,1 --plot model.svg").success();
     let svg = fs::read_to_string(folder.path().join("model.svg")).unwrap();
-    let told = words(&svg);
+    let labels = words(&svg);
     for word in ["noiseless", "causal", "passive", "no privacy budget"] {
-        assert!(told.iter().any(|w| w.contains(word)), "{word}: {told:?}");
+        assert!(labels.iter().any(|w| w.contains(word)), "{word}: {labels:?}");
     }
     // A sum modulo 2 gives nothing away: a line at zero.
     fs::write(folder.path().join("none.toml"), model.replace("a + b + c", "MOD(a + b + c, 2)"))
@@ -134,8 +134,8 @@ fn models_and_tables_have_curves() {
         "SELECT town, COUNT(*) FROM t GROUP BY town",
     ];
     Run::of(command_in(folder.path(), &command).output().unwrap()).success();
-    let told = words(&fs::read_to_string(folder.path().join("table.svg")).unwrap());
+    let labels = words(&fs::read_to_string(folder.path().join("table.svg")).unwrap());
     for word in ["CONFIDENTIAL", "the smallest group, of 100", "the middle group, of 200"] {
-        assert!(told.iter().any(|w| w.contains(word)), "{word}: {told:?}");
+        assert!(labels.iter().any(|w| w.contains(word)), "{word}: {labels:?}");
     }
 }

@@ -159,11 +159,11 @@ fn a_retired_account_is_charged_no_more() {
     let shop = charged();
     let row = ("privacy_unit = \"customer\"", "privacy_unit = \"row\"");
     change(&shop, &[("[tables.visits", "[tables.sales"), row]);
-    let asked = "SELECT COUNT(*) AS n FROM sales";
-    let refusal = shop.run(&["query", asked]).refusal();
+    let sql = "SELECT COUNT(*) AS n FROM sales";
+    let refusal = shop.run(&["query", sql]).refusal();
     insta::assert_snapshot!(refusal);
     change(&shop, &[("\n[tables.sales]\n", "\nretired = [\"visits\"]\n[tables.sales]\n")]);
-    shop.run(&["query", asked]).success();
+    shop.run(&["query", sql]).success();
     let budgets = shop.run(&["budget", "--format", "json"]).success();
     let budgets: serde_json::Value = serde_json::from_str(&budgets).unwrap();
     assert_eq!(budgets[0]["table"], "sales");

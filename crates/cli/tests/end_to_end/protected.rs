@@ -9,8 +9,8 @@ use crate::support::{COUNT_BY_PRODUCT, Shop};
 fn assert_refused(shop: &Shop, name: &str, part: &str) {
     let before = fs::read(shop.path(name)).ok();
     for option in ["--output", "--statement"] {
-        let asked = ["query", option, name, "--format", "csv", COUNT_BY_PRODUCT];
-        let refusal = shop.run(&asked).refusal();
+        let arguments = ["query", option, name, "--format", "csv", COUNT_BY_PRODUCT];
+        let refusal = shop.run(&arguments).refusal();
         assert!(refusal.contains(part), "{option} {name}: {refusal}");
     }
     assert_eq!(fs::read(shop.path(name)).ok(), before, "{name}");
@@ -35,8 +35,8 @@ fn ledgers_and_contracts_of_others_stay() {
     assert_refused(&shop, "spent.csv", "is a ledger");
     assert_refused(&shop, "spent.csv-journal", "is a ledger");
     assert_refused(&shop, "others.csv", "is a contract");
-    let theirs = other.path("hushtable.ledger").display().to_string();
-    assert_refused(&shop, &theirs, "is a ledger");
+    let other_ledger = other.path("hushtable.ledger").display().to_string();
+    assert_refused(&shop, &other_ledger, "is a ledger");
     assert_refused(&shop, "hushtable.ledger", "belongs to the contract");
     assert_refused(&shop, "hushtable.ledger-journal", "belongs to the contract");
     assert_refused(&shop, "HUSHTABLE.toml", "belongs to the contract");

@@ -106,8 +106,11 @@ fn intervals_around_quantiles_are_shown_where_they_are_drawn() {
     let quartiles = ask(", quantile_intervals = 95", "APPROX_QUANTILES(pay, 4) AS q");
     let values: Vec<f64> =
         quartiles.lines().nth(1).unwrap().split(',').map(|v| v.parse().unwrap()).collect();
-    for (own, exact) in values.chunks(3).zip([350.0, 600.0, 850.0]) {
-        assert!(own[1] <= exact && exact <= own[2] && own[2] - own[1] < 400.0, "{quartiles}");
+    for (interval, exact) in values.chunks(3).zip([350.0, 600.0, 850.0]) {
+        assert!(
+            interval[1] <= exact && exact <= interval[2] && interval[2] - interval[1] < 400.0,
+            "{quartiles}"
+        );
     }
     let without = ask("", "MEDIAN(pay) AS m");
     assert_eq!(without.lines().next(), Some("m"));

@@ -90,7 +90,7 @@ fn intervals_are_beside_values() {
             reader.headers().unwrap(),
             vec!["product", "visits", "visits_low", "visits_high"]
         );
-        let row = |row: csv::StringRecord| [1, 2, 3].map(|place| row[place].parse().unwrap());
+        let row = |row: csv::StringRecord| [1, 2, 3].map(|column| row[column].parse().unwrap());
         reader.records().map(|r| row(r.unwrap())).collect()
     };
     let usual = ends(&["--intervals", COUNT_BY_PRODUCT]);

@@ -21,8 +21,8 @@ fn each_statement_has_its_price_and_is_charged_after_a_yes() {
     let lines = format!("{COUNT_BY_PRODUCT}\n;\ny\nSELECT COUNT(*) AS n FROM visits;\nn\n");
     let run = shell(&shop, &[], &lines);
     let price = "epsilon = 1, of epsilon = 3, delta = 0.001 that ana has left on visits";
-    let shown = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains(price), "{shown}");
+    let stderr = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(stderr.contains(price), "{stderr}");
     assert!(run.stderr.contains("not asked: nothing is charged"), "{}", run.stderr);
     let answer = run.success();
     assert!((shop.spent() - 1.0).abs() < 1e-9);
@@ -77,16 +77,16 @@ fn commands_describe_explain_and_write_files() {
     );
     let run = shell(&shop, &[], &lines);
     assert!(run.stderr.contains("wrote counts.json"), "{}", run.stderr);
-    let shown = run.success();
+    let stdout = run.success();
     for part in [
         shop.run(&["tables"]).success(),
         shop.run(&["describe", "visits"]).success(),
         "product,visits,visits_low,visits_high\n".to_owned(),
         shop.run(&["budget"]).success(),
     ] {
-        assert!(shown.contains(&part), "{part} is not in\n{shown}");
+        assert!(stdout.contains(&part), "{part} is not in\n{stdout}");
     }
-    assert!(shown.contains("Protects") && shown.contains("\\explain"), "{shown}");
+    assert!(stdout.contains("Protects") && stdout.contains("\\explain"), "{stdout}");
     let written = fs::read_to_string(shop.path("counts.json")).unwrap();
     assert!(written.contains("\"visits\""), "{written}");
 }

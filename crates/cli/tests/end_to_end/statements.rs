@@ -36,9 +36,9 @@ fn a_statement_is_one_answer_in_every_format() {
     assert_eq!(again.success(), csv);
     let statement = |name: &str| std::fs::read_to_string(shop.path(name)).unwrap();
     assert_eq!(statement("s.json"), statement("t.json"));
-    let stated: serde_json::Value = serde_json::from_str(&statement("s.json")).unwrap();
-    assert_eq!(stated["parts"][0]["name"], "part_1");
-    assert!(stated["around"].as_str().unwrap().contains("RANK() OVER"), "{stated}");
+    let document: serde_json::Value = serde_json::from_str(&statement("s.json")).unwrap();
+    assert_eq!(document["parts"][0]["name"], "part_1");
+    assert!(document["around"].as_str().unwrap().contains("RANK() OVER"), "{document}");
     let json = shop.run(&["query", "--format", "json", SHARES]).success();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap()[0]["place"], 1);
     shop.run(&["query", "--output", "x.parquet", SHARES]).success();
@@ -74,7 +74,7 @@ fn killed_statements_are_charged_once() {
     let start = Instant::now();
     other.run(&["query", SHARES]).success();
     let whole = start.elapsed();
-    let mut shown: Option<Vec<u8>> = None;
+    let mut answer: Option<Vec<u8>> = None;
     for kill in 0..12 {
         let mut child = shop
             .command(&["query", SHARES])
@@ -87,11 +87,11 @@ fn killed_statements_are_charged_once() {
         let _ = child.kill();
         let output = child.wait_with_output().unwrap().stdout;
         if !output.is_empty() {
-            assert_eq!(*shown.get_or_insert_with(|| output.clone()), output);
+            assert_eq!(*answer.get_or_insert_with(|| output.clone()), output);
         }
     }
     let last = shop.run(&["query", SHARES]).success().into_bytes();
-    assert_eq!(shown.unwrap_or_else(|| last.clone()), last);
+    assert_eq!(answer.unwrap_or_else(|| last.clone()), last);
     // The whole budget, once: a second charge would have been refused.
     assert_eq!(shop.spent(), 1.0);
     let charges = shop.account()["charges"].as_array().unwrap().clone();

@@ -32,7 +32,7 @@ ana = { epsilon = BUDGET, delta = 1e-3 }
 
 /// A folder with `visits.csv` and `hushtable.toml`.
 pub(crate) struct Shop {
-    place: Place,
+    folder: Place,
 }
 
 impl Shop {
@@ -50,15 +50,15 @@ impl Shop {
             writeln!(csv, "{customer},{town},{product},{}", row % 9).unwrap();
         }
         let contract = CONTRACT.replace("BUDGET", budget);
-        Self { place: Place::new(&contract, &[("visits.csv", &csv)]) }
+        Self { folder: Place::new(&contract, &[("visits.csv", &csv)]) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.place.file(name)
+        self.folder.file(name)
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        command_in(self.place.path(), arguments)
+        command_in(self.folder.path(), arguments)
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
@@ -83,7 +83,7 @@ impl Shop {
     }
 
     pub(crate) fn files(&self) -> Vec<String> {
-        self.place.names()
+        self.folder.names()
     }
 }
 

@@ -35,11 +35,11 @@ fn the_environment_names_the_contract_and_the_analyst() {
         command.env("HUSHTABLE_CONTRACT", shop.path("hushtable.toml"));
         Run::of(command.env("HUSHTABLE_ANALYST", analyst).output().unwrap())
     };
-    let asked = run("bo", &["query", COUNT_BY_PRODUCT]);
-    assert!(asked.stderr.contains("to bo on visits"), "{}", asked.stderr);
+    let result = run("bo", &["query", COUNT_BY_PRODUCT]);
+    assert!(result.stderr.contains("to bo on visits"), "{}", result.stderr);
     // Options come first, and a variable that is empty is none.
-    let asked = run("bo", &["query", "--analyst", "ana", COUNT_BY_PRODUCT]);
-    assert!(asked.stderr.contains("to ana on visits"), "{}", asked.stderr);
+    let result = run("bo", &["query", "--analyst", "ana", COUNT_BY_PRODUCT]);
+    assert!(result.stderr.contains("to ana on visits"), "{}", result.stderr);
     assert!(run("", &["query", COUNT_BY_PRODUCT]).refusal().contains("analyst"));
     let error = run("bo", &["query", "--contract", "none.toml", COUNT_BY_PRODUCT]).refusal();
     assert!(error.contains("none.toml"), "{error}");
@@ -50,9 +50,9 @@ fn colours_follow_the_choice() {
     let shop = Shop::new();
     let error = |arguments: &[&str]| shop.run(arguments).stderr;
     assert!(!error(&["query", "SELECT nothing FROM visits"]).contains('\u{1b}'));
-    let shown = error(&["query", "--color", "always", "SELECT nothing FROM visits"]);
-    assert!(shown.starts_with("\u{1b}[1;31merror:\u{1b}[0m "), "{shown:?}");
-    assert!(shown.contains("  \u{1b}[1;36mhint:\u{1b}[0m "), "{shown:?}");
+    let stderr = error(&["query", "--color", "always", "SELECT nothing FROM visits"]);
+    assert!(stderr.starts_with("\u{1b}[1;31merror:\u{1b}[0m "), "{stderr:?}");
+    assert!(stderr.contains("  \u{1b}[1;36mhint:\u{1b}[0m "), "{stderr:?}");
     let mut command = shop.command(&["--color", "auto", "query", "SELECT nothing FROM visits"]);
     let run = Run::of(command.env("NO_COLOR", "1").output().unwrap());
     assert!(run.stderr.starts_with("error: "), "{}", run.stderr);

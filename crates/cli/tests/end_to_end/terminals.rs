@@ -22,9 +22,9 @@ fn hostile() -> Shop {
 /// The output of a command on a terminal, which `script` of util-linux makes for it.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(shop: &Shop, arguments: &[&str], input: &str) -> String {
-    let (shown, success) = with_history(shop, arguments, input, "history");
-    assert!(success, "{shown}");
-    shown
+    let (screen, success) = with_history(shop, arguments, input, "history");
+    assert!(success, "{screen}");
+    screen
 }
 
 /// What a command shows on a terminal, and whether it succeeds.
@@ -43,8 +43,8 @@ fn with_history(shop: &Shop, arguments: &[&str], input: &str, history: &str) -> 
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let shown = String::from_utf8(output.stdout).unwrap();
-    (shown.replace("\r\n", "\n"), output.status.success())
+    let screen = String::from_utf8(output.stdout).unwrap();
+    (screen.replace("\r\n", "\n"), output.status.success())
 }
 
 #[cfg(target_os = "linux")]
@@ -69,10 +69,10 @@ fn a_history_is_no_ledger_contract_or_data() {
         ("data/new.csv", "is where table `visits` reads its data"),
     ] {
         let before = fs::read(shop.path(history)).ok();
-        let asked = "SELECT COUNT(*) AS n FROM visits;\ny\n\\q\n";
-        let (shown, success) = with_history(&shop, &["shell"], asked, history);
-        assert!(!success && shown.contains(part), "{history}: {shown}");
-        assert!(shown.contains("HUSHTABLE_HISTORY"), "{history}: {shown}");
+        let input = "SELECT COUNT(*) AS n FROM visits;\ny\n\\q\n";
+        let (screen, success) = with_history(&shop, &["shell"], input, history);
+        assert!(!success && screen.contains(part), "{history}: {screen}");
+        assert!(screen.contains("HUSHTABLE_HISTORY"), "{history}: {screen}");
         assert_eq!(fs::read(shop.path(history)).ok(), before, "{history}");
     }
     assert!((shop.spent() - 1.0).abs() < 1e-9);
@@ -83,12 +83,12 @@ fn a_history_is_no_ledger_contract_or_data() {
 fn terminals_are_not_steered_by_keys_in_any_format() {
     let shop = hostile();
     for format in ["table", "csv", "json"] {
-        let shown = on_a_terminal(&shop, &["query", "--format", format, COUNT_BY_PRODUCT], "");
-        assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
-        assert!(!shown.contains(['\u{200b}', '\u{e0041}', '\u{2800}', '\u{a0}']), "{shown:?}");
+        let screen = on_a_terminal(&shop, &["query", "--format", format, COUNT_BY_PRODUCT], "");
+        assert!(screen.chars().all(|c| c == '\n' || !c.is_control()), "{screen:?}");
+        assert!(!screen.contains(['\u{200b}', '\u{e0041}', '\u{2800}', '\u{a0}']), "{screen:?}");
         let escape = if format == "json" { "bre\\u200bad" } else { "bre\\u{200b}ad" };
-        assert!(shown.contains(escape), "{shown}");
-        assert!(!shown.contains("a\nb"), "{shown}");
+        assert!(screen.contains(escape), "{screen}");
+        assert!(!screen.contains("a\nb"), "{screen}");
     }
     // Reports, too, whatever a contract calls its columns.
     let contract = fs::read_to_string(shop.path("hushtable.toml")).unwrap();
@@ -98,8 +98,8 @@ fn terminals_are_not_steered_by_keys_in_any_format() {
     fs::write(shop.path("visits.csv"), csv.replace("quantity", "qu\u{202e}antity")).unwrap();
     let sql = "SELECT product, SUM(`qu\u{202e}antity`) FROM visits GROUP BY product";
     for format in ["text", "json"] {
-        let shown = on_a_terminal(&shop, &["explain", "--format", format, sql], "");
-        assert!(!shown.contains('\u{202e}') && shown.contains("202e"), "{shown}");
+        let screen = on_a_terminal(&shop, &["explain", "--format", format, sql], "");
+        assert!(!screen.contains('\u{202e}') && screen.contains("202e"), "{screen}");
     }
 }
 
@@ -139,8 +139,8 @@ fn spreadsheets_get_no_formulas() {
 #[test]
 fn the_shells_prompt_has_the_rest_of_the_budget() {
     let shop = Shop::new();
-    let shown = on_a_terminal(&shop, &["shell"], "\\q\n");
-    assert!(shown.contains("hushtable [left: epsilon = 3, delta = 0.001]> "), "{shown}");
-    assert!(shown.contains("only you can read it"), "{shown}");
+    let screen = on_a_terminal(&shop, &["shell"], "\\q\n");
+    assert!(screen.contains("hushtable [left: epsilon = 3, delta = 0.001]> "), "{screen}");
+    assert!(screen.contains("only you can read it"), "{screen}");
     shop.assert_untouched();
 }

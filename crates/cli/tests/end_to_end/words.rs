@@ -12,7 +12,7 @@ fn refusals_read_as_expected() {
     let shop = Shop::with(20, "1");
     fs::create_dir(shop.path("folder.csv")).unwrap();
     let count = COUNT_BY_PRODUCT;
-    let asked: Vec<Vec<&str>> = vec![
+    let command_lines: Vec<Vec<&str>> = vec![
         vec!["query", "--output", "a.csv", "--statement", "a.csv", count],
         vec!["query", "--output", "result.txt", count],
         vec!["query", "--output", "folder.csv", count],
@@ -38,13 +38,13 @@ fn refusals_read_as_expected() {
         vec!["init", "--output", "new.toml", "hushtable.toml"],
     ];
     let mut text = String::new();
-    for arguments in asked {
+    for arguments in command_lines {
         let run = shop.run(&arguments);
         let code = run.code.unwrap();
         // A quote of what the budget cannot pay is no error: it says so, and costs nothing.
         if arguments[0] == "explain" {
-            let shown = String::from_utf8(run.stdout).unwrap();
-            let last = shown.lines().last().unwrap_or_default();
+            let stdout = String::from_utf8(run.stdout).unwrap();
+            let last = stdout.lines().last().unwrap_or_default();
             writeln!(text, "{}\n-> {code}: … {last}{}", arguments.join(" "), run.stderr).unwrap();
             continue;
         }

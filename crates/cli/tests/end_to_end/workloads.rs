@@ -60,19 +60,19 @@ fn json(bytes: &[u8]) -> serde_json::Value {
 fn a_workload_is_charged_once_and_written_to_a_folder() {
     let shop = with_workload(500, "3");
     let run = shop.run(&["release", "--out", "out", "workload.toml"]);
-    let told = run.stderr.replace(shop.path("").to_str().unwrap(), "FOLDER/");
-    insta::assert_snapshot!(told);
+    let stderr = run.stderr.replace(shop.path("").to_str().unwrap(), "FOLDER/");
+    insta::assert_snapshot!(stderr);
     assert!(run.success().is_empty());
     let files = contents(&shop.path("out"));
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
-    let wanted = [
+    let expected = [
         "customers.csv",
         "quantities.csv",
         "statement.json",
         "visits_product.csv",
         "visits_town.csv",
     ];
-    assert_eq!(names, wanted);
+    assert_eq!(names, expected);
     assert_eq!(shop.spent(), 2.0);
     let charges = shop.account()["charges"].as_array().unwrap().len();
     assert_eq!(charges, NAMES.len());
@@ -177,7 +177,7 @@ fn one_wrong_query_refuses_all() {
     let before = shop.files();
     let contract = fs::read_to_string(shop.path("hushtable.toml")).unwrap();
     let two = contract + "bo = { epsilon = 1 }\n";
-    let mut shown = String::new();
+    let mut rendered = String::new();
     let mut refused = |changes: &[(&str, &str)], arguments: &[&str]| {
         let mut text = WORKLOAD.to_owned();
         for (old, new) in changes {
@@ -187,7 +187,7 @@ fn one_wrong_query_refuses_all() {
         fs::write(shop.path("workload.toml"), text).unwrap();
         let run = shop.run(&[&["release"], arguments].concat());
         let error = run.refusal().replace(shop.path("").to_str().unwrap(), "FOLDER/");
-        writeln!(shown, "{changes:?} {}\n{error}", arguments.join(" ")).unwrap();
+        writeln!(rendered, "{changes:?} {}\n{error}", arguments.join(" ")).unwrap();
     };
     let out = ["--out", "out", "workload.toml"];
     refused(&[("place = [\"town\", \"product\"]", "place = [\"town\", \"region\"]")], &out);
@@ -214,7 +214,7 @@ fn one_wrong_query_refuses_all() {
     refused(&[("\"quantities\"", "\"visits\"")], &["--out", ".", "workload.toml"]);
     fs::write(shop.path("hushtable.toml"), two).unwrap();
     refused(&[], &out);
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(rendered);
     let text = fs::read_to_string(shop.path("workload.toml")).unwrap();
     fs::write(shop.path("empty.toml"), text.split("[[queries]]").next().unwrap()).unwrap();
     let error = shop.run(&["release", "--out", "out", "empty.toml"]).refusal();
@@ -291,11 +291,11 @@ fn killed(shop: &Shop, step: Option<&str>, later: Duration) -> bool {
 }
 
 /// Started again, it ends, and changes nothing that was there.
-fn finish(shop: &Shop, shown: &mut BTreeMap<String, Vec<u8>>) {
+fn finish(shop: &Shop, released: &mut BTreeMap<String, Vec<u8>>) {
     for _ in 0..2 {
         shop.run(&["release", "--out", "out", "workload.toml"]).success();
-        check(shop, shown, true);
-        assert_eq!(shown.len(), 5);
+        check(shop, released, true);
+        assert_eq!(released.len(), 5);
     }
     let account = shop.account();
     let charges = account["charges"].as_array().unwrap();
@@ -306,18 +306,18 @@ fn finish(shop: &Shop, shown: &mut BTreeMap<String, Vec<u8>>) {
 fn killed_after_each_step_it_goes_on_and_pays_once() {
     for step in ["left: epsilon = 18", "1 of 4: ", "2 of 4: ", "3 of 4: ", "4 of 4: "] {
         let shop = with_workload(500, "20");
-        let mut shown = BTreeMap::new();
+        let mut released = BTreeMap::new();
         if !step.starts_with("left") {
             // Of an older workload: it must not stand beside new tables.
             fs::create_dir(shop.path("out")).unwrap();
             fs::write(shop.path("out/statement.json"), "old").unwrap();
         }
         assert!(killed(&shop, Some(step), Duration::ZERO) || step.starts_with('4'), "{step}");
-        check(&shop, &mut shown, true);
-        // Told is what is there.
-        let told = step.split(' ').next().unwrap().parse().unwrap_or(0);
-        assert!(shown.len() >= told, "{step}: {:?}", shown.keys());
-        finish(&shop, &mut shown);
+        check(&shop, &mut released, true);
+        // Every reported step has its file.
+        let reported = step.split(' ').next().unwrap().parse().unwrap_or(0);
+        assert!(released.len() >= reported, "{step}: {:?}", released.keys());
+        finish(&shop, &mut released);
     }
 }
 
@@ -333,19 +333,19 @@ fn killed_at_any_moment_it_goes_on_and_pays_once() {
     let mut unfinished = 0;
     for _ in 0..3 {
         let shop = with_workload(8_000, "20");
-        let mut shown = BTreeMap::new();
+        let mut released = BTreeMap::new();
         for _ in 0..4 {
             unfinished += usize::from(killed(&shop, None, whole.mul_f64(dice.uniform())));
-            check(&shop, &mut shown, false);
+            check(&shop, &mut released, false);
         }
-        finish(&shop, &mut shown);
+        finish(&shop, &mut released);
     }
     eprintln!("{unfinished} of 12 runs were killed in time, of {whole:?} each");
     assert!(unfinished > 0);
 }
 
 /// All charges are there or none; no file has changed; and with the statement, the folder is whole.
-fn check(shop: &Shop, shown: &mut BTreeMap<String, Vec<u8>>, charged: bool) {
+fn check(shop: &Shop, released: &mut BTreeMap<String, Vec<u8>>, charged: bool) {
     let account = shop.account();
     let charges = account["charges"].as_array().unwrap();
     // A kill between a draw and its record loses that draw, which stays paid.
@@ -367,7 +367,7 @@ fn check(shop: &Shop, shown: &mut BTreeMap<String, Vec<u8>>, charged: bool) {
         assert_eq!(files.len(), 5);
     }
     for (name, bytes) in files {
-        let earlier = shown.entry(name.clone()).or_insert_with(|| bytes.clone());
+        let earlier = released.entry(name.clone()).or_insert_with(|| bytes.clone());
         assert!(*earlier == bytes, "{name} has changed");
     }
 }
@@ -413,12 +413,12 @@ fn sums(
     let each = terms.as_array().unwrap().iter().enumerate().map(|(i, term)| {
         let value = if column(i) == "pay" { pay } else { jobs };
         let classes = &term["classes"];
-        let own = match state {
+        let class_threshold = match state {
             "GA" => &classes["listed"][0]["threshold"],
             _ => &classes["default"],
         };
         let by_class = classes["noise_by_class"] == true;
-        let threshold = if by_class { own } else { &term["threshold"] };
+        let threshold = if by_class { class_threshold } else { &term["threshold"] };
         let ratio = value / threshold.as_f64().unwrap();
         term["rho"].as_f64().unwrap() * ratio * ratio
     });
@@ -451,13 +451,14 @@ fn the_policy_in_the_statement_is_the_sum_of_the_parts() {
         let of = |i: usize| policy["terms"][i]["column"].as_str().unwrap().to_owned();
         let whole = policy["rho_constant"].as_f64().unwrap() + sums(&policy["terms"], &of, firm);
         let part = |part: &serde_json::Value| {
-            let own = &part["statement"]["policy"];
-            if own.is_null() {
+            let part_policy = &part["statement"]["policy"];
+            if part_policy.is_null() {
                 return part["statement"]["total"]["rho"].as_f64().unwrap();
             }
-            let of =
-                |i: usize| own["terms"][i]["measurement"].as_str().unwrap().replace("sum of ", "");
-            own["rho_constant"].as_f64().unwrap() + sums(&own["terms"], &of, firm)
+            let of = |i: usize| {
+                part_policy["terms"][i]["measurement"].as_str().unwrap().replace("sum of ", "")
+            };
+            part_policy["rho_constant"].as_f64().unwrap() + sums(&part_policy["terms"], &of, firm)
         };
         let want: f64 = parts.iter().map(part).sum();
         assert!((whole - want).abs() < 1e-9 * want, "{firm:?}: {whole} {want}");

@@ -38,9 +38,10 @@ impl Modules {
             all.insert(path, without_tests(&code(&text)));
         }
         all.retain(|path, _| !(1..=path.len()).any(|n| tests.contains(&path[..n])));
-        let mut own = Self { code: all, handed_on: BTreeMap::new() };
-        own.handed_on = own.code.keys().map(|path| (path.clone(), own.hands_on(path))).collect();
-        own
+        let mut modules = Self { code: all, handed_on: BTreeMap::new() };
+        modules.handed_on =
+            modules.code.keys().map(|path| (path.clone(), modules.hands_on(path))).collect();
+        modules
     }
 
     fn hands_on(&self, path: &Path) -> BTreeMap<String, String> {
@@ -79,7 +80,7 @@ impl Modules {
             let child = [at.as_slice(), std::slice::from_ref(name)].concat();
             match self.handed_on[&at].get(name) {
                 _ if self.code.contains_key(&child) => at = child,
-                Some(own) => at.push(own.clone()),
+                Some(target) => at.push(target.clone()),
                 None => break,
             }
         }
@@ -92,13 +93,13 @@ impl Modules {
         let used = Regex::new(r"\buse ([^;]+);|\b((?:crate|super)(?:::\w+)+)").unwrap();
         let mut all: BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (path, code) in &self.code {
-            for found in used.captures_iter(code) {
-                for names in spelt_out(found.get(1).or(found.get(2)).unwrap().as_str()) {
+            for captures in used.captures_iter(code) {
+                for names in spelt_out(captures.get(1).or(captures.get(2)).unwrap().as_str()) {
                     let Some(other) = self.resolved(path, &names) else { continue };
                     let common = path.iter().zip(&other).take_while(|(a, b)| a == b).count();
-                    if let (Some(user), Some(own)) = (path.get(common), other.get(common)) {
+                    if let (Some(user), Some(provider)) = (path.get(common), other.get(common)) {
                         let folder = all.entry(path[..common].to_vec()).or_default();
-                        folder.entry(user.clone()).or_default().insert(own.clone());
+                        folder.entry(user.clone()).or_default().insert(provider.clone());
                     }
                 }
             }
@@ -109,13 +110,13 @@ impl Modules {
 
 /// The code without items that are for tests alone.
 fn without_tests(code: &str) -> String {
-    let mut kept = String::new();
+    let mut retained = String::new();
     let mut lines = code.lines();
     while let Some(line) = lines.next() {
         let start = line.trim_start();
         if !start.starts_with("#[cfg(test") && !start.starts_with("#[cfg(all(test") {
-            kept.push_str(line);
-            kept.push('\n');
+            retained.push_str(line);
+            retained.push('\n');
             continue;
         }
         let indent = &line[..line.len() - start.len()];
@@ -128,7 +129,7 @@ fn without_tests(code: &str) -> String {
             item.find(|l| l.trim_end().ends_with([';', ',', '}']));
         }
     }
-    kept
+    retained
 }
 
 /// The paths of `a::{b, c::d}`: `a::b` and `a::c::d`.
@@ -149,27 +150,30 @@ fn spelt_out(tree: &str) -> Vec<Vec<String>> {
         };
         match letter {
             ',' if depth == 0 => parts.push(String::new()),
-            own => parts.last_mut().unwrap().push(own),
+            other => parts.last_mut().unwrap().push(other),
         }
     }
-    let own = parts.iter().filter(|part| !part.trim().is_empty()).flat_map(|part| spelt_out(part));
-    own.map(|rest| [before.as_slice(), &rest].concat()).collect()
+    let branches =
+        parts.iter().filter(|part| !part.trim().is_empty()).flat_map(|part| spelt_out(part));
+    branches.map(|rest| [before.as_slice(), &rest].concat()).collect()
 }
 
 /// The modules that lead back to themselves, in groups.
 fn cycles(uses: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<String>> {
     let reached = |from: &String| {
         let (mut all, mut next) = (BTreeSet::new(), vec![from]);
-        while let Some(own) = next.pop() {
-            next.extend(uses.get(own).into_iter().flatten().filter(|o| all.insert((*o).clone())));
+        while let Some(module) = next.pop() {
+            next.extend(
+                uses.get(module).into_iter().flatten().filter(|o| all.insert((*o).clone())),
+            );
         }
         all
     };
     let reached: BTreeMap<&String, BTreeSet<String>> =
-        uses.keys().map(|own| (own, reached(own))).collect();
+        uses.keys().map(|module| (module, reached(module))).collect();
     let mut groups: Vec<BTreeSet<String>> = Vec::new();
-    for (own, all) in &reached {
-        let back = |other: &&String| reached.get(*other).is_some_and(|r| r.contains(*own));
+    for (module, all) in &reached {
+        let back = |other: &&String| reached.get(*other).is_some_and(|r| r.contains(*module));
         let group: BTreeSet<String> = all.iter().filter(back).cloned().collect();
         if !group.is_empty() && !groups.contains(&group) {
             groups.push(group);
@@ -185,16 +189,16 @@ fn modules_use_each_other_in_one_direction() {
     let crates = crate::LAYERS.map(|layer| format!("crates/{layer}/src"));
     for folder in crates.into_iter().chain(["tools/experiments/src", "fuzz/src"].map(str::to_owned))
     {
-        let own = Modules::of(&folder);
-        modules += own.code.len();
-        for (path, uses) in own.uses() {
+        let crate_modules = Modules::of(&folder);
+        modules += crate_modules.code.len();
+        for (path, uses) in crate_modules.uses() {
             for group in cycles(&uses) {
-                let place = format!("{folder}/{}", path.join("/"));
+                let location = format!("{folder}/{}", path.join("/"));
                 let uses = uses.iter().filter(|(user, _)| group.contains(*user));
                 let uses = uses.map(|(user, used)| {
                     format!("{user} -> {:?}", used.intersection(&group).collect::<Vec<_>>())
                 });
-                wrong.push(format!("{place}: {}", uses.collect::<Vec<_>>().join("; ")));
+                wrong.push(format!("{location}: {}", uses.collect::<Vec<_>>().join("; ")));
             }
         }
     }

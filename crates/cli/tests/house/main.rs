@@ -86,34 +86,34 @@ fn no_layer_uses_a_later_one() {
     let mut layers = LAYERS.map(str::to_owned).to_vec();
     layers.sort();
     assert_eq!(folders, layers, "a crate without a place among the layers");
-    for (place, layer) in LAYERS.iter().enumerate() {
+    for (rank, layer) in LAYERS.iter().enumerate() {
         for name in dependencies(&format!("crates/{layer}")) {
-            let own = if name == "hushtable" {
+            let dependency = if name == "hushtable" {
                 Some("hushtable")
             } else {
                 name.strip_prefix("hushtable-")
             };
-            if let Some(own) = own {
-                let other = LAYERS.iter().position(|l| *l == own).unwrap();
-                assert!(other < place, "{layer} uses {own}, which is a layer after it");
+            if let Some(dependency) = dependency {
+                let other = LAYERS.iter().position(|l| *l == dependency).unwrap();
+                assert!(other < rank, "{layer} uses {dependency}, which is a layer after it");
             }
         }
     }
     for (layer, unknown) in UNKNOWN {
-        let found: Vec<String> = dependencies(&format!("crates/{layer}"))
+        let forbidden: Vec<String> = dependencies(&format!("crates/{layer}"))
             .into_iter()
             .filter(|d| unknown.contains(&d.as_str()))
             .collect();
-        assert!(found.is_empty(), "{layer} must not know {found:?}");
+        assert!(forbidden.is_empty(), "{layer} must not know {forbidden:?}");
     }
 }
 
 #[test]
 fn the_command_uses_the_library_and_nothing_below_it() {
     let used = dependencies("crates/cli");
-    let own: Vec<&str> =
+    let crates: Vec<&str> =
         used.iter().filter(|d| d.starts_with("hushtable")).map(String::as_str).collect();
-    let mut sorted = own.clone();
+    let mut sorted = crates.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, OF_WAYS_IN);
     let below: Vec<&String> = used.iter().filter(|d| BELOW.contains(&d.as_str())).collect();
@@ -126,11 +126,11 @@ fn the_experiments_are_apart() {
     const ABOVE: [&str; 4] =
         ["hushtable-query", "hushtable-ledger", "hushtable-engine", "hushtable"];
     let used = dependencies("tools/experiments");
-    let found: Vec<&String> = used
+    let forbidden: Vec<&String> = used
         .iter()
         .filter(|d| ABOVE.contains(&d.as_str()) || BELOW.contains(&d.as_str()))
         .collect();
-    assert!(found.is_empty(), "the experiments must not know {found:?}");
+    assert!(forbidden.is_empty(), "the experiments must not know {forbidden:?}");
     for layer in LAYERS {
         let used = dependencies(&format!("crates/{layer}"));
         assert!(!used.iter().any(|d| d == "hushtable-experiments"), "{layer} ships experiments");
@@ -140,8 +140,11 @@ fn the_experiments_are_apart() {
 /// Set-up that tests share knows no crate of ours, so that any may use it, and nothing ships it.
 #[test]
 fn the_testkit_is_for_tests_alone() {
-    let own = dependencies("tools/testkit");
-    assert!(!own.iter().any(|d| d.starts_with("hushtable")), "the testkit must not use {own:?}");
+    let crates = dependencies("tools/testkit");
+    assert!(
+        !crates.iter().any(|d| d.starts_with("hushtable")),
+        "the testkit must not use {crates:?}"
+    );
     let mut folders = vec!["fuzz".to_owned(), "tools/experiments".to_owned()];
     folders.extend(LAYERS.map(|layer| format!("crates/{layer}")));
     for folder in folders {
@@ -157,21 +160,21 @@ fn sources() -> &'static BTreeMap<PathBuf, String> {
 }
 
 fn read_sources() -> BTreeMap<PathBuf, String> {
-    fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+    fn walk(folder: &Path, texts: &mut BTreeMap<PathBuf, String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                walk(&path, found);
+                walk(&path, texts);
             } else if path.extension().is_some_and(|e| e == "rs") {
-                found.insert(path.clone(), std::fs::read_to_string(&path).unwrap());
+                texts.insert(path.clone(), std::fs::read_to_string(&path).unwrap());
             }
         }
     }
-    let mut found = BTreeMap::new();
-    walk(&root().join("crates"), &mut found);
-    walk(&root().join("tools"), &mut found);
-    walk(&root().join("fuzz"), &mut found);
-    found
+    let mut texts = BTreeMap::new();
+    walk(&root().join("crates"), &mut texts);
+    walk(&root().join("tools"), &mut texts);
+    walk(&root().join("fuzz"), &mut texts);
+    texts
 }
 
 #[test]
@@ -203,20 +206,20 @@ fn theorems_name_functions_and_tests_that_exist() {
 /// One word, one thing: a public type's name has one meaning in all crates.
 #[test]
 fn no_two_public_types_share_a_name() {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut paths_by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, text) in sources() {
         for line in text.lines() {
             let mut words = line.trim_start().split(|c: char| !c.is_alphanumeric());
             let is_type = words.next() == Some("pub")
                 && words.next().is_some_and(|w| ["struct", "enum", "trait", "type"].contains(&w));
             if let Some(name) = words.next().filter(|_| is_type) {
-                places.entry(name.to_owned()).or_default().push(path.display().to_string());
+                paths_by_name.entry(name.to_owned()).or_default().push(path.display().to_string());
             }
         }
     }
-    assert!(places.len() > 250, "{} types", places.len());
-    places.retain(|_, paths| paths.len() > 1);
-    assert!(places.is_empty(), "names of more than one type: {places:#?}");
+    assert!(paths_by_name.len() > 250, "{} types", paths_by_name.len());
+    paths_by_name.retain(|_, paths| paths.len() > 1);
+    assert!(paths_by_name.is_empty(), "names of more than one type: {paths_by_name:#?}");
 }
 
 /// Names that files of several modules share, since they hold one idea on two levels: a function's
@@ -262,23 +265,24 @@ const SHARED: [&str; 34] = [
 #[test]
 fn no_two_files_share_a_name_for_different_ideas() {
     const LAYERS_OF_COMMANDS: [&str; 3] = ["arguments", "commands", "render"];
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut paths_by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in sources().keys() {
-        let own = path.strip_prefix(root()).unwrap();
-        let folders: Vec<&str> = own.parent().unwrap().iter().filter_map(|f| f.to_str()).collect();
-        let name = own.file_stem().unwrap().to_str().unwrap();
+        let relative = path.strip_prefix(root()).unwrap();
+        let folders: Vec<&str> =
+            relative.parent().unwrap().iter().filter_map(|f| f.to_str()).collect();
+        let name = relative.file_stem().unwrap().to_str().unwrap();
         let by_convention = ["mod", "lib", "main", "error", "tests"].contains(&name)
             || name.ends_with("_tests")
             || folders.iter().any(|f| ["tests", "benches", "fuzz_targets"].contains(f))
             || (folders.starts_with(&["crates", "cli"])
                 && folders.get(3).is_some_and(|f| LAYERS_OF_COMMANDS.contains(f)));
         if !by_convention {
-            places.entry(name.to_owned()).or_default().push(own.display().to_string());
+            paths_by_name.entry(name.to_owned()).or_default().push(relative.display().to_string());
         }
     }
-    assert!(places.len() > 250, "{} files", places.len());
-    places.retain(|name, paths| paths.len() > 1 && !SHARED.contains(&name.as_str()));
-    assert!(places.is_empty(), "names of files with several ideas: {places:#?}");
+    assert!(paths_by_name.len() > 250, "{} files", paths_by_name.len());
+    paths_by_name.retain(|name, paths| paths.len() > 1 && !SHARED.contains(&name.as_str()));
+    assert!(paths_by_name.is_empty(), "names of files with several ideas: {paths_by_name:#?}");
 }
 
 /// The README says `cargo run`, and the workspace has more programs than one.
@@ -353,19 +357,19 @@ const WRITTEN_ONCE: [(&str, &[&str]); 5] = [
 
 #[test]
 fn numbers_and_laws_are_written_once() {
-    let own = root().join("crates/cli/tests/house/main.rs");
+    let this_file = root().join("crates/cli/tests/house/main.rs");
     for (sign, files) in WRITTEN_ONCE {
-        let found: Vec<&PathBuf> = sources()
+        let paths: Vec<&PathBuf> = sources()
             .iter()
-            .filter(|(path, text)| **path != own && text.contains(sign))
+            .filter(|(path, text)| **path != this_file && text.contains(sign))
             .map(|(path, _)| path)
             .filter(|path| !path.file_stem().unwrap().to_str().unwrap().ends_with("tests"))
             .collect();
         for file in files {
-            let is_there = found.contains(&&root().join("crates").join(file));
+            let is_there = paths.contains(&&root().join("crates").join(file));
             assert!(is_there, "{file} has no `{sign}` any more");
         }
-        assert_eq!(found.len(), files.len(), "`{sign}` belongs to one place: {found:#?}");
+        assert_eq!(paths.len(), files.len(), "`{sign}` belongs to one place: {paths:#?}");
     }
 }
 
@@ -389,15 +393,17 @@ const VAGUE: [&str; 3] = ["What ", "The same", "As ["];
 fn comments_are_plain() {
     let mut wrong = Vec::new();
     let all = sources();
-    let plain =
-        all.iter().filter(|(path, _)| PLAIN.iter().any(|own| path.starts_with(root().join(own))));
+    let plain = all
+        .iter()
+        .filter(|(path, _)| PLAIN.iter().any(|folder| path.starts_with(root().join(folder))));
     for (path, text) in plain {
         let mut inside = false;
         for (number, line) in text.lines().enumerate() {
             let comment = line.trim_start();
             let doc = comment.strip_prefix("///").or_else(|| comment.strip_prefix("//!"));
             let begins = doc.filter(|_| !inside).map(str::trim_start);
-            let vague = begins.is_some_and(|own| VAGUE.iter().any(|start| own.starts_with(start)));
+            let vague =
+                begins.is_some_and(|words| VAGUE.iter().any(|start| words.starts_with(start)));
             if vague {
                 wrong.push(format!("{}:{}: {comment}", path.display(), number + 1));
             }
@@ -450,11 +456,11 @@ fn images_are_pinned_by_digest() {
 fn no_line_is_over_100_characters() {
     let mut long = Vec::new();
     for (path, text) in sources() {
-        let own = path.strip_prefix(root()).unwrap().display().to_string();
+        let relative = path.strip_prefix(root()).unwrap().display().to_string();
         for (number, line) in text.lines().enumerate() {
             let length = line.chars().count();
             if length > 100 {
-                long.push(format!("{own}:{}: {length} characters", number + 1));
+                long.push(format!("{relative}:{}: {length} characters", number + 1));
             }
         }
     }

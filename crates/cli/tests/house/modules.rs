@@ -10,10 +10,10 @@ use crate::{root, sources};
 /// All sources below a folder of the repository, by their path in it.
 pub(crate) fn below(folder: &str) -> Vec<(String, String)> {
     let folder = root().join(folder);
-    let own = |(path, text): (&PathBuf, &String)| {
+    let relative = |(path, text): (&PathBuf, &String)| {
         Some((path.strip_prefix(&folder).ok()?.to_str()?.to_owned(), text.clone()))
     };
-    sources().iter().filter_map(own).collect()
+    sources().iter().filter_map(relative).collect()
 }
 
 /// Whether a path in `src` is of tests.
@@ -32,18 +32,18 @@ pub(crate) fn code(text: &str) -> String {
 fn modules_and_their_tests_stand_where_expected() {
     let mut wrong = Vec::new();
     for (path, text) in sources() {
-        let own = path.strip_prefix(root()).unwrap().display().to_string();
-        if !own.contains("/src/") {
+        let relative = path.strip_prefix(root()).unwrap().display().to_string();
+        if !relative.contains("/src/") {
             continue;
         }
-        if own.ends_with("/mod.rs") || own.ends_with("_tests.rs") {
-            wrong.push(format!("{own}: the name of the file"));
+        if relative.ends_with("/mod.rs") || relative.ends_with("_tests.rs") {
+            wrong.push(format!("{relative}: the name of the file"));
         }
         let lines: Vec<&str> = text.lines().collect();
         for (number, line) in lines.iter().enumerate() {
             // A test may use a file of another folder, such as a benchmark's.
             if line.starts_with("#[path = ") && !line.contains("../") {
-                wrong.push(format!("{own}:{}: {line}", number + 1));
+                wrong.push(format!("{relative}:{}: {line}", number + 1));
             }
             let after = &lines[number + 1..];
             let last = if line.ends_with("mod tests;") {
@@ -54,7 +54,7 @@ fn modules_and_their_tests_stand_where_expected() {
                 true
             };
             if !last {
-                wrong.push(format!("{own}:{}: code after the tests", number + 1));
+                wrong.push(format!("{relative}:{}: code after the tests", number + 1));
             }
         }
     }
@@ -98,9 +98,9 @@ fn nothing_on_the_analysts_path_uses_owner_tools() {
     let mut wrong = Vec::new();
     for (path, text) in others {
         let text = code(&text);
-        wrong.extend(words.find(&text).map(|found| format!("{path}: {}", found.as_str())));
+        wrong.extend(words.find(&text).map(|name| format!("{path}: {}", name.as_str())));
         let calls = calls.find(&text).filter(|_| session.is_match(&text));
-        wrong.extend(calls.map(|found| format!("{path}: {}", found.as_str())));
+        wrong.extend(calls.map(|call| format!("{path}: {}", call.as_str())));
     }
     assert!(wrong.is_empty(), "for the owner alone: {wrong:#?}");
 }
@@ -124,10 +124,10 @@ fn syntax_is_taken_apart_whole() {
             let names = import.captures_iter(list.get(1).unwrap().as_str());
             types.extend(names.map(|name| name.get(2).or(name.get(1)).unwrap().as_str()));
         }
-        for found in pattern.captures_iter(&text) {
-            let fields = inside(&text[found.get(0).unwrap().end() - 1..]);
-            if types.contains(&found[1]) && leaves_out(fields) {
-                wrong.push(format!("{path}: {}{fields}", &found[0]));
+        for candidate in pattern.captures_iter(&text) {
+            let fields = inside(&text[candidate.get(0).unwrap().end() - 1..]);
+            if types.contains(&candidate[1]) && leaves_out(fields) {
+                wrong.push(format!("{path}: {}{fields}", &candidate[0]));
             }
         }
     }
@@ -138,14 +138,14 @@ fn syntax_is_taken_apart_whole() {
 /// The text between the bracket that `text` begins with and its other one.
 fn inside(text: &str) -> &str {
     let mut depth = 0;
-    for (place, byte) in text.bytes().enumerate() {
+    for (offset, byte) in text.bytes().enumerate() {
         match byte {
             b'{' | b'(' | b'[' => depth += 1,
             b'}' | b')' | b']' => depth -= 1,
             _ => {}
         }
         if depth == 0 {
-            return &text[1..place];
+            return &text[1..offset];
         }
     }
     text
@@ -161,7 +161,7 @@ fn leaves_out(fields: &str) -> bool {
             '}' | ')' | ']' => depth -= 1,
             ',' if depth == 0 && between.trim() == ".." => return true,
             ',' if depth == 0 => between.clear(),
-            own if depth == 0 => between.push(own),
+            other if depth == 0 => between.push(other),
             _ => {}
         }
     }

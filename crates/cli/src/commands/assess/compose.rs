@@ -67,8 +67,8 @@ fn dependence(given: &AssessComposeArguments) -> Result<Option<Dependence>, Fail
 /// `EPSILON,DELTA`.
 fn release(text: &str) -> Result<Guarantee, Failure> {
     let range = "an epsilon from 0 to 1000000 and a delta from 0 to 1, as EPSILON,DELTA";
-    let found = text.split_once(',').and_then(|(epsilon, delta)| pair(epsilon, delta));
-    let (epsilon, delta) = found.ok_or_else(|| refuse("release", text, range, "0.1,1e-9"))?;
+    let guarantee = text.split_once(',').and_then(|(epsilon, delta)| pair(epsilon, delta));
+    let (epsilon, delta) = guarantee.ok_or_else(|| refuse("release", text, range, "0.1,1e-9"))?;
     Ok(Guarantee { epsilon, delta })
 }
 

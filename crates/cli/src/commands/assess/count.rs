@@ -5,7 +5,9 @@ use std::rc::Rc;
 use hushtable::knowledge::{Count, CountNoise, CountWithin, ProbabilityRange};
 
 use super::Assessed;
-use super::parse::{Asked, MOST, Others, asked, epsilon_at, epsilon_of, others, refused};
+use super::parse::{
+    CurvePoints, MOST, Others, curve_points, epsilon_at, epsilon_of, others, refused,
+};
 use super::plot::Curve;
 use crate::arguments::AssessCountArguments;
 use crate::failure::Failure;
@@ -20,7 +22,7 @@ enum Release {
 }
 
 pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessed, Failure> {
-    let curve = asked("count", &given.curve)?;
+    let curve = curve_points("count", &given.curve)?;
     let known = whole("known", &given.known, 0..=MOST, "100")?;
     let noise = given.noise.as_ref().map(|text| noise(text)).transpose()?;
     let others = others("count", &given.others, None, known)?;
@@ -35,7 +37,7 @@ pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessed, Failure> 
     who.push_str(&words::known_shift(known));
     let mut exact = true;
     let rows = match curve {
-        Asked::Deltas(epsilons) => epsilons
+        CurvePoints::Deltas(epsilons) => epsilons
             .into_iter()
             .map(|epsilon| {
                 let e = epsilon.to_f64();
@@ -55,7 +57,7 @@ pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessed, Failure> 
                 row
             })
             .collect(),
-        Asked::Epsilons(deltas) => {
+        CurvePoints::Epsilons(deltas) => {
             exact = release.exact();
             deltas.into_iter().map(|delta| row_at(delta, &release, noise)).collect()
         }
@@ -138,11 +140,11 @@ fn noise(text: &str) -> Result<CountNoise, Failure> {
         let value = real("noise", value, f64::MIN..=f64::MAX, "a law and a number", example);
         value.map_err(|_| refuse("noise", text, "a law and a number, as LAW:VALUE", example))
     };
-    let made = match law.trim() {
+    let result = match law.trim() {
         "geometric" => CountNoise::geometric(number("geometric:0.5")?),
         "discrete-laplace" => CountNoise::discrete_laplace(number("discrete-laplace:2")?),
         "discrete-gaussian" => CountNoise::discrete_gaussian(number("discrete-gaussian:9")?),
         _ => return Err(refuse("noise", text, kinds, "geometric:0.5")),
     };
-    made.map_err(|error| refused(&error, "--noise geometric:0.5"))
+    result.map_err(|error| refused(&error, "--noise geometric:0.5"))
 }

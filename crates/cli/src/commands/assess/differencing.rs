@@ -20,6 +20,13 @@ pub(super) fn report(given: &AssessDifferencingArguments) -> Result<Differencing
         ));
     }
     let divided = divide(&tables, given.complete)?;
-    let found = differences(&tables, &divided, k, given.complete)?;
-    Ok(DifferencingReport { k, tables, divided, found, complete: given.complete, all: given.all })
+    let findings = differences(&tables, &divided, k, given.complete)?;
+    Ok(DifferencingReport {
+        k,
+        tables,
+        divided,
+        findings,
+        complete: given.complete,
+        all: given.all,
+    })
 }

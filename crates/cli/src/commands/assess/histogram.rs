@@ -3,7 +3,7 @@
 use hushtable::knowledge::{Histogram, Probability};
 
 use super::Assessed;
-use super::parse::{Asked, MOST, asked, epsilon_at, probability, refused, unknown_of};
+use super::parse::{CurvePoints, MOST, curve_points, epsilon_at, probability, refused, unknown_of};
 use super::plot::Curve;
 use crate::arguments::AssessHistogramArguments;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::render::assess_words as words;
 const OPTIONS: u64 = 1_000_000;
 
 pub(super) fn assess(given: &AssessHistogramArguments) -> Result<Assessed, Failure> {
-    let curve = asked("histogram", &given.curve)?;
+    let curve = curve_points("histogram", &given.curve)?;
     let others = whole("others", &given.others, 1..=MOST, "10000")?;
     let known = whole("known", &given.known, 0..=MOST, "100")?;
     let unknown = unknown_of(others, known)?;
@@ -23,14 +23,14 @@ pub(super) fn assess(given: &AssessHistogramArguments) -> Result<Assessed, Failu
     let histogram = Histogram::of_values(unknown, &lower)
         .map_err(|e| refused(&e, "--others 10000 --at-least 0.3,0.2,0.01"))?;
     let rows = match curve {
-        Asked::Deltas(epsilons) => epsilons
+        CurvePoints::Deltas(epsilons) => epsilons
             .into_iter()
             .map(|epsilon| {
                 let delta = histogram.delta(epsilon.to_f64());
                 Row::new(Amount::epsilon(epsilon), Amount::Delta(delta))
             })
             .collect(),
-        Asked::Epsilons(deltas) => deltas
+        CurvePoints::Epsilons(deltas) => deltas
             .into_iter()
             .map(|delta| Row::new(epsilon_at(delta, |e| histogram.delta(e)), Amount::Delta(delta)))
             .collect(),
@@ -55,10 +55,10 @@ fn lower(given: &AssessHistogramArguments) -> Result<Vec<Probability>, Failure> 
     let lower: Vec<Probability> = lower.collect::<Result<_, _>>()?;
     let Some(options) = &given.options else { return Ok(lower) };
     let options = whole("options", options, 2..=OPTIONS, "4")?;
-    let wanted = usize::try_from(options).unwrap_or(usize::MAX);
+    let count = usize::try_from(options).unwrap_or(usize::MAX);
     match lower.as_slice() {
-        [one] => Ok(vec![*one; wanted]),
-        all if all.len() == wanted => Ok(lower),
+        [one] => Ok(vec![*one; count]),
+        all if all.len() == count => Ok(lower),
         all => Err(refuse(
             "options",
             options,

@@ -7,7 +7,7 @@ use hushtable::knowledge::{
 };
 
 use super::Assessed;
-use super::parse::{Asked, MOST, asked, epsilon_at, epsilon_of, interval, refused};
+use super::parse::{CurvePoints, MOST, curve_points, epsilon_at, epsilon_of, interval, refused};
 use super::plot::Curve;
 use crate::arguments::AssessKAnonymityArguments;
 use crate::failure::Failure;
@@ -21,13 +21,13 @@ const PAIRS: usize = 6;
 const EXAMPLE: &str = "common=0.3..0.6";
 
 pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Failure> {
-    let curve = asked("k-anonymity", &given.curve)?;
+    let curve = curve_points("k-anonymity", &given.curve)?;
     let others = whole("others", &given.others, 1..=MOST, "1000")?;
     let k = whole("k", &given.k, 1..=MOST + 1, "10")?;
     let values = given.values.iter().map(|text| value(text));
     let values: Vec<(String, ProbabilityRange)> = values.collect::<Result<_, _>>()?;
-    for (place, (name, _)) in values.iter().enumerate() {
-        if values[..place].iter().any(|(other, _)| other == name) {
+    for (index, (name, _)) in values.iter().enumerate() {
+        if values[..index].iter().any(|(other, _)| other == name) {
             return Err(refuse("value", name, "another name than those before it", EXAMPLE));
         }
     }
@@ -38,7 +38,7 @@ pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Fail
     let table = KAnonymity::new(k, others, &bounds, absent).map_err(|e| refused(&e, example))?;
 
     let named = |side: Side| match side {
-        Side::Value(place) => values.get(place).map_or("", |(name, _)| name.as_str()).to_owned(),
+        Side::Value(index) => values.get(index).map_or("", |(name, _)| name.as_str()).to_owned(),
         Side::Absent => "(absent)".to_owned(),
     };
     let row = |pair: Pair, epsilon: Amount, delta: f64| PairRow {
@@ -52,17 +52,17 @@ pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Fail
     let mut pairs = Vec::new();
     let mut open = false;
     match curve {
-        Asked::Deltas(epsilons) => {
+        CurvePoints::Deltas(epsilons) => {
             for epsilon in epsilons {
-                let found = table.pairs(epsilon.to_f64());
-                let worst = found.iter().map(|pair| pair.delta).fold(0.0, f64::max);
+                let all_pairs = table.pairs(epsilon.to_f64());
+                let worst = all_pairs.iter().map(|pair| pair.delta).fold(0.0, f64::max);
                 rows.push(Row::new(Amount::epsilon(epsilon), Amount::Delta(worst)));
-                open |= found.iter().any(|pair| pair.reason == Reason::Unprotected);
+                open |= all_pairs.iter().any(|pair| pair.reason == Reason::Unprotected);
                 let at = |pair: Pair| row(pair, Amount::epsilon(epsilon), pair.delta);
-                pairs.extend(found.into_iter().map(at));
+                pairs.extend(all_pairs.into_iter().map(at));
             }
         }
-        Asked::Epsilons(deltas) => {
+        CurvePoints::Epsilons(deltas) => {
             for delta in deltas {
                 rows.push(Row::new(epsilon_at(delta, |e| table.delta(e)), Amount::Delta(delta)));
                 for pair in table.pairs(0.0) {
@@ -70,10 +70,10 @@ pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Fail
                     let least = least_epsilon(delta, |e| of(e).delta);
                     let reason = of(least.unwrap_or(MOST_EPSILON)).reason;
                     open |= reason == Reason::Unprotected;
-                    let found = row(Pair { reason, ..pair }, epsilon_of(least), delta);
+                    let pair_row = row(Pair { reason, ..pair }, epsilon_of(least), delta);
                     let beyond = least.is_none() && reason != Reason::Unprotected;
-                    let because = if beyond { "at a larger delta only" } else { found.because };
-                    pairs.push(PairRow { because, ..found });
+                    let because = if beyond { "at a larger delta only" } else { pair_row.because };
+                    pairs.push(PairRow { because, ..pair_row });
                 }
             }
         }

@@ -43,13 +43,13 @@ fn linked(
             "name a sensitive column that both have, or assess one table at a time",
         ));
     }
-    let found = linkages(&one.table, &other.table, &shared).map_err(|error| {
+    let by_column = linkages(&one.table, &other.table, &shared).map_err(|error| {
         Failure::new(
             error.to_string(),
             "compare them for the people that you have in mind, as in --person age=28",
         )
     })?;
-    Ok(Some(shared.into_iter().zip(found).collect()))
+    Ok(Some(shared.into_iter().zip(by_column).collect()))
 }
 
 /// A person, as `NAME=VALUE,…`.
@@ -65,10 +65,10 @@ fn person(text: &str, quasi: &[String]) -> Result<Person, Failure> {
         };
         let (name, value) =
             part.split_once('=').ok_or_else(|| wrong(format!("`{part}` has no =")))?;
-        let place = quasi.iter().position(|own| own == name.trim()).ok_or_else(|| {
+        let index = quasi.iter().position(|column| column == name.trim()).ok_or_else(|| {
             wrong(format!("`{}` is not one of the quasi-identifiers", name.trim()))
         })?;
-        if keys[place].replace(Generalised::new(value)).is_some() {
+        if keys[index].replace(Generalised::new(value)).is_some() {
             return Err(wrong(format!("`{}` is given twice", name.trim())));
         }
     }

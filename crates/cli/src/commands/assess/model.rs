@@ -12,7 +12,7 @@ use crate::arguments::AssessModelArguments;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, refuse};
 use crate::render::assess::Amount;
-use crate::render::model::{Asked, DefinitionRow, ModelReport, Value};
+use crate::render::model::{DefinitionRow, Heading, ModelReport, Value};
 use crate::render::model_words;
 
 /// The guarantees of a model, and the same as curves.
@@ -49,10 +49,12 @@ pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> 
     let targets = definitions
         .normalisations()
         .iter()
-        .map(|found| (described.records[found.target].0.clone(), found.clone()))
+        .map(|normalisation| {
+            (described.records[normalisation.target].0.clone(), normalisation.clone())
+        })
         .collect();
     let report = ModelReport {
-        asked: columns.iter().map(Column::asked).collect(),
+        headings: columns.iter().map(Column::heading).collect(),
         rows,
         dependence,
         targets,
@@ -70,19 +72,20 @@ pub(super) struct Modelled {
 }
 
 impl Modelled {
-    /// delta at epsilon for each definition, with what was asked for marked.
+    /// delta at epsilon for each definition, with the requested guarantees marked.
     pub(super) fn chart(&self) -> Chart {
-        let curve = |(place, row): (usize, &DefinitionRow)| {
+        let curve = |(index, row): (usize, &DefinitionRow)| {
             let (described, definition) = (Rc::clone(&self.described), row.definition);
             let curve = Curve::plain(model_words::name(definition).0, move |epsilon| {
                 // At a smaller epsilon, delta is no smaller. What is too large a programme is not
                 // drawn.
                 let epsilon = Epsilon::from_f64_down(epsilon);
-                let found = epsilon.map(|epsilon| described.definitions.delta(definition, epsilon));
-                found.ok().and_then(Result::ok).map_or(f64::NAN, |found| found.amount)
+                let guarantee =
+                    epsilon.map(|epsilon| described.definitions.delta(definition, epsilon));
+                guarantee.ok().and_then(Result::ok).map_or(f64::NAN, |guarantee| guarantee.amount)
             });
             // Definitions that come to the same lie on each other.
-            if place % 2 == 1 { curve.dashed() } else { curve }
+            if index % 2 == 1 { curve.dashed() } else { curve }
         };
         let mark =
             |(column, value): (&Column, &Option<Value>)| match (column, value.as_ref()?.amount) {
@@ -111,10 +114,10 @@ enum Column {
 }
 
 impl Column {
-    fn asked(&self) -> Asked {
+    fn heading(&self) -> Heading {
         match self {
-            Self::EpsilonAt(_, text, near) => Asked::EpsilonAt(text.clone(), *near),
-            Self::DeltaAt(epsilon) => Asked::DeltaAt(*epsilon),
+            Self::EpsilonAt(_, text, near) => Heading::EpsilonAt(text.clone(), *near),
+            Self::DeltaAt(epsilon) => Heading::DeltaAt(*epsilon),
         }
     }
 }
@@ -124,7 +127,7 @@ fn value(
     column: &Column,
     definition: Definition,
 ) -> Result<Option<Value>, ModelError> {
-    match found(&described.definitions, column, definition) {
+    match evaluate(&described.definitions, column, definition) {
         Ok((amount, witness)) => {
             let worst = witness.map(|witness| described.worst(&witness));
             Ok(Some(Value { amount, worst }))
@@ -134,19 +137,19 @@ fn value(
     }
 }
 
-fn found(
+fn evaluate(
     definitions: &Definitions,
     column: &Column,
     definition: Definition,
 ) -> Result<(Amount, Option<Witness>), ModelError> {
     Ok(match column {
         Column::EpsilonAt(delta, ..) => {
-            let found = definitions.epsilon(definition, delta)?;
-            (Amount::Epsilon(found.amount), found.witness)
+            let guarantee = definitions.epsilon(definition, delta)?;
+            (Amount::Epsilon(guarantee.amount), guarantee.witness)
         }
         Column::DeltaAt(epsilon) => {
-            let found = definitions.delta(definition, *epsilon)?;
-            (Amount::Delta(found.amount), found.witness)
+            let guarantee = definitions.delta(definition, *epsilon)?;
+            (Amount::Delta(guarantee.amount), guarantee.witness)
         }
     })
 }

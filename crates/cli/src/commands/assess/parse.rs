@@ -1,4 +1,4 @@
-//! The unknown records and the places on the curve, as users give them.
+//! The unknown records and the points on the curve, as users give them.
 
 use clap::error::ErrorKind;
 use hushtable::knowledge::{KnowledgeError, Probability, ProbabilityRange, Profile, least_epsilon};
@@ -15,13 +15,16 @@ pub(super) const MOST: u64 = 1_000_000_000;
 
 const PROBABILITY: &str = "a number from 0 to 1";
 
-/// The places on the curve: deltas at epsilons, or epsilons at deltas.
-pub(super) enum Asked {
+/// The points on the curve: deltas at epsilons, or epsilons at deltas.
+pub(super) enum CurvePoints {
     Deltas(Vec<Epsilon>),
     Epsilons(Vec<f64>),
 }
 
-pub(super) fn asked(subcommand: &str, curve: &CurveArguments) -> Result<Asked, Failure> {
+pub(super) fn curve_points(
+    subcommand: &str,
+    curve: &CurveArguments,
+) -> Result<CurvePoints, Failure> {
     const ONE_OF_TWO: &str = "a guarantee has a delta at each '--epsilon <E,…>', or an epsilon \
                               at each '--delta <D,…>': give one of the two";
     let wrong = |kind| wrong_usage("assess", subcommand, kind, ONE_OF_TWO);
@@ -29,11 +32,13 @@ pub(super) fn asked(subcommand: &str, curve: &CurveArguments) -> Result<Asked, F
         ([], []) => wrong(ErrorKind::MissingRequiredArgument),
         (epsilons, []) => {
             let all = epsilons.iter().map(|text| amount("epsilon", text, "0.1,0.5,1"));
-            all.collect::<Result<_, _>>().map(Asked::Deltas)
+            all.collect::<Result<_, _>>().map(CurvePoints::Deltas)
         }
-        ([], deltas) => {
-            deltas.iter().map(|text| delta(text)).collect::<Result<_, _>>().map(Asked::Epsilons)
-        }
+        ([], deltas) => deltas
+            .iter()
+            .map(|text| delta(text))
+            .collect::<Result<_, _>>()
+            .map(CurvePoints::Epsilons),
         _ => wrong(ErrorKind::ArgumentConflict),
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// Of a column, whose guarantees are marked on it.
+    /// A curve of a column, with the column's guarantees marked on it.
     pub(super) fn new(
         column: &'static str,
         name: &str,
@@ -38,12 +38,12 @@ impl Curve {
         Self { column, name, style: Style::Line, delta }
     }
 
-    /// Of no column.
+    /// A curve of no column.
     pub(super) fn plain(name: &str, delta: impl Fn(f64) -> f64 + 'static) -> Self {
         Self { column: None, ..Self::new("", name, delta) }
     }
 
-    /// Of no column, beside those that have one.
+    /// A dashed curve of no column, beside those that have one.
     pub(super) fn unmarked(name: &str, delta: impl Fn(f64) -> f64 + 'static) -> Self {
         Self::plain(name, delta).dashed()
     }
@@ -71,11 +71,11 @@ pub(super) fn drawn(title: String, curves: &[Curve], marks: Vec<Vec<(f64, f64)>>
     let grid = sampled(curves, &range, || started.elapsed() > PATIENCE);
     // Where nothing is given away at all, there is no magnitude of it.
     let nothing = grid.iter().flat_map(|(_, deltas)| deltas).all(|delta| *delta < floor);
-    let least_shown = if nothing { 0.0 } else { floor };
+    let least_drawn = if nothing { 0.0 } else { floor };
     let mut series = Vec::new();
-    for (place, curve) in curves.iter().enumerate() {
-        let points = grid.iter().map(|(epsilon, deltas)| (*epsilon, deltas[place]));
-        let points = points.filter(|point| point.1 >= least_shown).collect();
+    for (index, curve) in curves.iter().enumerate() {
+        let points = grid.iter().map(|(epsilon, deltas)| (*epsilon, deltas[index]));
+        let points = points.filter(|point| point.1 >= least_drawn).collect();
         series.push(Series { name: curve.name.clone(), style: curve.style, points });
     }
     for (curve, points) in curves.iter().zip(marks) {
@@ -122,18 +122,18 @@ fn range(epsilons: impl Iterator<Item = f64> + Clone) -> (Scale, Vec<f64>) {
 /// The deltas of all curves at epsilons of the range, first at few of them and then between these,
 /// until it has taken too long.
 fn sampled(curves: &[Curve], range: &[f64], too_long: impl Fn() -> bool) -> Vec<(f64, Vec<f64>)> {
-    let mut found: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    let mut samples: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for step in [8, 4, 2, 1] {
-        for (place, epsilon) in range.iter().enumerate().step_by(step) {
-            found
-                .entry(place)
+        for (index, epsilon) in range.iter().enumerate().step_by(step) {
+            samples
+                .entry(index)
                 .or_insert_with(|| curves.iter().map(|curve| (curve.delta)(*epsilon)).collect());
         }
         if too_long() {
             break;
         }
     }
-    found.into_iter().map(|(place, deltas)| (range[place], deltas)).collect()
+    samples.into_iter().map(|(index, deltas)| (range[index], deltas)).collect()
 }
 
 #[cfg(test)]
@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(points("alone", Style::Points), [(1.0, 0.2), (2.0, 1e-3)]);
         assert_eq!(points("alone", Style::Line).len(), PARTS + 1);
         // A thousandth of what is marked is the least that is shown, or 1e-12.
-        let shown = points("all", Style::Line);
-        assert!(shown.iter().all(|point| point.1 >= 1e-12) && shown.len() < PARTS + 1);
+        let line = points("all", Style::Line);
+        assert!(line.iter().all(|point| point.1 >= 1e-12) && line.len() < PARTS + 1);
     }
 
     #[test]

@@ -24,28 +24,28 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
         .map_err(|_| refuse("delta", &given.delta, "a number from 1e-300 to below 1", "1e-6"))?;
     let release = sql_input::sql(&given.release)?;
     let (workers, progress) = (Workers::new()?, Progress::default());
-    let found = watched("reading", &progress, || {
+    let table = watched("reading", &progress, || {
         wait(group_sizes(&workers, &given.file, &release, &progress))
     })?;
-    possible(&found)?;
+    possible(&table)?;
     let mut groups = GroupCounts::new(knows, between, epsilon.to_f64(), delta)
         .map_err(|error| refused(&error, EXAMPLE))?;
-    let above = found.release.above;
+    let above = table.release.above;
     let nobody = groups.group(0, above);
-    let mut assessed: Vec<Assessed> = found
+    let mut assessed: Vec<Assessed> = table
         .sizes
         .iter()
         .enumerate()
-        .map(|(place, &size)| Assessed { place, size, risk: groups.group(size, above) })
+        .map(|(row, &size)| Assessed { row, size, risk: groups.group(size, above) })
         .collect();
     // Failing ones first, of these those that would be published, the smallest at the top.
     let published = |size: u64| above.is_none_or(|above| size > above);
-    assessed.sort_by_key(|g| (g.risk.passes, !published(g.size), g.size, g.place));
+    assessed.sort_by_key(|g| (g.risk.passes, !published(g.size), g.size, g.row));
     let all = assessed.iter().map(|group| group.risk.threshold).chain([nobody.threshold]);
     let least: Option<Vec<u64>> = all.collect();
     Ok(TableReport {
         file: given.file.clone(),
-        keys: found.keys,
+        keys: table.keys,
         above,
         groups: assessed,
         nobody,
@@ -70,9 +70,9 @@ pub(super) fn chart(report: &TableReport) -> Chart {
     let mut curves = Vec::new();
     let mut marks = Vec::new();
     let mut drawn: Vec<u64> = Vec::new();
-    let places = [0, published.len() / 2, published.len().saturating_sub(1)];
-    for (place, name) in places.into_iter().zip(["the smallest", "the middle", "the largest"]) {
-        let Some(group) = published.get(place).filter(|group| !drawn.contains(&group.size)) else {
+    let indices = [0, published.len() / 2, published.len().saturating_sub(1)];
+    for (index, name) in indices.into_iter().zip(["the smallest", "the middle", "the largest"]) {
+        let Some(group) = published.get(index).filter(|group| !drawn.contains(&group.size)) else {
             continue;
         };
         let (size, knows, between) = (group.size, report.knows, report.between);
@@ -104,16 +104,16 @@ fn knows(given: &AssessTableArguments) -> Result<Knows, Failure> {
 }
 
 /// Whether there is anything to assess.
-fn possible(found: &GroupSizes) -> Result<(), Failure> {
-    if found.sizes.iter().all(|size| *size == 0) {
+fn possible(table: &GroupSizes) -> Result<(), Failure> {
+    if table.sizes.iter().all(|size| *size == 0) {
         return Err(Failure::new(
             "no record counts: the table is empty, or none meets the condition in WHERE",
             "check WHERE; columns of CSV files are text, so cast them: WHERE CAST(age AS INT64) \
              >= 18",
         ));
     }
-    match found.release.above {
-        Some(above) if above >= found.records() => Err(Failure::new(
+    match table.release.above {
+        Some(above) if above >= table.records() => Err(Failure::new(
             format!(
                 "HAVING COUNT(*) > {above} publishes nothing: at most that many records of the \
                  table count"

@@ -9,7 +9,9 @@ use hushtable::knowledge::{
 use hushtable::privacy::Epsilon;
 
 use super::Assessed;
-use super::parse::{Asked, MOST, Others, asked, epsilon_at, group, others, probability, refused};
+use super::parse::{
+    CurvePoints, MOST, Others, curve_points, epsilon_at, group, others, probability, refused,
+};
 use super::plot::Curve;
 use crate::arguments::AssessThresholdArguments;
 use crate::commands::usage::wrong_usage;
@@ -34,7 +36,7 @@ impl Release {
 }
 
 pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessed, Failure> {
-    let curve = asked("threshold", &given.curve)?;
+    let curve = curve_points("threshold", &given.curve)?;
     let above = whole("release-above", &given.release_above, 0..=MOST, "10")?;
     let at_most = given.at_most.as_ref().map(|text| probability("at-most", text, "0.01"));
     let bounds = at_most.transpose()?.map(|high| ProbabilityRange::new(Probability::ZERO, high));
@@ -64,8 +66,8 @@ pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessed, Failu
         who.push_str(words::FORGONE);
     }
     let rows = match curve {
-        Asked::Deltas(epsilons) => epsilons.into_iter().map(|e| row(e, &release)).collect(),
-        Asked::Epsilons(deltas) => deltas.into_iter().map(|d| row_at(d, &release)).collect(),
+        CurvePoints::Deltas(epsilons) => epsilons.into_iter().map(|e| row(e, &release)).collect(),
+        CurvePoints::Epsilons(deltas) => deltas.into_iter().map(|d| row_at(d, &release)).collect(),
     };
     let what = "this count, or that it is missing,";
     let words = format!(
@@ -86,10 +88,10 @@ pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessed, Failu
 
 /// `delta` is that of active attackers, which is the larger.
 fn row(epsilon: Epsilon, release: &Release) -> Row {
-    let found = release.delta(epsilon.to_f64());
-    let mut row = Row::new(Amount::epsilon(epsilon), Amount::Delta(found.active));
-    row.push("delta_passive", Amount::Delta(found.passive));
-    row.push("delta_active", Amount::Delta(found.active));
+    let deltas = release.delta(epsilon.to_f64());
+    let mut row = Row::new(Amount::epsilon(epsilon), Amount::Delta(deltas.active));
+    row.push("delta_passive", Amount::Delta(deltas.passive));
+    row.push("delta_active", Amount::Delta(deltas.active));
     row
 }
 

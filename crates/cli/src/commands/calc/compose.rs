@@ -18,10 +18,10 @@ use crate::render::number::at_least;
 const ONE_OF_TWO: &str = "events have an epsilon at '--delta <D>', or a delta at '--epsilon \
                           <E>': give one of the two";
 
-pub(super) fn report(asked: &ComposeArguments) -> Result<Report, Failure> {
+pub(super) fn report(arguments: &ComposeArguments) -> Result<Report, Failure> {
     let mut all = Composition::default();
     let mut events = 0u64;
-    for text in &asked.events {
+    for text in &arguments.events {
         let (event, times) = parsed(text)?;
         all.add(&event, times).map_err(|error| {
             Failure::new(
@@ -31,7 +31,7 @@ pub(super) fn report(asked: &ComposeArguments) -> Result<Report, Failure> {
         })?;
         events = events.saturating_add(times);
     }
-    match (&asked.delta, &asked.epsilon) {
+    match (&arguments.delta, &arguments.epsilon) {
         (Some(delta), None) => {
             let delta: Delta = amount("delta", delta, "1e-6")?;
             match all.epsilon_at(delta) {

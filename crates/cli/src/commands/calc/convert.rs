@@ -16,11 +16,11 @@ const GIVEN: &str = "give two of '--rho <R>', '--epsilon <E>' and '--delta <D>' 
                      into the third; without a delta, '--epsilon <E>' alone into rho and '--rho \
                      <R>' alone into epsilon";
 
-pub(super) fn report(asked: &ConvertArguments) -> Result<Report, Failure> {
+pub(super) fn report(arguments: &ConvertArguments) -> Result<Report, Failure> {
     let rho = |text: &str| amount::<Rho>("rho", text, "0.5");
     let epsilon = |text: &str| amount::<Epsilon>("epsilon", text, "1");
     let delta = |text: &str| amount::<Delta>("delta", text, "1e-6");
-    match (&asked.rho, &asked.epsilon, &asked.delta) {
+    match (&arguments.rho, &arguments.epsilon, &arguments.delta) {
         (Some(r), None, Some(d)) => to_epsilon(rho(r)?, delta(d)?),
         (Some(r), Some(e), None) => Ok(to_delta(rho(r)?, epsilon(e)?)),
         (None, Some(e), Some(d)) => to_rho(epsilon(e)?, delta(d)?),
@@ -54,7 +54,7 @@ fn to_epsilon(rho: Rho, delta: Delta) -> Result<Report, Failure> {
     })?;
     let gaussian = gaussian_epsilon_at(mu(rho), delta.to_f64());
     // Both are rounded up, and Gaussian noise is never worse.
-    let gaussian = Epsilon::from_f64_up(gaussian).map_or(epsilon, |own| own.min(epsilon));
+    let gaussian = Epsilon::from_f64_up(gaussian).map_or(epsilon, |rounded| rounded.min(epsilon));
     Ok(Report::Epsilon { rho, delta, epsilon, gaussian })
 }
 
@@ -80,7 +80,7 @@ fn to_rho(epsilon: Epsilon, delta: Delta) -> Result<Report, Failure> {
     }
     let mu = analytic_gaussian_mu(epsilon.to_f64(), delta.to_f64());
     let gaussian =
-        Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).map_or(rho, |own| own.max(rho));
+        Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).map_or(rho, |rounded| rounded.max(rho));
     Ok(Report::Rho { epsilon, delta, rho, gaussian })
 }
 

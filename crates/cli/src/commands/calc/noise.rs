@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::given_numbers::{amount, real, refuse, whole};
 use crate::render::calc::{Report, Worst};
 
-/// In which the formulas neither overflow nor lose themselves.
+/// The range in which the formulas neither overflow nor lose all digits.
 const SENSITIVITY: &str = "a number from 1e-12 to 1e15";
 
 /// Scales and standard deviations, in steps: what noise is drawn with.
@@ -24,19 +24,19 @@ pub(super) const LARGEST: f64 = 1_099_511_627_776.0;
 /// Below, `gaussian_delta` may cancel to zero.
 const LEAST_MU: f64 = 1e-9;
 
-pub(super) fn report(asked: &NoiseArguments) -> Result<Report, Failure> {
-    let values = asked.values.as_deref();
+pub(super) fn report(arguments: &NoiseArguments) -> Result<Report, Failure> {
+    let values = arguments.values.as_deref();
     let values =
         values.map(|text| whole("values", text, 1..=1_000_000_000_000, "60")).transpose()?;
-    match (asked.mechanism, &asked.sigma_squared, &asked.epsilon, &asked.scale) {
+    match (arguments.mechanism, &arguments.sigma_squared, &arguments.epsilon, &arguments.scale) {
         (NoiseMechanism::Gaussian, Some(s), Some(e), None) => {
-            rounded(s, &asked.sensitivity, e, values)
+            rounded(s, &arguments.sensitivity, e, values)
         }
         (NoiseMechanism::DiscreteGaussian, Some(s), Some(e), None) => {
-            discrete(s, &asked.sensitivity, e, values)
+            discrete(s, &arguments.sensitivity, e, values)
         }
         (NoiseMechanism::DiscreteLaplace, None, None, Some(b)) => {
-            laplace(b, &asked.sensitivity, values)
+            laplace(b, &arguments.sensitivity, values)
         }
         (NoiseMechanism::DiscreteLaplace, None, None, None) => wrong_usage(
             "noise",

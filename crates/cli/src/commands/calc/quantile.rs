@@ -13,22 +13,22 @@ use crate::render::calc::Report;
 
 const ONE_OF_TWO: &str = "a quantile needs one of '--epsilon <E>' and '--rho <R>'";
 
-pub(super) fn report(asked: &QuantileArguments) -> Result<Report, Failure> {
-    let loss = match (&asked.epsilon, &asked.rho) {
+pub(super) fn report(arguments: &QuantileArguments) -> Result<Report, Failure> {
+    let loss = match (&arguments.epsilon, &arguments.rho) {
         (Some(epsilon), None) => Loss::pure(amount::<Epsilon>("epsilon", epsilon, "1")?),
         (None, Some(rho)) => Loss::concentrated(amount::<Rho>("rho", rho, "0.1")?),
         (Some(_), Some(_)) => wrong_usage("quantile", ErrorKind::ArgumentConflict, ONE_OF_TWO),
         (None, None) => wrong_usage("quantile", ErrorKind::MissingRequiredArgument, ONE_OF_TWO),
     };
-    let parts = Number::parse(&asked.percentile).map(Number::parts);
+    let parts = Number::parse(&arguments.percentile).map(Number::parts);
     let percentile = parts.and_then(|(digits, scale)| Percentile::new(digits, scale));
     let percentile = percentile.ok_or_else(|| {
         let range = "a number above 0 and below 1 with at most 4 decimal places";
-        refuse("percentile", &asked.percentile, range, "0.9")
+        refuse("percentile", &arguments.percentile, range, "0.9")
     })?;
-    let groups = whole("max-groups", &asked.max_groups, 1..=10_000, "3")?;
-    let rows = whole("max-rows", &asked.max_rows, 1..=1_000_000, "2")?;
-    let points = whole("points", &asked.points, 1..=MAX_LATTICE.unsigned_abs(), "1000000")?;
+    let groups = whole("max-groups", &arguments.max_groups, 1..=10_000, "3")?;
+    let rows = whole("max-rows", &arguments.max_rows, 1..=1_000_000, "2")?;
+    let points = whole("points", &arguments.points, 1..=MAX_LATTICE.unsigned_abs(), "1000000")?;
     let far = points.cast_signed() - 1;
     let quantile = Quantile::new(
         percentile,

@@ -36,10 +36,10 @@ impl Source {
     }
 }
 
-pub(super) fn run(asked: &SampleArguments) -> Result<(), Failure> {
-    let law = law(asked)?;
-    let mut left = whole("draws", &asked.draws, 1..=MOST_DRAWS, "1000000")?;
-    let seed = asked.seed.as_ref().map(|s| whole("seed", s, 0..=u64::MAX, "7")).transpose()?;
+pub(super) fn run(arguments: &SampleArguments) -> Result<(), Failure> {
+    let law = law(arguments)?;
+    let mut left = whole("draws", &arguments.draws, 1..=MOST_DRAWS, "1000000")?;
+    let seed = arguments.seed.as_ref().map(|s| whole("seed", s, 0..=u64::MAX, "7")).transpose()?;
     let mut source = match seed {
         Some(seed) => Source::Seed(Rehearsal::new(seed)),
         None => Source::System(Generator::from_os().map_err(silent)?),
@@ -61,13 +61,14 @@ pub(super) fn run(asked: &SampleArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn law(asked: &SampleArguments) -> Result<Box<dyn Law>, Failure> {
-    let (scale, sigma_squared, bound) = (&asked.scale, &asked.sigma_squared, &asked.bound);
+fn law(arguments: &SampleArguments) -> Result<Box<dyn Law>, Failure> {
+    let (scale, sigma_squared, bound) =
+        (&arguments.scale, &arguments.sigma_squared, &arguments.bound);
     let laplace = |scale: &str| {
         let number = real("scale", scale, 0.01..=LARGEST, SCALES, "3.5")?;
         Ratio::exactly(number).map_err(|error| cannot("scale", scale, error))
     };
-    match (asked.mechanism, scale, sigma_squared, bound) {
+    match (arguments.mechanism, scale, sigma_squared, bound) {
         (SampleMechanism::DiscreteLaplace, Some(scale), None, None) => {
             Ok(Box::new(DiscreteLaplace::new(laplace(scale)?)))
         }

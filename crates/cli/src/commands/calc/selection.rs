@@ -14,18 +14,18 @@ const MOST_GROUPS: u64 = 1_000_000_000;
 /// Counts up to here are whole numbers to every reader of JSON.
 const MOST_UNITS: u64 = 1 << 53;
 
-pub(super) fn report(asked: &SelectionArguments) -> Result<Report, Failure> {
-    let epsilon: Epsilon = amount("epsilon", &asked.epsilon, "1")?;
+pub(super) fn report(arguments: &SelectionArguments) -> Result<Report, Failure> {
+    let epsilon: Epsilon = amount("epsilon", &arguments.epsilon, "1")?;
     if epsilon.is_zero() {
         let range = "a number above 0, at most 1000000";
-        return Err(refuse("epsilon", &asked.epsilon, range, "1"));
+        return Err(refuse("epsilon", &arguments.epsilon, range, "1"));
     }
-    let delta: Delta = amount("delta", &asked.delta, "1e-6")?;
+    let delta: Delta = amount("delta", &arguments.delta, "1e-6")?;
     if delta.is_zero() {
-        return Err(refuse("delta", &asked.delta, "a number above 0 and below 1", "1e-6"));
+        return Err(refuse("delta", &arguments.delta, "a number above 0 and below 1", "1e-6"));
     }
-    let groups = whole("max-groups", &asked.max_groups, 1..=MOST_GROUPS, "3")?;
-    let units: Vec<u64> = asked
+    let groups = whole("max-groups", &arguments.max_groups, 1..=MOST_GROUPS, "3")?;
+    let units: Vec<u64> = arguments
         .units
         .iter()
         .map(|text| whole("units", text, 0..=MOST_UNITS, "1,10,20"))
@@ -33,7 +33,7 @@ pub(super) fn report(asked: &SelectionArguments) -> Result<Report, Failure> {
 
     let loss = Loss::Approximate { epsilon, delta };
     let reach = Reach { groups, neighbouring: Neighbouring::AddRemove };
-    let selection = match asked.strategy {
+    let selection = match arguments.strategy {
         Some(strategy) => Selection::new(named(strategy), loss, reach),
         None => Selection::of_smallest_groups(loss, reach),
     };

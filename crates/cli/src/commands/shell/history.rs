@@ -31,7 +31,7 @@ pub(super) struct History {
 impl History {
     /// The history of whoever runs the command; not in a place that is protected.
     pub(super) fn of_the_user(protected: &Protected) -> Result<Self, Failure> {
-        let file = place(|name| env::var_os(name).filter(|value| !value.is_empty()));
+        let file = file_in(|name| env::var_os(name).filter(|value| !value.is_empty()));
         Self::outside(protected, file)
     }
 
@@ -68,7 +68,7 @@ impl History {
     }
 
     /// Whether entries are written, and where.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn message(&self) -> String {
         match (&self.file, &self.fault) {
             (_, Some(fault)) => format!("history: not kept: {fault}\n"),
             (None, None) => format!("history: not kept ({SETTING} or HOME names no place)\n"),
@@ -119,7 +119,7 @@ impl History {
 }
 
 /// The file: the one that is set, or one in the user's state folder; none where it is off.
-fn place(setting: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf> {
+fn file_in(setting: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf> {
     match setting(SETTING) {
         Some(text) if text == "off" => return None,
         Some(path) => return Some(path.into()),
@@ -220,7 +220,7 @@ mod tests {
         fs::write(&file, "").unwrap();
         let mut history = History::at(Some(file.join("history")));
         history.add("SELECT 1");
-        assert!(history.told().starts_with("history: not kept: "), "{}", history.told());
+        assert!(history.message().starts_with("history: not kept: "), "{}", history.message());
     }
 
     /// A file that is no ledger when the shell starts may be one later.
@@ -233,23 +233,23 @@ mod tests {
         let contract = "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"row\"\n";
         fs::write(&file, contract).unwrap();
         history.add("SELECT 2");
-        assert!(history.told().contains("is a contract"), "{}", history.told());
+        assert!(history.message().contains("is a contract"), "{}", history.message());
         assert_eq!(fs::read_to_string(&file).unwrap(), contract);
     }
 
     #[test]
     fn it_is_in_the_users_own_folder() {
-        let place = |set: &[(&str, &str)]| {
-            let found = |name: &str| set.iter().find(|(own, _)| *own == name);
-            place(|name| found(name).map(|(_, value)| OsString::from(value)))
+        let file_in = |set: &[(&str, &str)]| {
+            let lookup = |name: &str| set.iter().find(|(variable, _)| *variable == name);
+            file_in(|name| lookup(name).map(|(_, value)| OsString::from(value)))
         };
         let home = ("HOME", "/home/ana");
-        let own = Path::new("/home/ana/.local/state/hushtable/history");
-        assert_eq!(place(&[home]).as_deref(), Some(own));
-        assert_eq!(place(&[]), None);
-        assert_eq!(place(&[home, (SETTING, "off")]), None);
-        assert_eq!(place(&[home, (SETTING, "/x/h")]).as_deref(), Some(Path::new("/x/h")));
-        let state = place(&[home, ("XDG_STATE_HOME", "/s")]);
+        let expected = Path::new("/home/ana/.local/state/hushtable/history");
+        assert_eq!(file_in(&[home]).as_deref(), Some(expected));
+        assert_eq!(file_in(&[]), None);
+        assert_eq!(file_in(&[home, (SETTING, "off")]), None);
+        assert_eq!(file_in(&[home, (SETTING, "/x/h")]).as_deref(), Some(Path::new("/x/h")));
+        let state = file_in(&[home, ("XDG_STATE_HOME", "/s")]);
         assert_eq!(state.as_deref(), Some(Path::new("/s/hushtable/history")));
     }
 }

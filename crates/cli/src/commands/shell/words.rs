@@ -55,19 +55,19 @@ impl Words {
             .rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\\'))
             .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
         let word = &before[start..];
-        let begins = |own: &&str| {
-            let head = own.get(..word.len());
+        let begins = |candidate: &&str| {
+            let head = candidate.get(..word.len());
             !word.is_empty() && head.is_some_and(|head| head.eq_ignore_ascii_case(word))
         };
-        let found: Vec<String> = if word.starts_with('\\') {
+        let candidates: Vec<String> = if word.starts_with('\\') {
             COMMANDS.iter().map(|(name, ..)| *name).filter(begins).map(str::to_owned).collect()
         } else if before.trim_start().starts_with("\\d ") {
             let tables = self.tables.iter().map(String::as_str);
-            tables.filter(|own| word.is_empty() || begins(own)).map(str::to_owned).collect()
+            tables.filter(|table| word.is_empty() || begins(table)).map(str::to_owned).collect()
         } else {
             self.all.iter().map(String::as_str).filter(begins).map(str::to_owned).collect()
         };
-        (start, found)
+        (start, candidates)
     }
 }
 

@@ -48,5 +48,5 @@ fn within(engine: Engine, argument: &MemoryArgument) -> Result<Engine, Failure> 
 
 /// The engine of a contract; what its ledger says goes to standard error.
 fn engine(contract: &Path) -> Result<Engine, Failure> {
-    Ok(Engine::telling(contract, pace::teller())?)
+    Ok(Engine::telling(contract, pace::tell)?)
 }

@@ -7,11 +7,12 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use hushtable::AnsweringDelay;
 use hushtable::ledger::Notice;
 
 use crate::failure::Failure;
 use crate::given_numbers::real;
-use crate::kept_effects::{self, Effect, is_delayed};
+use crate::kept_effects::{self, Effect};
 use crate::stdio;
 
 /// The environment's setting, in seconds. The larger of it and the option holds.
@@ -20,19 +21,23 @@ const SETTING: &str = "HUSHTABLE_AT_LEAST_SECONDS";
 const MOST: f64 = 86_400.0;
 const RANGE: &str = "a number of seconds from 0 to 86400";
 
-/// Messages of the ledger that wait for the end of the delay; they come from the engine's threads.
-static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Messages of the ledger that wait for the end of a delay; they come from the engine's threads.
+/// `None` while nothing is delayed: a shell has delayed statements, and others.
+static MESSAGES: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
 /// Tells what the ledger says: at once, or when the delay has passed.
-pub(crate) fn teller() -> impl Fn(&Notice) + Send + Sync + 'static {
-    let delayed = is_delayed();
-    move |notice| {
-        let text = format!("{notice}\n");
-        match MESSAGES.lock() {
-            Ok(mut messages) if delayed => messages.push(text),
-            _ => stdio::note(&text),
-        }
+pub(crate) fn tell(notice: &Notice) {
+    let text = format!("{notice}\n");
+    match MESSAGES.lock().as_deref_mut() {
+        Ok(Some(messages)) => messages.push(text),
+        _ => stdio::note(&text),
     }
+}
+
+/// Sets the messages that wait, and returns those that did.
+fn replace_messages(waiting: Option<Vec<String>>) -> Vec<String> {
+    let before = MESSAGES.lock().map(|mut messages| std::mem::replace(&mut *messages, waiting));
+    before.ok().flatten().unwrap_or_default()
 }
 
 /// The least time from the start of a command to its end. Where the work takes longer, it ends
@@ -40,7 +45,7 @@ pub(crate) fn teller() -> impl Fn(&Notice) + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     started: Instant,
-    least: Duration,
+    delay: AnsweringDelay,
 }
 
 impl Pace {
@@ -67,12 +72,12 @@ impl Pace {
             )
         })?;
         let least = Duration::from_secs_f64(seconds("at-least-seconds", option)?.max(setting));
-        Ok(Self { started, least })
+        Ok(Self { started, delay: AnsweringDelay::new(least) })
     }
 
     /// No delay.
     pub(crate) fn none(started: Instant) -> Self {
-        Self { started, least: Duration::ZERO }
+        Self { started, delay: AnsweringDelay::default() }
     }
 
     /// Runs a command. With a delay, the effects that it gives to [`kept_effects::perform`] are
@@ -83,27 +88,17 @@ impl Pace {
         sleep: impl FnOnce(Duration),
         run: impl FnOnce() -> T,
     ) -> (T, Vec<Effect>) {
-        if self.least.is_zero() {
+        if self.delay.is_none() {
             return (run(), Vec::new());
         }
         kept_effects::keep();
+        replace_messages(Some(Vec::new()));
         let ended = run();
-        let messages =
-            MESSAGES.lock().map(|mut messages| std::mem::take(&mut *messages)).unwrap_or_default();
-        messages.iter().for_each(|text| stdio::note(text));
+        replace_messages(None).iter().for_each(|text| stdio::note(text));
         let effects = kept_effects::take();
         let elapsed = self.started.elapsed();
-        sleep(self.due(elapsed).saturating_sub(elapsed));
+        sleep(self.delay.due(elapsed).saturating_sub(elapsed));
         (ended, effects)
-    }
-
-    /// The first of T, 2 T, 4 T and so on that has not passed.
-    fn due(self, elapsed: Duration) -> Duration {
-        let mut due = self.least;
-        while due < elapsed && !due.is_zero() {
-            due = due.saturating_mul(2);
-        }
-        due
     }
 }
 
@@ -112,40 +107,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_ends_after_the_delay_or_a_doubling_of_it() {
-        let pace = Pace { started: Instant::now(), least: Duration::from_secs(3) };
-        let due = |millis| pace.due(Duration::from_millis(millis)).as_millis();
-        for (elapsed, ends) in [
-            (0, 3_000),
-            (2_999, 3_000),
-            (3_000, 3_000),
-            (3_001, 6_000),
-            (6_000, 6_000),
-            (6_001, 12_000),
-            (100_000, 192_000),
-        ] {
-            assert_eq!(due(elapsed), ends, "{elapsed}");
-        }
-        assert_eq!(Pace::none(pace.started).due(Duration::MAX), Duration::ZERO);
-        assert_eq!(pace.due(Duration::MAX), Duration::MAX);
-    }
-
-    #[test]
     fn work_that_takes_longer_than_the_delay_ends_with_a_doubling() {
         let hours = |n: u64| Duration::from_secs(3600 * n);
         // The work took 7 hours, which is after 3 and 6.
         let Some(started) = Instant::now().checked_sub(hours(7)) else { return };
         let mut slept = Duration::ZERO;
-        Pace { started, least: hours(3) }.keep(|time| slept = time, || ());
+        Pace { started, delay: AnsweringDelay::new(hours(3)) }.keep(|time| slept = time, || ());
         assert!(slept > hours(4) && slept <= hours(5), "{slept:?}");
     }
 
     #[test]
     fn the_longer_delay_holds() {
         let now = Instant::now();
-        let least = |option, setting| Pace::longer(option, setting, now).map(|pace| pace.least);
-        let seconds = Duration::from_secs_f64;
-        assert_eq!(least(None, None).unwrap(), Duration::ZERO);
+        let least = |option, setting| Pace::longer(option, setting, now).map(|pace| pace.delay);
+        let seconds = |n| AnsweringDelay::new(Duration::from_secs_f64(n));
+        assert_eq!(least(None, None).unwrap(), AnsweringDelay::default());
         assert_eq!(least(Some("2.5"), None).unwrap(), seconds(2.5));
         assert_eq!(least(None, Some("3")).unwrap(), seconds(3.0));
         assert_eq!(least(Some("2.5"), Some("3")).unwrap(), seconds(3.0));

@@ -259,7 +259,6 @@ fn the_readmes_links_lead_somewhere() {
     }
 }
 
-/// Newcomers follow CONTRIBUTING from file to file.
 /// The ± of the README's first question is what `explain` says of it.
 #[test]
 fn the_readmes_precision_is_that_of_explain() {
@@ -283,6 +282,7 @@ fn the_readmes_precision_is_that_of_explain() {
     assert_eq!(half, half_width);
 }
 
+/// Newcomers follow CONTRIBUTING from file to file.
 #[test]
 fn the_files_that_are_named_exist() {
     let mut named = 0;
@@ -298,6 +298,67 @@ fn the_files_that_are_named_exist() {
         }
     }
     assert!(named >= 20, "{named} files");
+}
+
+/// Each path such as `module::name` leads to a module of some crate, or a type, that has the name;
+/// each list item of `inside.md` that begins with modules names modules.
+#[test]
+fn the_modules_that_are_named_exist() {
+    fn sources(folder: &Path, all: &mut Vec<(String, String)>) {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                sources(&path, all);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+                let text = fs::read_to_string(&path).unwrap();
+                // A module's children are found under its name, too.
+                let parent = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+                all.push((parent.to_owned(), text.clone()));
+                all.push((name, text));
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let package = entry.unwrap().path();
+        let name = package.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut of_crate = Vec::new();
+        sources(&package.join("src"), &mut of_crate);
+        all.extend(of_crate.iter().map(|(_, text)| (name.clone(), text.clone())));
+        all.extend(of_crate);
+    }
+    let is_module = |name: &str| all.iter().any(|(module, _)| module == name);
+    let kinds = ["fn", "struct", "enum", "trait", "mod", "type", "const", "macro_rules!"];
+    let defines = |text: &str, name: &str| {
+        kinds.iter().any(|kind| {
+            text.match_indices(&format!("{kind} {name}")).any(|(at, found)| {
+                let next = text[at + found.len()..].chars().next();
+                next.is_none_or(|c| !c.is_alphanumeric() && c != '_')
+            })
+        })
+    };
+    for page in ["docs/inside.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let ticked = text.split('`').skip(1).step_by(2);
+        for path in ticked.filter(|path| path.contains("::") && !path.contains(' ')) {
+            let (module, name) = path.rsplit_once("::").unwrap();
+            let module = module.rsplit("::").next().unwrap().trim_start_matches("hushtable_");
+            let name = name.split(['(', '<']).next().unwrap();
+            // A type's methods may be in any file that names it.
+            let is_type = module.starts_with(|c: char| c.is_ascii_uppercase());
+            let named = |(of, text): &(String, String)| {
+                (of == module || is_type && text.contains(module)) && defines(text, name)
+            };
+            assert!(all.iter().any(named), "{page}: {path}");
+        }
+        for line in text.lines().filter_map(|line| line.strip_prefix("- `")) {
+            let Some((names, _)) = line.split_once("`:") else { continue };
+            for name in names.split("`, `") {
+                let is_name = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+                assert!(!is_name || is_module(name), "{page}: {name}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ use crate::error::EngineError;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::lower::{EncodedExpr, NeverEmptyExec, total_function};
 use crate::record::ENGINE;
-use crate::source::{DataFile, SourceExec, Table, Wanted};
+use crate::source::{DataFile, SourceExec, Table, TableData, Wanted};
 
 /// The first bytes of a plan.
 const MAGIC: &[u8] = b"hushplan";
@@ -132,7 +132,7 @@ impl PhysicalExtensionCodec for PlanCodec {
         let input = Arc::clone(input);
         Ok(match read(buffer)? {
             Node::Source(files, wanted) => {
-                let table = Arc::new(Table::open(&files, &wanted)?);
+                let table = Arc::new(Table::open(&TableData::Files(files), &wanted)?);
                 Arc::new(SourceExec::new(input, table, Arc::default())?)
             }
             Node::Bound(bounding, key) => {
@@ -154,7 +154,10 @@ impl PhysicalExtensionCodec for PlanCodec {
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
         let node = if let Some(source) = node.downcast_ref::<SourceExec>() {
-            let (files, wanted) = source.table().of();
+            // Only files can be opened elsewhere.
+            let (TableData::Files(files), wanted) = source.table().of() else {
+                return Err(foreign());
+            };
             Node::Source(files.clone(), wanted.clone())
         } else if let Some(bound) = node.downcast_ref::<BoundExec>() {
             let key = bound.key().map(|key| key.0);

@@ -57,6 +57,20 @@ pub enum EngineError {
         /// The file.
         path: PathBuf,
     },
+    /// Two tables have the same rows in memory, and are not about the same units.
+    SharedRows {
+        /// The table that is asked.
+        table: String,
+        /// The other one.
+        other: String,
+    },
+    /// A program provides the rows of a table that the contract does not have.
+    NoSuchTable {
+        /// The name.
+        table: String,
+        /// The contract's tables.
+        tables: Vec<String>,
+    },
     /// The query is refused.
     Refused(#[from] Refusal),
     /// No analyst is given who could pay.
@@ -147,6 +161,17 @@ impl EngineError {
                  of = \"…\", column = \"…\" }"
                         .to_owned(),
                 ),
+            ),
+            Self::SharedRows { table, other } => (
+                format!(
+                    "the tables `{table}` and `{other}` have the same rows, but do not hold the \
+                     same units by the same column"
+                ),
+                Some("provide one table, or declare both with the same unit".to_owned()),
+            ),
+            Self::NoSuchTable { table, tables } => (
+                format!("the program provides a table `{table}`, which the contract does not have"),
+                Some(format!("the contract's tables: {}", tables.join(", "))),
             ),
             Self::Refused(inner) => inner.what_and_hint(),
             Self::NoAnalyst { table, analysts } => (

@@ -21,12 +21,12 @@ use crate::contributions::{Kept, Rows, SamplingKey};
 use crate::error::EngineError;
 use crate::feed::{RowsOf, bounded};
 use crate::limit_rows::keyed;
-use crate::lower::{Files, Lowering, repartitioned};
+use crate::lower::{Lowering, repartitioned};
 use crate::measurements::Measured;
 use crate::memory::Memory;
 use crate::merged::{All, Merged};
 use crate::runtime::heavy;
-use crate::source::ReadProgress;
+use crate::source::{Data, ReadProgress};
 use crate::survey::{ScanOptions, Surveyed, Without};
 
 /// Exact sums by group, with the charge that opened them.
@@ -88,12 +88,12 @@ pub(crate) struct Reading {
 async fn rows_of(
     query: &PrivateQuery,
     bounding: &Bounding,
-    files: &Files,
+    data: &Data,
     progress: &Arc<ReadProgress>,
 ) -> Result<Arc<dyn ExecutionPlan>, EngineError> {
     // At least two, so that a table is read in parts on every machine, as in the tests.
     let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-    let lowering = Lowering::of(query.relation(), files, partitions, progress);
+    let lowering = Lowering::of(query.relation(), data, partitions, progress);
     let read: Vec<usize> = bounding.read.iter().map(|&(place, _)| place).collect();
     lowering.rows(query.relation(), &read).await
 }
@@ -105,12 +105,12 @@ impl Reading {
     /// When a column is missing or of a type that cannot become the declared one.
     pub(crate) async fn plan(
         query: &PrivateQuery,
-        files: &Files,
+        data: &Data,
         progress: &Arc<ReadProgress>,
         memory: &Memory,
     ) -> Result<Self, EngineError> {
         let bounding = Bounding::new(query, false)?;
-        let plan = rows_of(query, &bounding, files, progress).await?;
+        let plan = rows_of(query, &bounding, data, progress).await?;
         let rows = RowsOf::new(&bounding)?;
         Ok(Self { plan, memory: memory.clone(), rows })
     }
@@ -167,12 +167,12 @@ impl Scan {
     /// When a column is missing or of a type that cannot become the declared one.
     pub(crate) async fn plan(
         quote: &Quote,
-        files: &Files,
+        data: &Data,
         progress: &Arc<ReadProgress>,
         memory: &Memory,
     ) -> Result<Self, EngineError> {
         let by_membership = quote.selection().is_some_and(|s| s.strategy().by_membership());
-        Self::of(quote.query(), by_membership, files, progress, memory).await
+        Self::of(quote.query(), by_membership, data, progress, memory).await
     }
 
     /// Does as [`plan`](Self::plan) for a query without its mechanisms; `with_members` records each
@@ -183,12 +183,12 @@ impl Scan {
     pub(crate) async fn of(
         query: &PrivateQuery,
         with_members: bool,
-        files: &Files,
+        data: &Data,
         progress: &Arc<ReadProgress>,
         memory: &Memory,
     ) -> Result<Self, EngineError> {
         let bounding = Bounding::new(query, with_members)?;
-        let mut plan = rows_of(query, &bounding, files, progress).await?;
+        let mut plan = rows_of(query, &bounding, data, progress).await?;
         if query.unit().is_some() {
             // All rows of a unit must meet in one partition, or it would be bounded once in each.
             plan = repartitioned(plan, &[bounding.read.len()])?;

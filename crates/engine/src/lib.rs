@@ -76,11 +76,11 @@ pub use owner::{
 };
 pub use record::Statement;
 pub use runtime::runtime;
-pub use session::{Progress, Session};
+pub use session::{Progress, ProvidedTables, Session};
 pub use source::{
-    Compression, DataFile, FileColumn, FileFormat, FolderValue, LogKind, LookedAt, Proposed,
-    ReadProgress, SourceError, Wanted, file_schema, guess_csv, list_files, look_at, resolved, same,
-    scan, would_read,
+    Compression, DataFile, FileColumn, FileFormat, FolderValue, Identity, LogKind, LookedAt,
+    MemoryTable, Proposed, Provider, ReadProgress, SourceError, Wanted, file_schema, guess_csv,
+    list_files, look_at, resolved, same, scan, would_read,
 };
 pub use statement_of_parts::{
     AccountCharge, AccountQuoted, ClippedShare, ClippingReport, PartStated, PopulationTotal,

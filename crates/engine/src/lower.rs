@@ -16,7 +16,7 @@ mod both_neighbours;
 #[cfg(test)]
 mod neighbours;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ use hushtable_query::{
 use crate::error::EngineError;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::rows::MOST_UNPADDED;
-use crate::source::{self, DataFile, ReadProgress, Wanted};
+use crate::source::{self, Data, ReadProgress, Wanted};
 pub(crate) use never_empty::NeverEmptyExec;
 pub(crate) use sums::total_function;
 pub(crate) use total::EncodedExpr;
@@ -51,16 +51,13 @@ use total::{TotalExpr, ValueLimit};
 /// Partitions of the units: more than cores, so that the tables of each fit a cache.
 pub(crate) const UNIT_PARTITIONS: usize = 16;
 
-/// The files of every table that a query reads.
-pub(crate) type Files = BTreeMap<String, Vec<DataFile>>;
-
 type Plan = Arc<dyn ExecutionPlan>;
 type Planned<'a> = Pin<Box<dyn Future<Output = Result<Plan, EngineError>> + Send + 'a>>;
 
-/// Builds plans over the files of tables.
+/// Builds plans over the rows of tables.
 pub(crate) struct Lowering<'a> {
-    pub(crate) files: &'a Files,
-    /// In how many partitions files are read.
+    pub(crate) data: &'a Data,
+    /// In how many partitions tables are read.
     pub(crate) partitions: usize,
     pub(crate) progress: &'a Arc<ReadProgress>,
     /// Whether expressions are computed for a row of NULLs after those of every batch.
@@ -70,15 +67,15 @@ pub(crate) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    /// The lowering of a relation over these files.
+    /// The lowering of a relation over these rows.
     pub(crate) fn of(
         relation: &Relation,
-        files: &'a Files,
+        data: &'a Data,
         partitions: usize,
         progress: &'a Arc<ReadProgress>,
     ) -> Self {
         let padded = relation.operations() > MOST_UNPADDED;
-        Self { files, partitions, progress, padded, identifying: relation.identifying() }
+        Self { data, partitions, progress, padded, identifying: relation.identifying() }
     }
 }
 
@@ -187,7 +184,7 @@ impl Lowering<'_> {
         let Operator::Scan { table, columns, column_bytes, csv, .. } = scan else {
             return Err(EngineError::Inconsistent);
         };
-        let files = self.files.get(table).ok_or(EngineError::Inconsistent)?;
+        let data = self.data.get(table).ok_or(EngineError::Inconsistent)?;
         let pick = |place: usize| columns.get(place).cloned().ok_or(EngineError::Inconsistent);
         let request = Wanted {
             columns: requested.iter().map(|&index| pick(index)).collect::<Result<_, _>>()?,
@@ -207,7 +204,7 @@ impl Lowering<'_> {
                 .map(|((name, _), bytes)| (name.clone(), *bytes))
                 .collect(),
         };
-        Ok(source::scan(files, &request, self.partitions, self.progress).await?)
+        Ok(source::scan_data(data, &request, self.partitions, self.progress).await?)
     }
 
     async fn aggregate(

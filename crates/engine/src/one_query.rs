@@ -14,10 +14,10 @@ use crate::answer::{Answering, Question, Standing, Timings};
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::intervals::{TableIntervals, Uncertainty};
-use crate::lower::Files;
 use crate::record::{Statement, decode, fingerprint};
 use crate::runtime::heavy;
 use crate::session::{Checked, Progress, Session, payer};
+use crate::source::Data;
 use crate::statement_of_parts::{AccountCharge, StatementOfParts};
 use crate::traced::TracedResult;
 
@@ -39,6 +39,9 @@ pub struct Quoted {
     pub charge: Loss,
     /// How the question stands with the ledger: what is paid or on record is free.
     pub standing: Standing,
+    /// For a new question, when the same text was charged last and answered: about other data, or
+    /// under another contract.
+    pub answered_before: Option<String>,
 }
 
 /// A release.
@@ -70,6 +73,9 @@ pub struct Answer {
     pub others: Vec<AccountCharge>,
     /// Whether the ledger's file was made by this query.
     pub ledger_created: bool,
+    /// For a question that was charged, when the same text was charged before and answered: about
+    /// other data, or under another contract.
+    pub answered_before: Option<String>,
 }
 
 impl Answer {
@@ -104,7 +110,7 @@ pub(crate) enum Behind {
 struct Prepared<'a> {
     asked: Question,
     limit: Loss,
-    files: Files,
+    data: Data,
     population: &'a Population,
 }
 
@@ -132,23 +138,25 @@ impl Session {
             self.prepare(sql, query, population, analyst)
         })?;
         let progress = Progress::default();
-        Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0, self.memory()).await?;
-        self.check_row(prepared.asked.quote.query(), &prepared.files).await?;
+        Scan::plan(&prepared.asked.quote, &prepared.data, &progress.0, self.memory()).await?;
+        self.check_row(prepared.asked.quote.query(), &prepared.data).await?;
         heavy(|| self.quoted(prepared))
     }
 
     /// A quote, with what the ledger says of it.
     fn quoted(&self, prepared: Prepared<'_>) -> Result<Quoted, EngineError> {
-        let Prepared { asked, limit, files, population } = prepared;
-        let Question { quote, explanation, question, analyst, .. } = asked;
-        let identity = fingerprint(&analyst, &question, &files)?;
-        let (account, standing) = match self.ledger_for_looking()? {
-            Some(ledger) => (
-                ledger.account(&analyst, &population.name, limit)?,
-                Standing::of(&ledger, &analyst, &population.name, &identity)?,
-            ),
-            None => (Account::untouched(limit), Standing::New),
-        };
+        let Prepared { asked, limit, data, population } = prepared;
+        let Question { sql, quote, explanation, question, analyst, .. } = asked;
+        let identity = fingerprint(&analyst, &question, &data)?;
+        let (mut account, mut standing) = (Account::untouched(limit), Standing::New);
+        let mut answered_before = None;
+        if let Some(ledger) = self.ledger_for_looking()? {
+            account = ledger.account(&analyst, &population.name, limit)?;
+            standing = Standing::of(&ledger, &analyst, &population.name, &identity)?;
+            if standing == Standing::New {
+                answered_before = ledger.answered_before(&analyst, &population.name, &sql)?;
+            }
+        }
         // A loss that the budget's currency cannot hold is shown as it is; the ledger would refuse
         // it.
         let charge = match standing {
@@ -159,7 +167,16 @@ impl Session {
         };
         let mechanisms = MechanismsExplained::of(&quote);
         let limits = LimitExplained::around(&quote);
-        Ok(Quoted { explanation, mechanisms, limits, analyst, account, charge, standing })
+        Ok(Quoted {
+            explanation,
+            mechanisms,
+            limits,
+            analyst,
+            account,
+            charge,
+            standing,
+            answered_before,
+        })
     }
 
     /// Answers a query with a given generator: charges it, reads the data, adds noise, puts the
@@ -175,25 +192,26 @@ impl Session {
         progress: &Progress,
         generator: &mut Generator,
     ) -> Result<(Answer, Timings), EngineError> {
-        let Prepared { asked, limit, files, population } = heavy(|| {
+        let Prepared { asked, limit, data, population } = heavy(|| {
             let population = self.population(&query)?;
             let (payer, limit) = payer(population, analyst)?;
             self.check_budget(std::slice::from_ref(&query), population, &payer, limit)?;
             self.prepare(sql, query, population, analyst)
         })?;
         // Whatever may fail by schema alone fails here, before the charge.
-        let scan = Scan::plan(&asked.quote, &files, &progress.0, self.memory()).await?;
-        self.check_row(asked.quote.query(), &files).await?;
+        let scan = Scan::plan(&asked.quote, &data, &progress.0, self.memory()).await?;
+        self.check_row(asked.quote.query(), &data).await?;
         if progress.is_given_up() {
             return Err(EngineError::Interrupted);
         }
         let mut timings = Timings::default();
         let started = Instant::now();
-        let (mut ledger, identity, outcome) = heavy(|| {
-            let identity = fingerprint(&asked.analyst, &asked.question, &files)?;
+        let (mut ledger, identity, outcome, before) = heavy(|| {
+            let identity = fingerprint(&asked.analyst, &asked.question, &data)?;
             let mut ledger = self.ledger_of(progress)?;
+            let before = ledger.answered_before(&asked.analyst, &population.name, &asked.sql)?;
             let outcome = ledger.charge(&asked.request(&population.name, identity, limit))?;
-            Ok::<_, EngineError>((ledger, identity, outcome))
+            Ok::<_, EngineError>((ledger, identity, outcome, before))
         })?;
         let ledger_created = ledger.created();
         timings.ledger = started.elapsed();
@@ -226,6 +244,7 @@ impl Session {
             account,
             others: Vec::new(),
             ledger_created,
+            answered_before: before.filter(|_| charged.is_some()),
         };
         Ok((answer, timings))
     }
@@ -237,9 +256,9 @@ impl Session {
         population: &'a Population,
         analyst: Option<&str>,
     ) -> Result<Prepared<'a>, EngineError> {
-        let Checked { quote, files, population, .. } = self.priced(query, population)?;
+        let Checked { quote, data, population, .. } = self.priced(query, population)?;
         let (analyst, limit) = payer(population, analyst)?;
         let asked = Question::new(sql, analyst, quote)?;
-        Ok(Prepared { asked, limit, files, population })
+        Ok(Prepared { asked, limit, data, population })
     }
 }

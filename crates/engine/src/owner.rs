@@ -38,7 +38,7 @@ impl Session {
     pub async fn plan(&self, sql: &str) -> Result<String, EngineError> {
         let checked = heavy(|| self.check(sql))?;
         let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, self.memory()).await?;
+        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, self.memory()).await?;
         Ok(scan.shown())
     }
 }

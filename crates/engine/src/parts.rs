@@ -21,12 +21,12 @@ use crate::consistent;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::intervals::Uncertainty;
-use crate::lower::Files;
 use crate::one_query::{Answer, Behind};
 use crate::record::{Recorded, Statement, decode, fingerprint};
 use crate::release::ReleasedTable;
 use crate::runtime::heavy;
 use crate::session::{Progress, Session, payer};
+use crate::source::Data;
 use crate::source::convert::arrow_type;
 use crate::statement_of_parts::{
     AccountCharge, AccountQuoted, ClippingReport, PartStated, PopulationTotal, StatementOfParts,
@@ -62,7 +62,7 @@ struct Planned<'a> {
     asked: Question,
     identity: Fingerprint,
     /// The files of its tables.
-    files: Files,
+    data: Data,
     /// The populations that pay, with the analyst's limit on each; the one that the part bounds is
     /// first.
     payers: Vec<(&'a Population, Loss)>,
@@ -117,8 +117,8 @@ impl Session {
             // The types of released values are known, and no schema depends on the values.
             let nothing: Vec<Given> = next.reads.iter().map(unknown).collect();
             let quote = next.asked.quote.clone().with_released(&nothing)?;
-            Scan::plan(&quote, &next.files, &progress.0, self.memory()).await?;
-            self.check_row(next.asked.quote.query(), &next.files).await?;
+            Scan::plan(&quote, &next.data, &progress.0, self.memory()).await?;
+            self.check_row(next.asked.quote.query(), &next.data).await?;
             if !next.limits_from.is_empty() {
                 // Limits that are always possible are tried before anything is charged.
                 heavy(|| next.smallest(self, (&statement, sql), planned.len()))?;
@@ -174,17 +174,17 @@ impl Session {
         }
         let analyst = names.into_iter().next().ok_or(EngineError::Inconsistent)?;
         let quote = Quote::beside(query, earlier.iter().map(|part| &part.asked.quote))?;
-        let files = self.own_files(quote.query())?;
+        let data = self.own_data(quote.query())?;
         let mut asked = Question::of_part(&sql, analyst, quote, statement.parts.len())?;
         // Which values it will read is part of the question, and so are the files they come from.
-        let mut all = files.clone();
+        let mut all = data.clone();
         for &Read { part, column, .. } in &reads {
             let read = earlier.get(part).ok_or(EngineError::Inconsistent)?;
             let shown = read.asked.quote.query().shown_in(column);
             let shown = shown.map_err(|_| EngineError::Inconsistent)?;
             let both = format!("{} {} {shown}", asked.question, read.asked.question);
             asked.question = blake3::hash(both.as_bytes()).to_hex().to_string();
-            all.extend(read.all_files(earlier)?);
+            all.extend(read.all_data(earlier)?);
         }
         for &from in &limits_from {
             let from = earlier.get(from).ok_or(EngineError::Inconsistent)?;
@@ -209,7 +209,7 @@ impl Session {
             same_as: one_release,
             asked,
             identity,
-            files,
+            data,
             payers,
         })
     }
@@ -327,12 +327,10 @@ impl Planned<'_> {
     }
 
     /// The files that it and the parts before it that it reads are about.
-    fn all_files(&self, earlier: &[Planned<'_>]) -> Result<Files, EngineError> {
-        let mut all = self.files.clone();
+    fn all_data(&self, earlier: &[Planned<'_>]) -> Result<Data, EngineError> {
+        let mut all = self.data.clone();
         for read in &self.reads {
-            all.extend(
-                earlier.get(read.part).ok_or(EngineError::Inconsistent)?.all_files(earlier)?,
-            );
+            all.extend(earlier.get(read.part).ok_or(EngineError::Inconsistent)?.all_data(earlier)?);
         }
         Ok(all)
     }
@@ -382,10 +380,10 @@ impl Planned<'_> {
                 None => payment,
             },
         };
-        let scan = Scan::plan(&asked.quote, &self.files, &progress.0, session.memory()).await?;
+        let scan = Scan::plan(&asked.quote, &self.data, &progress.0, session.memory()).await?;
         let query = asked.quote.query();
         let begun =
-            heavy(|| begin(session, query, &self.files, answering.ledger, (&payment, &others)))?;
+            heavy(|| begin(session, query, &self.data, answering.ledger, (&payment, &others)))?;
         match begun {
             Outcome::Stored(stored) => {
                 heavy(|| answering.ledger.copy(&others, &stored.release))?;
@@ -706,6 +704,7 @@ impl StatementPlan<'_> {
             population,
             charged,
             taken_up: false,
+            answered_before: None,
             account,
             others: charges.collect(),
             ledger_created,

@@ -10,9 +10,10 @@ use hushtable_query::{Added, PrivateQuery, PublicRows};
 use tokio::task::JoinSet;
 
 use crate::error::EngineError;
-use crate::lower::{Files, Lowering};
+use crate::lower::Lowering;
 use crate::record::fingerprint;
 use crate::session::{Progress, Session};
+use crate::source::Data;
 
 /// Most counts that are remembered.
 const REMEMBERED: usize = 10_000;
@@ -26,7 +27,7 @@ impl Session {
     pub(crate) async fn check_row(
         &self,
         query: &PrivateQuery,
-        files: &Files,
+        data: &Data,
     ) -> Result<Added, EngineError> {
         let mut joins = Vec::new();
         for join in query.public_joins(self.contract()) {
@@ -38,7 +39,7 @@ impl Session {
             });
             let mut counted = Vec::with_capacity(tables.len());
             for rows in tables {
-                counted.push((rows, self.most_alike(rows, files).await?));
+                counted.push((rows, self.most_alike(rows, data).await?));
             }
             let of = |rows: &PublicRows| {
                 let own = counted.iter().find(|(own, _)| *own == rows);
@@ -51,10 +52,10 @@ impl Session {
     }
 
     /// Most rows of a public table that agree. Counted once for the same files.
-    async fn most_alike(&self, rows: &PublicRows, files: &Files) -> Result<u64, EngineError> {
+    async fn most_alike(&self, rows: &PublicRows, data: &Data) -> Result<u64, EngineError> {
         let relation = rows.counts()?;
         let tables = relation.tables();
-        let mut own = files.clone();
+        let mut own = data.clone();
         own.retain(|table, _| tables.contains(table.as_str()));
         let asked = serde_json::to_string(&relation).map_err(|_| EngineError::Inconsistent)?;
         let identity = fingerprint("", &asked, &own)?;

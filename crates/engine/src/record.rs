@@ -13,8 +13,8 @@ use hushtable_query::{
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
-use crate::lower::Files;
 use crate::release::NoisyGroups;
+use crate::source::Data;
 
 /// Name and version, as statements have them.
 pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
@@ -78,6 +78,9 @@ pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<Strin
     Ok(blake3::hash(&identity).to_hex().to_string())
 }
 
+/// Raised with every change of what a fingerprint is a hash of.
+const FINGERPRINT_FORMAT: u32 = 1;
+
 /// Identity of a question, kept in the ledger and nowhere else: sizes of files are as secret as the
 /// number of their rows, and a hash of them can be guessed. The same question is the same query
 /// with the same mechanisms, from the same analyst, on the same files: the same paths, sizes and
@@ -87,15 +90,13 @@ pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<Strin
 pub(crate) fn fingerprint(
     analyst: &str,
     question: &str,
-    files: &Files,
+    data: &Data,
 ) -> Result<Fingerprint, EngineError> {
-    let mut identities = Vec::with_capacity(files.len());
-    for (table, files) in files {
-        for file in files {
-            identities.push((table, file.identity().resolved()?, format!("{:?}", file.folders)));
-        }
+    let mut identities = Vec::with_capacity(data.len());
+    for (table, data) in data {
+        identities.push((table, data.identities()?));
     }
-    let text = serde_json::to_vec(&(analyst, question, identities))
+    let text = serde_json::to_vec(&(FINGERPRINT_FORMAT, analyst, question, identities))
         .map_err(|_| EngineError::Inconsistent)?;
     Ok(Fingerprint::new(*blake3::hash(&text).as_bytes()))
 }

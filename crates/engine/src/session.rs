@@ -1,6 +1,6 @@
 //! A contract with its ledger and files: what every question starts from.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,11 @@ use hushtable_query::{
 };
 
 use crate::error::EngineError;
-use crate::lower::Files;
 use crate::memory::Memory;
 use crate::memory_limit::MemoryLimit;
-use crate::source::{DataFile, FileId, ReadProgress, file_id, list_files};
+use crate::source::{
+    Data, DataFile, FileId, Provided, Provider, ReadProgress, TableData, file_id, list_files,
+};
 
 /// A contract with the ledger and the data that it names.
 #[derive(Clone)]
@@ -24,9 +25,16 @@ pub struct Session {
     folder: PathBuf,
     listener: Arc<dyn Fn(&Notice) + Send + Sync>,
     memory: Memory,
+    /// Tables whose rows a program provides, by name.
+    provided: BTreeMap<String, Provided>,
+    /// The ledger's file, where it is not the contract's.
+    ledger: Option<PathBuf>,
     /// Most rows of public tables that agree in some values.
     counts: Arc<Mutex<HashMap<Fingerprint, u64>>>,
 }
+
+/// Tables whose rows a program provides, by their names in the contract.
+pub type ProvidedTables = BTreeMap<String, Arc<dyn Provider>>;
 
 /// How much of the data has been read, or of an audit's runs made, in thousandths; for another
 /// thread to look at. It tells how many bytes of the files are done with, and nothing of what is in
@@ -56,10 +64,10 @@ impl Progress {
     }
 }
 
-/// A query that is checked and priced, and the files that it is about.
+/// A query that is checked and priced, and where its rows are.
 pub(crate) struct Checked<'a> {
     pub(crate) quote: Quote,
-    pub(crate) files: Files,
+    pub(crate) data: Data,
     pub(crate) population: &'a Population,
     /// The memory to read them with.
     pub(crate) memory: &'a Memory,
@@ -75,24 +83,64 @@ impl Session {
     /// # Errors
     /// When the file cannot be read or the contract is wrong.
     pub fn open(contract: &Path) -> Result<Self, EngineError> {
+        Self::open_with(contract, ProvidedTables::new())
+    }
+
+    /// Opens a contract as [`open`](Self::open) does, of which some tables have no path: a program
+    /// provides their rows.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); when the contract has no table of a name that is provided.
+    pub fn open_with(contract: &Path, provided: ProvidedTables) -> Result<Self, EngineError> {
         let unreadable = |error| EngineError::ContractFile { path: contract.to_owned(), error };
         let real = match std::fs::symlink_metadata(contract).map_err(unreadable)?.is_symlink() {
             true => std::fs::canonicalize(contract).map_err(unreadable)?,
             false => contract.to_owned(),
         };
         let text = std::fs::read_to_string(&real).map_err(unreadable)?;
-        let parsed = Contract::parse(&text, &contract.display().to_string())?;
         let folder = match real.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
         };
+        Self::of_text((&text, &contract.display().to_string()), folder, provided)
+    }
+
+    /// A contract that is a text, of that name in errors. Paths in it are relative to `folder`.
+    ///
+    /// # Errors
+    /// Those of [`open_with`](Self::open_with).
+    pub fn of_text(
+        (text, name): (&str, &str),
+        folder: PathBuf,
+        provided: ProvidedTables,
+    ) -> Result<Self, EngineError> {
+        let names = provided.keys().map(String::as_str).collect();
+        let contract = Contract::parse_with(text, name, &names)?;
+        if let Some(unknown) = names.iter().find(|name| !contract.tables.contains_key(**name)) {
+            return Err(EngineError::NoSuchTable {
+                table: (*unknown).to_owned(),
+                tables: contract.tables.keys().cloned().collect(),
+            });
+        }
+        let provided = provided.into_iter().map(|(name, provider)| {
+            let table = Provided::new(&name, provider);
+            (name, table)
+        });
         Ok(Self {
-            contract: parsed,
+            provided: provided.collect(),
+            contract,
             folder,
+            ledger: None,
             listener: Arc::new(|_| {}),
             memory: Memory::new(None)?,
             counts: Arc::default(),
         })
+    }
+
+    /// With a ledger in another file than the contract's.
+    #[must_use]
+    pub fn with_ledger(self, ledger: PathBuf) -> Self {
+        Self { ledger: Some(ledger), ..self }
     }
 
     /// Limits the memory of all that is asked of this session at once. A query that needs more
@@ -141,7 +189,7 @@ impl Session {
 
     /// The ledger's file.
     pub fn ledger_path(&self) -> PathBuf {
-        self.folder.join(&self.contract.ledger)
+        self.ledger.clone().unwrap_or_else(|| self.folder.join(&self.contract.ledger))
     }
 
     /// The warnings about a query, for people to see before they ask it. Costs nothing and reads no
@@ -176,9 +224,9 @@ impl Session {
         population: &'a Population,
     ) -> Result<Checked<'a>, EngineError> {
         let quote = Quote::new(query)?;
-        let files = self.own_files(quote.query())?;
+        let data = self.own_data(quote.query())?;
         let table = self.contract.tables.get(&population.name);
-        Ok(Checked { quote, files, population, memory: &self.memory, table })
+        Ok(Checked { quote, data, population, memory: &self.memory, table })
     }
 
     /// The populations whose budgets pay for a query, the one that it bounds first.
@@ -195,14 +243,14 @@ impl Session {
         self.contract.populations.get(query.population()).ok_or(EngineError::Inconsistent)
     }
 
-    /// The files of the tables that a query reads, as they are now.
-    pub(crate) fn files(&self, query: &PrivateQuery) -> Result<Files, EngineError> {
-        let mut files = Files::new();
+    /// Where the rows of the tables are that a query reads, as they are now.
+    pub(crate) fn data(&self, query: &PrivateQuery) -> Result<Data, EngineError> {
+        let mut data = Data::new();
         for name in query.relation().tables() {
             let table = self.contract.tables.get(name).ok_or(EngineError::Inconsistent)?;
-            files.insert(name.to_owned(), self.files_of(table)?);
+            data.insert(name.to_owned(), self.data_of(table)?);
         }
-        Ok(files)
+        Ok(data)
     }
 
     /// The ledger, for charging; made where there is none.
@@ -255,44 +303,52 @@ impl Session {
         Populations::new(named.collect(), self.contract.retired.iter().cloned())
     }
 
-    /// The files of the tables that a query reads, as [`own_files_of`](Self::own_files_of) gives
-    /// them.
+    /// Where the rows of the tables are that a query reads, as [`own_data_of`](Self::own_data_of)
+    /// says it.
     ///
     /// # Errors
-    /// Those of [`own_files_of`](Self::own_files_of).
-    pub(crate) fn own_files(&self, query: &PrivateQuery) -> Result<Files, EngineError> {
-        let mut files = Files::new();
+    /// Those of [`own_data_of`](Self::own_data_of).
+    pub(crate) fn own_data(&self, query: &PrivateQuery) -> Result<Data, EngineError> {
+        let mut data = Data::new();
         for name in query.relation().tables() {
             let table = self.contract.tables.get(name).ok_or(EngineError::Inconsistent)?;
-            files.insert(name.to_owned(), self.own_files_of(table)?);
+            data.insert(name.to_owned(), self.own_data_of(table)?);
         }
-        Ok(files)
+        Ok(data)
     }
 
-    /// The files of a table. None of them is read by a table that holds other units, or holds them
-    /// otherwise: its budgets would pay for the same people once more, or its rows would go with
-    /// other units than here.
+    /// Where the rows of a table are. None of them are those of a table that holds other units, or
+    /// holds them otherwise: its budgets would pay for the same people once more, or its rows would
+    /// go with other units than here.
     ///
     /// # Errors
-    /// When there is such a file, or the table has no files.
-    pub(crate) fn own_files_of(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
-        let files = self.files_of(table)?;
-        let own: HashSet<FileId> = files.iter().filter_map(|file| file_id(&file.path)).collect();
+    /// When there is such a table, or the table has no files.
+    pub(crate) fn own_data_of(&self, table: &Table) -> Result<TableData, EngineError> {
+        let data = self.data_of(table)?;
+        let files = data.files().iter();
+        let files: HashSet<FileId> = files.filter_map(|file| file_id(&file.path)).collect();
         let alike =
             |other: &&Table| other.population == table.population && other.unit == table.unit;
         for other in self.contract.tables.values().filter(|other| !alike(other)) {
             // A table whose files cannot be listed cannot be asked either.
-            let Ok(theirs) = self.files_of(other) else { continue };
-            let shared = |file: &&DataFile| file_id(&file.path).is_some_and(|id| own.contains(&id));
-            if let Some(file) = theirs.iter().find(shared) {
+            let Ok(others) = self.data_of(other) else { continue };
+            let shared =
+                |file: &&DataFile| file_id(&file.path).is_some_and(|id| files.contains(&id));
+            if let Some(file) = others.files().iter().find(shared) {
                 return Err(EngineError::SharedFile {
                     table: table.name.clone(),
                     other: other.name.clone(),
                     path: file.path.clone(),
                 });
             }
+            if matches!(data, TableData::Provided(_)) && data.is_same(&others) {
+                return Err(EngineError::SharedRows {
+                    table: table.name.clone(),
+                    other: other.name.clone(),
+                });
+            }
         }
-        Ok(files)
+        Ok(data)
     }
 
     /// Refuses what its account cannot pay, before mechanisms are made for it: with the error with
@@ -311,9 +367,14 @@ impl Session {
         Ok(Ledger::check_budget(ledger.as_ref(), account, &asked, least, limit)?)
     }
 
-    /// The files of a table, as they are now.
-    pub(crate) fn files_of(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
-        Ok(list_files(&table.path, &self.folder)?)
+    /// Where the rows of a table are, as they are now.
+    pub(crate) fn data_of(&self, table: &Table) -> Result<TableData, EngineError> {
+        if let Some(provided) = self.provided.get(&table.name) {
+            return Ok(TableData::Provided(provided.renewed()));
+        }
+        // Without a path the contract is read only where a program provides the rows.
+        let path = table.path.as_ref().ok_or(EngineError::Inconsistent)?;
+        Ok(TableData::Files(list_files(path, &self.folder)?))
     }
 }
 

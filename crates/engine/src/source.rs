@@ -9,8 +9,9 @@
 //! source, for three reasons: that source fails on text that is not UTF-8; it prunes row groups
 //! by statistics, which the file may have wrong; and it answers aggregates from statistics.
 //!
-//! Each kind of file is a source (`open`); a table is some columns of some sources (`table`); and
-//! an operator reads the parts of a table that a list names (`exec`).
+//! Each kind of file is a source (`open`), and so is a table that a program provides
+//! (`provided`); a table is some columns of some sources (`table`); and an operator reads the parts
+//! of a table that a list names (`exec`).
 
 pub(crate) mod convert;
 mod csv;
@@ -26,15 +27,18 @@ mod guess;
 mod ipc;
 mod logs;
 mod look;
+mod memory_table;
 pub(crate) mod normalise;
 mod open;
 mod parquet;
 pub(crate) mod parse;
 mod progress;
+mod provided;
 mod reach;
 mod sink;
 mod stored;
 mod table;
+mod table_data;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -52,11 +56,15 @@ pub(crate) use files::{FileId, file_id};
 pub use folders::FolderValue;
 pub use guess::guess_csv;
 pub use look::{LookedAt, Proposed, look_at};
+pub use memory_table::MemoryTable;
 pub use open::file_schema;
 pub use progress::ReadProgress;
+pub(crate) use provided::Provided;
+pub use provided::Provider;
 pub use reach::{resolved, same, would_read};
 pub(crate) use sink::{Misfit, OddRow, Sink};
 pub(crate) use table::{Table, observe};
+pub(crate) use table_data::{Data, TableData, is_same};
 
 /// Rows of a batch, at most.
 const BATCH_ROWS: usize = 8192;
@@ -98,17 +106,46 @@ pub enum Identity {
         /// When it was last written, in nanoseconds since 1970-01-01 UTC.
         modified_ns: i128,
     },
+    /// Rows in memory: a hash of all values.
+    Content([u8; 32]),
+    /// Rows that a program reads elsewhere: its name for their state, such as the number of a
+    /// snapshot.
+    Version(String),
+}
+
+/// An identity that is the same from every folder.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ResolvedIdentity {
+    /// With a path without links, as bytes: it may not be UTF-8.
+    File {
+        path: Vec<u8>,
+        bytes: u64,
+        modified_ns: i128,
+    },
+    Content([u8; 32]),
+    Version(String),
 }
 
 impl Identity {
-    /// The identity in words, the same from every folder: its path is without links.
-    pub(crate) fn resolved(&self) -> Result<String, SourceError> {
-        let Self::File { path, bytes, modified_ns } = self;
-        let real = std::fs::canonicalize(path).map_err(|error| SourceError::Unreadable {
-            path: path.clone(),
-            reason: error.to_string(),
-        })?;
-        Ok(format!("file {real:?}, {bytes} bytes, written at {modified_ns}"))
+    /// Resolves links in paths.
+    ///
+    /// # Errors
+    /// When a file is gone.
+    pub(crate) fn resolved(&self) -> Result<ResolvedIdentity, SourceError> {
+        Ok(match self {
+            Self::File { path, bytes, modified_ns } => {
+                let unreadable = |error: std::io::Error| SourceError::Unreadable {
+                    path: path.clone(),
+                    reason: error.to_string(),
+                };
+                let real = std::fs::canonicalize(path).map_err(unreadable)?;
+                let path = real.into_os_string().into_encoded_bytes();
+                ResolvedIdentity::File { path, bytes: *bytes, modified_ns: *modified_ns }
+            }
+            Self::Content(hash) => ResolvedIdentity::Content(*hash),
+            Self::Version(name) => ResolvedIdentity::Version(name.clone()),
+        })
     }
 }
 
@@ -238,9 +275,22 @@ pub async fn scan(
     partitions: usize,
     progress: &Arc<ReadProgress>,
 ) -> Result<Arc<dyn ExecutionPlan>, SourceError> {
-    let (files, wanted, progress) = (files.to_vec(), wanted.clone(), Arc::clone(progress));
+    scan_data(&TableData::Files(files.to_vec()), wanted, partitions, progress).await
+}
+
+/// A plan of the columns wanted of a table, wherever it is, as [`scan`] gives it.
+///
+/// # Errors
+/// Those of [`scan`].
+pub(crate) async fn scan_data(
+    data: &TableData,
+    wanted: &Wanted,
+    partitions: usize,
+    progress: &Arc<ReadProgress>,
+) -> Result<Arc<dyn ExecutionPlan>, SourceError> {
+    let (data, wanted, progress) = (data.clone(), wanted.clone(), Arc::clone(progress));
     let plan = move || {
-        let table = Table::open(&files, &wanted)?;
+        let table = Table::open(&data, &wanted)?;
         SourceExec::of_all(table, partitions, &progress)
     };
     let plan = tokio::task::spawn_blocking(plan)

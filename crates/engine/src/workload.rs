@@ -26,11 +26,11 @@ use crate::consistent;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::intervals::Uncertainty;
-use crate::lower::Files;
 use crate::record::{Statement, decode, fingerprint};
 use crate::release::ReleasedTable;
 use crate::runtime::heavy;
 use crate::session::{Session, payer};
+use crate::source::{Data, is_same};
 
 /// Reads and checks a workload. Paths in it are relative to its folder.
 ///
@@ -72,7 +72,7 @@ struct Waiting {
 struct Part {
     asked: Question,
     identity: Fingerprint,
-    files: Files,
+    data: Data,
     scan: Scan,
 }
 
@@ -96,15 +96,15 @@ impl Session {
         let progress = Arc::new(WorkloadProgress::new(quotes.len()));
         let mut parts = Vec::with_capacity(quotes.len());
         for ((query, quote), reading) in workload.queries.iter().zip(quotes).zip(progress.parts()) {
-            let files = self.own_files(quote.query())?;
-            let planned = Scan::plan(&quote, &files, &reading.0, self.memory()).await;
+            let data = self.own_data(quote.query())?;
+            let planned = Scan::plan(&quote, &data, &reading.0, self.memory()).await;
             let scan = planned.map_err(|error| in_workload(workload, query, error))?;
-            let checked = self.check_row(quote.query(), &files).await;
+            let checked = self.check_row(quote.query(), &data).await;
             checked.map_err(|error| in_workload(workload, query, error))?;
             let asked = Question::new(&query.sql, analyst.clone(), quote)
                 .map_err(|error| in_workload(workload, query, error))?;
-            let identity = fingerprint(&analyst, &asked.question, &files)?;
-            parts.push(Part { asked, identity, files, scan });
+            let identity = fingerprint(&analyst, &asked.question, &data)?;
+            parts.push(Part { asked, identity, data, scan });
         }
         let each: Vec<(&str, &Quote, &Explanation)> = workload
             .queries
@@ -261,7 +261,7 @@ impl WorkloadPlan {
                 Paid::Stored(stored) => Outcome::Stored(stored),
                 Paid::Charged(payment) => {
                     let own = part.asked.quote.query();
-                    heavy(|| begin(&session, own, &part.files, &mut ledger, (&payment, &[])))
+                    heavy(|| begin(&session, own, &part.data, &mut ledger, (&payment, &[])))
                         .map_err(|error| in_workload(workload, query, error))?
                 }
             };
@@ -338,11 +338,11 @@ impl WorkloadPlan {
 pub(crate) fn begin(
     session: &Session,
     query: &PrivateQuery,
-    files: &Files,
+    data: &Data,
     ledger: &mut Ledger,
     (payment, others): (&Payment, &[Payment]),
 ) -> Result<Outcome, EngineError> {
-    if session.files(query)? != *files {
+    if !is_same(&session.data(query)?, data) {
         return Err(EngineError::DataChanged { table: query.population().to_owned() });
     }
     Ok(ledger.begin(payment, others)?)

@@ -1,5 +1,6 @@
 //! Analysts: they ask, and see what asking would cost.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use futures::StreamExt;
@@ -12,6 +13,7 @@ use hushtable_privacy::Delta;
 use hushtable_query::{Warning, Workload};
 
 use crate::Error;
+use crate::answering_delay::AnsweringDelay;
 use crate::workers::Workers;
 
 /// An analyst with budgets. All that an analyst gets is charged or free of the data; nothing leads
@@ -38,12 +40,18 @@ use crate::workers::Workers;
 pub struct Analyst {
     session: Arc<Session>,
     workers: Workers,
+    delay: AnsweringDelay,
     name: Option<String>,
 }
 
 impl Analyst {
-    pub(crate) fn new(session: Arc<Session>, workers: Workers, name: Option<&str>) -> Self {
-        Self { session, workers, name: name.map(str::to_owned) }
+    pub(crate) fn new(
+        session: Arc<Session>,
+        workers: Workers,
+        delay: AnsweringDelay,
+        name: Option<&str>,
+    ) -> Self {
+        Self { session, workers, delay, name: name.map(str::to_owned) }
     }
 
     /// Quotes a query. Costs nothing, reads no value of protected tables and changes no file.
@@ -53,7 +61,7 @@ impl Analyst {
     /// it reads.
     pub async fn explain(&self, sql: &str) -> Result<Quoted, Error> {
         let (session, sql, name) = self.owned(sql);
-        self.workers.run(async move { session.explain(&sql, name.as_deref()).await }).await
+        self.run(async move { session.explain(&sql, name.as_deref()).await }).await
     }
 
     /// Quotes a statement of any number of private parts, and SQL around them. Costs nothing, reads
@@ -64,7 +72,7 @@ impl Analyst {
     /// run.
     pub async fn explain_parts(&self, sql: &str) -> Result<StatementQuoted, Error> {
         let (session, sql, name) = self.owned(sql);
-        self.workers.run(async move { session.explain_parts(&sql, name.as_deref()).await }).await
+        self.run(async move { session.explain_parts(&sql, name.as_deref()).await }).await
     }
 
     /// Quotes a statement of any form, as [`explain`](Self::explain) or
@@ -75,7 +83,7 @@ impl Analyst {
     /// Fails where they do.
     pub async fn price(&self, sql: &str) -> Result<Priced, Error> {
         let (session, sql, name) = self.owned(sql);
-        self.workers.run(async move { session.price(&sql, name.as_deref()).await }).await
+        self.run(async move { session.price(&sql, name.as_deref()).await }).await
     }
 
     /// The probable mistakes in a query. Costs nothing and reads no file.
@@ -84,7 +92,7 @@ impl Analyst {
     /// When the query is refused.
     pub async fn warnings(&self, sql: &str) -> Result<Vec<Warning>, Error> {
         let (session, sql, _) = self.owned(sql);
-        self.workers.block(move || session.warnings(&sql)).await
+        self.block(move || session.warnings(&sql)).await
     }
 
     /// Answers a query: charges it, reads the data, adds noise, puts the release on record.
@@ -109,7 +117,7 @@ impl Analyst {
         let progress = progress.clone();
         let mut unwanted = Unwanted(Some(progress.clone()));
         let work = async move { session.query(&sql, name.as_deref(), &progress).await };
-        let answer = self.workers.finish(work).await;
+        let answer = self.workers.finish(self.delay.keep(work)).await;
         unwanted.0 = None;
         answer
     }
@@ -122,7 +130,7 @@ impl Analyst {
         let (session, workload, name) =
             (Arc::clone(&self.session), workload.clone(), self.name.clone());
         let work = move || session.check_workload_budget(&workload, name.as_deref());
-        self.workers.block(work).await
+        self.block(work).await
     }
 
     /// Checks and prices all queries of a workload. Charges nothing, reads no value and changes no
@@ -134,7 +142,8 @@ impl Analyst {
         let (session, workload, name) =
             (Arc::clone(&self.session), workload.clone(), self.name.clone());
         let work = async move { session.plan_workload(&workload, name.as_deref()).await };
-        Ok(Plan { plan: self.workers.run(work).await?, workers: self.workers.clone() })
+        let plan = self.run(work).await?;
+        Ok(Plan { plan, workers: self.workers.clone(), delay: self.delay })
     }
 
     /// The analyst's budgets, with what their charges come to at `delta`: by default the budget's
@@ -145,13 +154,30 @@ impl Analyst {
     /// When the ledger cannot be read.
     pub async fn budget(&self, delta: Option<Delta>) -> Result<Vec<BudgetLine>, Error> {
         let session = Arc::clone(&self.session);
-        let mut lines = self.workers.block(move || session.budget(delta)).await?;
+        let mut lines = self.block(move || session.budget(delta)).await?;
         let populations = &self.session.contract().populations;
         lines.retain(|line| match &self.name {
             Some(name) => line.analyst == *name,
             None => populations.get(&line.table).is_some_and(|p| p.budgets.len() == 1),
         });
         Ok(lines)
+    }
+
+    /// Does work that ends when nobody waits for it; its result comes after the delay.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.workers.run(self.delay.keep(work)).await
+    }
+
+    /// Does work that is not asynchronous, to its end; its result comes after the delay.
+    async fn block<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let workers = self.workers.clone();
+        self.run(async move { workers.block(work).await }).await
     }
 
     fn owned(&self, sql: &str) -> (Arc<Session>, String, Option<String>) {
@@ -174,6 +200,7 @@ impl Drop for Unwanted {
 pub struct Plan {
     plan: WorkloadPlan,
     workers: Workers,
+    delay: AnsweringDelay,
 }
 
 /// The steps of a workload, one after the other.
@@ -209,6 +236,7 @@ impl Plan {
     /// `file` names the file that the answer to a query is written to, for the statement.
     ///
     /// The work goes on until all releases are on record, whether anybody waits for them or not.
+    /// With a fixed delay, all steps come at its end.
     /// Stopped all the same, and planned and released again, a workload is not charged again.
     ///
     /// # Errors
@@ -217,10 +245,10 @@ impl Plan {
         self,
         file: impl Fn(&str) -> String + Send + Sync + 'static,
     ) -> Result<Releasing, Error> {
-        let Self { plan, workers } = self;
-        let (steps, receiver) = unbounded();
+        let Self { plan, workers, delay } = self;
+        let (steps, mut receiver) = unbounded();
         let (charges, answers) = (steps.clone(), steps.clone());
-        workers.begin(async move {
+        let work = async move {
             // Where nobody listens, the releases go on record all the same.
             let charged = |charge: &WorkloadCharge| {
                 let _ = charges.unbounded_send(Ok(WorkloadStep::Charged(Box::new(charge.clone()))));
@@ -232,7 +260,18 @@ impl Plan {
             };
             let ended = plan.release(charged, answered).await;
             let _ = steps.unbounded_send(ended.map(|answer| WorkloadStep::Whole(Box::new(answer))));
-        })?;
+        };
+        if delay.is_none() {
+            workers.begin(work)?;
+        } else {
+            // The times of the steps would tell of the data.
+            let (delayed, delayed_receiver) = unbounded();
+            let all = std::mem::replace(&mut receiver, delayed_receiver);
+            workers.begin(async move {
+                delay.keep(work).await;
+                let _ = all.map(Ok).forward(delayed).await;
+            })?;
+        }
         Ok(Releasing { steps: receiver, ended: false })
     }
 }

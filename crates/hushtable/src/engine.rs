@@ -10,6 +10,7 @@ use hushtable_query::{Contract, Workload};
 use crate::analyst::Analyst;
 use crate::output::Protected;
 use crate::owner::Owner;
+use crate::answering_delay::AnsweringDelay;
 use crate::workers::Workers;
 use crate::{Error, open_workload};
 
@@ -17,9 +18,11 @@ use crate::{Error, open_workload};
 /// engine, for any number of threads and tasks.
 #[derive(Clone)]
 pub struct Engine {
-    session: Arc<Session>,
-    contract: PathBuf,
-    workers: Workers,
+    pub(crate) session: Arc<Session>,
+    /// Its contract's file, where it is one.
+    pub(crate) contract: Option<PathBuf>,
+    pub(crate) workers: Workers,
+    pub(crate) delay: AnsweringDelay,
 }
 
 impl Engine {
@@ -28,7 +31,7 @@ impl Engine {
     /// # Errors
     /// When the file cannot be read, or the contract is wrong or not finished.
     pub fn open(contract: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::telling(contract, |_| {})
+        Self::builder().contract(contract).open()
     }
 
     /// Opens a contract, and tells `listener` what the ledger says that is no error, on any thread.
@@ -39,10 +42,7 @@ impl Engine {
         contract: impl AsRef<Path>,
         listener: impl Fn(&Notice) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
-        let contract = contract.as_ref();
-        let session = Session::open(contract)?.telling(listener);
-        let workers = Workers::new()?;
-        Ok(Self { session: Arc::new(session), contract: contract.to_owned(), workers })
+        Self::builder().contract(contract).telling(listener).open()
     }
 
     /// With a limit on the memory of all that is asked of the engine at once. A query that needs
@@ -58,7 +58,7 @@ impl Engine {
     /// The handle of an analyst. Without a name, each question is asked by the one analyst who has
     /// a budget for it.
     pub fn analyst(&self, name: Option<&str>) -> Analyst {
-        Analyst::new(Arc::clone(&self.session), self.workers.clone(), name)
+        Analyst::new(Arc::clone(&self.session), self.workers.clone(), self.delay, name)
     }
 
     /// The handle of the owner of the data. None of its results are for analysts.
@@ -78,7 +78,7 @@ impl Engine {
 
     /// The files and places that no result may replace or be written to.
     pub fn protected(&self) -> Protected {
-        Protected::of(&self.session, &self.contract)
+        Protected::of(&self.session, self.contract.as_deref())
     }
 
     /// Opens a workload with the contract that it names, or with another.

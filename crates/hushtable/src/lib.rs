@@ -35,7 +35,9 @@
 //! ```
 
 mod analyst;
+mod answering_delay;
 mod bare_files;
+mod builder;
 pub mod draft;
 mod engine;
 mod hint;
@@ -52,7 +54,9 @@ mod workers;
 struct LibraryPage;
 
 pub use analyst::{Analyst, Plan, Releasing, WorkloadStep};
+pub use answering_delay::AnsweringDelay;
 pub use bare_files::{group_sizes, randomise};
+pub use builder::EngineBuilder;
 pub use datafusion::{arrow, parquet};
 pub use engine::Engine;
 pub use hint::Hint;
@@ -60,14 +64,14 @@ pub use hushtable_engine::{
     AccountCharge, AccountQuoted, Advice, Answer, AuditOptions, AuditReport, BudgetLine,
     CheckReport, ClippedShare, ClippingReport, ColumnCheck, ColumnIntervals, Compared,
     ContributionLimit, CutOff, Distribution, EngineError as Error, EventFound, FitOptions,
-    FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, KeysCheck,
-    LossOptions, LossQuantile, LossReport, Losses, MechanismLosses, MemoryLimit, OtherAccount,
-    OwnerLosses, PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal, Priced,
-    Progress, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing, Statement,
-    StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck, TableIntervals, Timings,
-    Together, Trial, TrialError, TuneReport, TunedSetting, Uncertainty, WorkloadAnswer,
-    WorkloadCharge, WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload, resolved,
-    same,
+    FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, Identity, KeysCheck,
+    LossOptions, LossQuantile, LossReport, Losses, MechanismLosses, MemoryLimit, MemoryTable,
+    OtherAccount, OwnerLosses, PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal,
+    Priced, Progress, Provider, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread,
+    Standing, Statement, StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck,
+    TableIntervals, Timings, Together, Trial, TrialError, TuneReport, TunedSetting, Uncertainty,
+    WorkloadAnswer, WorkloadCharge, WorkloadProgress, WorkloadQuoted, WorkloadStatement,
+    open_workload, resolved, same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;

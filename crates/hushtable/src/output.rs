@@ -22,9 +22,9 @@ pub struct Protected {
 }
 
 impl Protected {
-    /// The files of a session's contract, whose own file is `contract`.
-    pub(crate) fn of(session: &Session, contract: &Path) -> Self {
-        let mut files = vec![resolved(contract)];
+    /// The files of a session's contract, whose own file is `contract`, where it is one.
+    pub(crate) fn of(session: &Session, contract: Option<&Path>) -> Self {
+        let mut files: Vec<PathBuf> = contract.map(resolved).into_iter().collect();
         let ledger = session.ledger_path();
         for end in ["", "-journal", "-wal", "-shm"] {
             let mut path = ledger.clone().into_os_string();
@@ -35,7 +35,9 @@ impl Protected {
         Self {
             files,
             folder: session.folder().to_owned(),
-            tables: tables.map(|table| (table.name.clone(), table.path.clone())).collect(),
+            tables: tables
+                .filter_map(|table| Some((table.name.clone(), table.path.clone()?)))
+                .collect(),
         }
     }
 

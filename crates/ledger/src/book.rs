@@ -184,6 +184,33 @@ impl Book {
         Ok(charges)
     }
 
+    /// When the same text was charged last to the account, where its release is on record.
+    pub(crate) fn answered_before(
+        &self,
+        records: &Records<'_>,
+        analyst: &str,
+        population: &str,
+        query: &str,
+    ) -> Result<Option<String>, LedgerError> {
+        let sql = |error| LedgerError::sqlite(records.path, error);
+        let select = "SELECT id, table_name, charged_at FROM charges \
+                      WHERE analyst = ?1 AND query = ?2 ORDER BY id DESC";
+        let mut statement = records.conn.prepare(select).map_err(sql)?;
+        let mut rows = statement.query([analyst, query]).map_err(sql)?;
+        while let Some(row) = rows.next().map_err(sql)? {
+            let (id, table): (i64, String) =
+                (row.get(0).map_err(sql)?, row.get(1).map_err(sql)?);
+            let index = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
+            let entry = index.and_then(|index| self.charges.get(index));
+            if self.populations.account(&table) == population
+                && entry.is_some_and(|entry| entry.state() == ChargeState::Recorded)
+            {
+                return Ok(Some(row.get(2).map_err(sql)?));
+            }
+        }
+        Ok(None)
+    }
+
     /// The charge of a receipt; `None` where it is of another ledger.
     pub(crate) fn charge(&self, receipt: &Receipt) -> Option<&Entry> {
         let place = usize::try_from(receipt.id).ok()?.checked_sub(1)?;

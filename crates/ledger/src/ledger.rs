@@ -159,6 +159,20 @@ impl Ledger {
         })
     }
 
+    /// When the same text was charged last, as an RFC 3339 time, where its release is on record.
+    /// The release may be of other data, or of another contract: for a message, and no decision.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn answered_before(
+        &self,
+        analyst: &str,
+        population: &str,
+        query: &str,
+    ) -> Result<Option<String>, LedgerError> {
+        self.look(|records, book| book.answered_before(records, analyst, population, query))
+    }
+
     /// The account of a limit: how much of it is spent, and how much is left.
     ///
     /// # Errors

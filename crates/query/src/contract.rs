@@ -10,7 +10,7 @@ mod tables;
 mod unit_texts;
 mod units;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use hushtable_numbers::{Number, Step};
@@ -56,8 +56,9 @@ pub struct Contract {
 pub struct Table {
     /// Name in SQL.
     pub name: String,
-    /// A file, a folder or a glob, relative to the contract's folder.
-    pub path: String,
+    /// A file, a folder or a glob, relative to the contract's folder; `None` where a program
+    /// provides the rows.
+    pub path: Option<String>,
     /// How its CSV files are written; `None` where the contract does not say.
     pub csv: Option<CsvSettings>,
     /// The population that its rows are about; `None` for a public table.
@@ -222,7 +223,20 @@ impl Contract {
     /// # Errors
     /// Whatever is wrong, with its line, value, allowed range and a hint.
     pub fn parse(text: &str, file: &str) -> Result<Self, ContractError> {
-        Prepared::default().within(|| tables::contract(text, file))
+        Self::parse_with(text, file, &BTreeSet::new())
+    }
+
+    /// Reads and checks a contract as [`parse`](Self::parse) does, where a program provides the
+    /// rows of some tables: these, and no others, have no path.
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse).
+    pub fn parse_with(
+        text: &str,
+        file: &str,
+        provided: &BTreeSet<&str>,
+    ) -> Result<Self, ContractError> {
+        Prepared::default().within(|| tables::contract(text, file, provided))
     }
 
     /// Whether a text is a contract, be it right, wrong or not finished.

@@ -470,7 +470,8 @@ proptest! {
                 .map(|(_, (column, _))| *column)
                 .collect();
             let mut selected = selected;
-            let sums: Vec<String> = selected.iter().map(|column| format!("SUM({column})")).collect();
+            let sum = |column: &&str| format!("SUM({column})");
+            let sums: Vec<String> = selected.iter().map(sum).collect();
             let measured = [&sums[..], &["COUNT(*)".to_owned()]].concat().join(", ");
             let sql = FORMS[form].replace("{}", &measured).replace("{i}", &i.to_string());
             list.push((weight, sql));

@@ -18,6 +18,7 @@ use crate::render::cell::timestamp;
 use crate::render::grid::visible;
 use crate::render::intervals::TableView;
 use crate::render::number::number;
+use crate::render::quoted::answered_before;
 use crate::table_format::TableFormat;
 use crate::{kept_effects, render, sql_input, stdio};
 
@@ -136,7 +137,9 @@ pub(super) fn account_of(answer: &Answer, engine: &Engine) -> String {
             let mut all = parts.map(|part| &part.statement).chain([&answer.statement]);
             let policy = all.any(|statement| statement.explanation.policy.is_some());
             let of_whom = if policy { ", for a record at the thresholds," } else { "" };
-            format!("charged {charged}{of_whom} to {analyst}{table}; left: {left}\n")
+            let before = answer.answered_before.as_deref();
+            let before = before.map_or_else(String::new, |at| answered_before(at) + "\n");
+            format!("charged {charged}{of_whom} to {analyst}{table}; left: {left}\n{before}")
         }
         None if answer.taken_up => {
             format!("paid before: no charge to {analyst}{table}; left: {left}\n")

@@ -21,7 +21,7 @@ const STATEMENT: &str = "statement.json";
 
 pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
     let (engine, workload) =
-        Engine::with_workload(&arguments.workload, arguments.contract.as_deref(), pace::teller())?;
+        Engine::with_workload(&arguments.workload, arguments.contract.as_deref(), pace::tell)?;
     let engine = within(engine, &arguments.memory)?;
     // The environment's analyst counts only if neither the workload nor an option names one.
     let named = match &workload.analyst {

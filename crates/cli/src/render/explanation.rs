@@ -14,7 +14,7 @@ use super::measurements::{counted, measurements};
 use super::mechanisms::compared;
 use super::number::{at_least, number, probability};
 use super::policy::policy;
-use super::quoted::left_after;
+use super::quoted::{answered_before, left_after};
 use super::warnings::warned;
 
 /// A quote as text.
@@ -346,8 +346,10 @@ fn cost(quoted: &Quoted) -> String {
     };
     grid.push(["left after", &after]);
     let mut out = String::new();
+    let before = quoted.answered_before.as_deref();
+    let before = before.map_or_else(String::new, |at| answered_before(at) + ".\n");
     let (analyst, table) = (visible(&quoted.analyst), visible(&explanation.population));
     // Writing to a String cannot fail.
     let _ = write!(out, "Budget of {analyst} on {table}\n{}\n{verdict}\n", grid.text(2));
-    out
+    out + &before
 }

@@ -10,7 +10,7 @@ use super::assess::wrapped_at;
 use super::explanation::mechanisms;
 use super::grid::visible;
 use super::number::{at_least, number, probability};
-use super::quoted::left_after;
+use super::quoted::{answered_before, left_after};
 
 /// The widest line.
 const WIDTH: usize = 80;
@@ -233,6 +233,9 @@ pub(crate) fn cost(quoted: &Quoted) -> String {
             quoted.charge
         ),
     };
+    if let Some(before) = &quoted.answered_before {
+        text += &format!(". {}", answered_before(before));
+    }
     if let [.., implied] = explanation.total_as_epsilon.as_slice() {
         let (epsilon, delta) = (at_least(implied.epsilon), at_least(implied.delta));
         text += &format!(". This implies epsilon = {epsilon} at delta = {delta}");

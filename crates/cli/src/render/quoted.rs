@@ -20,6 +20,8 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     limits: &'a [LimitExplained],
     budget: BudgetReport<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered_before: Option<&'a str>,
 }
 
 /// How a quote stands with the budget.
@@ -58,6 +60,14 @@ pub(crate) fn left_after(quoted: &Quoted) -> Option<Loss> {
     quoted.account.left.minus(quoted.charge)
 }
 
+/// Says that the same text has an answer on record, which is not the one that would be given.
+pub(crate) fn answered_before(charged_at: &str) -> String {
+    let day = charged_at.get(..10).unwrap_or(charged_at);
+    format!(
+        "The same text was answered on {day}, about an earlier state of the data or the contract"
+    )
+}
+
 /// A quote as JSON.
 pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
     let left_after = left_after(quoted);
@@ -72,5 +82,6 @@ pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
             &quoted.account,
             left_after,
         ),
+        answered_before: quoted.answered_before.as_deref(),
     })
 }

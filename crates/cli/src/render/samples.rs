@@ -174,6 +174,7 @@ pub(super) fn single() -> Quoted {
         },
         charge: epsilon("0", "0"),
         standing: Standing::OnRecord,
+        answered_before: None,
     }
 }
 
@@ -224,6 +225,7 @@ pub(super) fn public() -> Quoted {
         },
         charge: total,
         standing: Standing::New,
+        answered_before: None,
     }
 }
 
@@ -327,5 +329,6 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
         },
         charge: total,
         standing: Standing::New,
+        answered_before: None,
     }
 }

@@ -16,7 +16,12 @@ pub(crate) fn list(contract: &Contract) -> String {
     let mut grid = Grid::new(heading.into_iter().chain([("columns", Side::Right)])).underlined();
     for table in contract.tables.values() {
         let columns = table.columns.len().to_string();
-        grid.push([visible(&table.name), protects(table), visible(&table.path), columns]);
+        grid.push([
+            visible(&table.name),
+            protects(table),
+            visible(table.path.as_deref().unwrap_or("-")),
+            columns,
+        ]);
     }
     grid.text(0) + "\n`hushtable describe TABLE` shows a table's columns.\n"
 }
@@ -52,7 +57,7 @@ pub(crate) fn describe(contract: &Contract, table: &Table) -> String {
     }
     let mut facts = Grid::pairs();
     facts.push(["protects", &protects(table)]);
-    facts.push(["files", &visible(&table.path)]);
+    facts.push(["files", &visible(table.path.as_deref().unwrap_or("-"))]);
     if !table.unique.is_empty() {
         facts.push(["unique", &visible(&table.unique.join(", "))]);
     }

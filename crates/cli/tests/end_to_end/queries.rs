@@ -396,3 +396,26 @@ fn memory_has_a_limit() {
     let run = shop.command(&enough).env("HUSHTABLE_MEMORY", "plenty").output().unwrap();
     Run::of(run).success();
 }
+
+/// Written again, a file is other data: the question is new, and both messages say why.
+#[test]
+fn a_question_about_older_data_is_told_of() {
+    const BEFORE: &str = "The same text was answered on 20";
+    let shop = Shop::new();
+    let new = shop.run(&["explain", COUNT_BY_PRODUCT]).success();
+    assert!(!new.contains(BEFORE), "{new}");
+    let first = shop.run(&["query", COUNT_BY_PRODUCT]);
+    assert!(!first.stderr.contains(BEFORE), "{}", first.stderr);
+    let visits = fs::read(shop.path("visits.csv")).unwrap();
+    fs::write(shop.path("visits.csv"), [&visits[..], b"x,Ashford,wine,1\n"].concat()).unwrap();
+    for explain in [&["explain"][..], &["explain", "--verbose"]] {
+        let page = shop.run(&[explain, &[COUNT_BY_PRODUCT]].concat()).success();
+        assert!(page.split_whitespace().collect::<Vec<_>>().join(" ").contains(BEFORE), "{page}");
+    }
+    let json = shop.run(&["explain", "--format", "json", COUNT_BY_PRODUCT]).success();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(json["answered_before"].as_str().unwrap().starts_with("20"), "{json}");
+    let again = shop.run(&["query", COUNT_BY_PRODUCT]);
+    assert!(again.stderr.contains(BEFORE), "{}", again.stderr);
+    assert_eq!(shop.spent(), 2.0);
+}

@@ -16,6 +16,7 @@ use super::{
     select_columns,
 };
 use crate::error::EngineError;
+use crate::source::TableData;
 
 impl Lowering<'_> {
     /// A join. One side is hashed into tables, the other looks up in them: a public side into one
@@ -201,11 +202,11 @@ impl Lowering<'_> {
         Ok((needed.project(&all, plan, self.padded)?, key_indices))
     }
 
-    /// Bytes of the files that a relation reads.
+    /// Bytes of the tables that a relation reads.
     fn bytes(&self, relation: &Relation) -> u64 {
         let tables = relation.tables();
-        let files = tables.iter().filter_map(|&table| self.files.get(table)).flatten();
-        files.map(|file| file.bytes).fold(0, u64::saturating_add)
+        let data = tables.iter().filter_map(|&table| self.data.get(table));
+        data.map(TableData::bytes).fold(0, u64::saturating_add)
     }
 }
 

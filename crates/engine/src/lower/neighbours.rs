@@ -12,14 +12,13 @@ use hushtable_privacy::Loss;
 use hushtable_query::{Contract, Measure, Noise, PrivateQuery, Quote, bind};
 use hushtable_testkit::Dice;
 
-use super::Files;
 use super::tests::{CONTRACT, Tables, rows};
 use crate::contributions::SamplingKey;
 use crate::exact::Scan;
 use crate::measurements::Measured;
 use crate::memory::Memory;
 use crate::release::table;
-use crate::source::{ReadProgress, list_files};
+use crate::source::{Data, ReadProgress, TableData, list_files};
 use crate::survey::ScanOptions;
 
 /// Units and sums of each group; for quantiles, how often each value is there.
@@ -32,14 +31,14 @@ pub(super) async fn groups(
     contract: &Contract,
     folder: &Path,
 ) -> (Groups, Vec<String>) {
-    let mut files = Files::new();
+    let mut data = Data::new();
     for name in query.relation().tables() {
-        let path = &contract.tables[name].path;
-        files.insert(name.to_owned(), list_files(path, folder).unwrap());
+        let path = contract.tables[name].path.as_deref().unwrap();
+        let files = list_files(path, folder).unwrap();
+        data.insert(name.to_owned(), TableData::Files(files));
     }
     let progress = Arc::new(ReadProgress::default());
-    let scan =
-        Scan::of(query, false, &files, &progress, &Memory::new(None).unwrap()).await.unwrap();
+    let scan = Scan::of(query, false, &data, &progress, &Memory::new(None).unwrap()).await.unwrap();
     // One key, so that choices are the same before and after.
     let exact = scan.look(SamplingKey([5; 16]), ScanOptions::default()).await.unwrap().exact;
     let text = |column: &ArrayRef, at: usize| array_value_to_string(column, at).unwrap() + "|";

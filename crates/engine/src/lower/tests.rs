@@ -10,11 +10,11 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use hushtable_query::{Contract, PrivateQuery, Relation, bind};
 use hushtable_testkit::Dice;
 
-use super::{Files, Lowering};
+use super::Lowering;
 use crate::contributions::SamplingKey;
 use crate::eval::steps_of;
 use crate::limit_rows::keyed;
-use crate::source::{ReadProgress, list_files};
+use crate::source::{Data, ReadProgress, TableData, list_files};
 
 pub(super) const CONTRACT: &str = concat!(
     r#"
@@ -282,13 +282,14 @@ fn question_with(options: &str, sql: &str, contract: &Contract) -> Result<Privat
 async fn read(relation: &Relation, folder: &Path) -> Vec<String> {
     let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(3));
     let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
-    let mut files = Files::new();
+    let mut data = Data::new();
     for name in relation.tables() {
-        let path = &contract.tables[name].path;
-        files.insert(name.to_owned(), list_files(path, folder).unwrap());
+        let path = contract.tables[name].path.as_deref().unwrap();
+        let files = list_files(path, folder).unwrap();
+        data.insert(name.to_owned(), TableData::Files(files));
     }
     let progress = Arc::new(ReadProgress::default());
-    let lowering = Lowering::of(relation, &files, 3, &progress);
+    let lowering = Lowering::of(relation, &data, 3, &progress);
     let unit = relation.protection().unit().unwrap();
     let mut columns = vec![unit];
     columns.extend((0..relation.fields().len()).filter(|&column| column != unit));

@@ -139,7 +139,7 @@ impl Tables {
         let scan = async |look: ScanOptions| {
             let unwatched = Arc::new(ReadProgress::default());
             let scan =
-                Scan::plan(&checked.quote, &checked.files, &unwatched, checked.memory).await?;
+                Scan::plan(&checked.quote, &checked.data, &unwatched, checked.memory).await?;
             scan.look(key, look).await
         };
         let Looked { exact, surveys, .. } =

@@ -39,15 +39,15 @@ impl Session {
         let checked = heavy(|| sql.map(|sql| self.check(sql)).transpose())?;
         let named = table.map(|name| self.named(name)).transpose()?;
         let tables: Vec<&Table> = match (named, &checked) {
-            (Some(table), Some(checked)) if !checked.files.contains_key(&table.name) => {
-                let read: Vec<&str> = checked.files.keys().map(String::as_str).collect();
+            (Some(table), Some(checked)) if !checked.data.contains_key(&table.name) => {
+                let read: Vec<&str> = checked.data.keys().map(String::as_str).collect();
                 return Err(EngineError::Refused(Refusal::new(
                     format!("the query reads `{}`, not `{}`", read.join(", "), table.name),
                     "leave the table out: the query names it",
                 )));
             }
             (None, Some(checked)) => {
-                let named = checked.files.keys().map(|name| self.named(name));
+                let named = checked.data.keys().map(|name| self.named(name));
                 named.collect::<Result<_, _>>()?
             }
             (Some(table), _) => vec![table],
@@ -55,7 +55,7 @@ impl Session {
         };
         let read = |table: &&Table| {
             let identifying = self.contract().identifying(table);
-            columns::read(table, &identifying, &self.own_files_of(table)?, progress)
+            columns::read(table, &identifying, &self.own_data_of(table)?, progress)
         };
         let mut reports = heavy(|| tables.iter().map(read).collect::<Result<Vec<_>, _>>())?;
         if let Some(checked) = &checked {

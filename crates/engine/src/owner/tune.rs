@@ -49,7 +49,7 @@ impl Session {
         let mut counting = checked.quote.query().clone();
         counting.push_measurement(rows());
         let look = ScanOptions { tally: true, ..ScanOptions::default() };
-        let scan = Scan::of(&counting, false, &checked.files, &progress.0, checked.memory).await?;
+        let scan = Scan::of(&counting, false, &checked.data, &progress.0, checked.memory).await?;
         let Looked { tallies, .. } = scan.look(key, look).await?;
         let all = tallies.ok_or(EngineError::Inconsistent)?.all_groups;
         let (groups, rows) = (all.groups_per_unit.at(1.0), all.rows_per_group.at(1.0));
@@ -69,7 +69,7 @@ async fn read(
     (key, progress): (SamplingKey, &Progress),
 ) -> Result<Exact, EngineError> {
     let with_members = votes && matches!(query.groups(), Groups::Private { .. });
-    let scan = Scan::of(query, with_members, &checked.files, &progress.0, checked.memory).await?;
+    let scan = Scan::of(query, with_members, &checked.data, &progress.0, checked.memory).await?;
     Ok(scan.look(key, ScanOptions::default()).await?.exact)
 }
 

@@ -300,7 +300,7 @@ fn stopped(place: &Place, answers: usize) {
             if let Paid::Charged(payment) = &paid {
                 let query = part.asked.quote.query();
                 let begun =
-                    begin(&session, query, &part.files, &mut ledger, (payment, &[])).unwrap();
+                    begin(&session, query, &part.data, &mut ledger, (payment, &[])).unwrap();
                 assert!(matches!(begun, Outcome::Charged(_)));
             }
             return;

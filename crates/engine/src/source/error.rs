@@ -80,6 +80,12 @@ pub enum SourceError {
     /// A scan was asked for without files.
     NoFiles,
 
+    /// A batch in memory has other columns than its table.
+    OtherColumns {
+        /// Its number, from 1.
+        batch: usize,
+    },
+
     /// A CSV file is empty.
     NoHeader {
         /// The file.
@@ -280,6 +286,10 @@ impl SourceError {
             Self::NoFiles => (
                 "a table needs at least one data file".to_owned(),
                 Some("this is a fault in Hushtable: please report it, without data".to_owned()),
+            ),
+            Self::OtherColumns { batch } => (
+                format!("batch {batch} has other columns than its table"),
+                Some("give all batches the names and types of the table's schema".to_owned()),
             ),
             Self::NoHeader { path } => (
                 format!("`{}` has no header line", shown(path)),

@@ -10,9 +10,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::buffer::Buffer;
-use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::ipc::convert::fb_to_schema;
 use datafusion::arrow::ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
@@ -22,7 +21,7 @@ use datafusion::arrow::record_batch::RecordBatch as Decoded;
 use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
 use datafusion::parquet::file::reader::{ChunkReader, Length};
 
-use super::convert::{Stored, type_name};
+use super::convert::{Stored, plain, type_name};
 use super::decoders::{Bytes, guard};
 use super::normalise::read_as;
 use super::sink::{Sink, Watched, misfits};
@@ -229,7 +228,8 @@ impl<B: Bytes> Source for ArrowFile<B> {
         self.each(part, &places, &mut |batch, bytes| {
             let all = (batch.num_rows() as u64).max(1);
             let mut sink = Watched { sink: &mut *sink, progress, bytes, all };
-            let Some(columns) = plain(&batch) else {
+            let columns = batch.columns().iter().map(plain).collect::<Option<Vec<_>>>();
+            let Some(columns) = columns else {
                 failed = true;
                 return ControlFlow::Break(());
             };
@@ -395,21 +395,4 @@ fn bytes_for(file_type: &DataType) -> DataType {
         }
         other => other.clone(),
     }
-}
-
-/// The columns of a batch without dictionaries, with text as views of bytes; `None` for types that
-/// are not read.
-fn plain(batch: &Decoded) -> Option<Vec<ArrayRef>> {
-    fn plainly(of: &DataType) -> DataType {
-        match of {
-            DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-            DataType::Dictionary(_, values) => plainly(values),
-            other => other.clone(),
-        }
-    }
-    let column = |column: &ArrayRef| {
-        let to = plainly(column.data_type());
-        if *column.data_type() == to { Some(Arc::clone(column)) } else { cast(column, &to).ok() }
-    };
-    batch.columns().iter().map(column).collect()
 }

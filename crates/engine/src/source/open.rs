@@ -12,7 +12,7 @@ use super::folders::FolderValue;
 use super::ipc::ArrowFile;
 use super::parquet::ParquetFile;
 use super::stored::{Source, StoredColumn};
-use super::{DataFile, FileColumn, FileFormat, SourceError};
+use super::{DataFile, FileColumn, FileFormat, SourceError, TableData};
 
 /// The columns that all of a table's files have, in the order of the first file, from their footers
 /// or header lines alone: never from values, statistics or row counts. After them those in the
@@ -75,8 +75,26 @@ pub(super) enum Found<'a> {
     Folder(&'a FolderValue),
 }
 
+/// Opens all sources of a table.
+pub(super) fn open_data(
+    data: &TableData,
+    csv: Option<&CsvSettings>,
+    text_bytes: &[(String, usize)],
+) -> Result<Vec<Opened>, SourceError> {
+    match data {
+        TableData::Files(files) => open_all(files, csv, text_bytes),
+        TableData::Provided(table) if csv.is_some() => {
+            let path = table.path().to_owned();
+            Err(SourceError::CsvSettingsForOther { path, format: "Arrow" })
+        }
+        TableData::Provided(table) => {
+            Ok(vec![Opened { source: Arc::new(table.clone()), folders: Vec::new() }])
+        }
+    }
+}
+
 /// Opens all files, as they were when they were listed.
-pub(super) fn open_all(
+fn open_all(
     files: &[DataFile],
     csv: Option<&CsvSettings>,
     text_bytes: &[(String, usize)],

@@ -8,7 +8,7 @@ use super::convert::{Stored, Target};
 use super::sink::Sink;
 use super::{Identity, ReadProgress, SourceError};
 
-/// Rows that can be read: a file, and later a table that is kept elsewhere.
+/// Rows that can be read: a file, or a table that a program provides.
 ///
 /// Opening one reads its schema and no value. Reading is total: a value that does not fit the type
 /// that is asked for is NULL, and only the file system, a damaged file or memory make an error.

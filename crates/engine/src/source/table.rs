@@ -1,4 +1,4 @@
-//! A table: the columns that are wanted of some files, each at its place.
+//! A table: the columns that are wanted of its sources, each at its place.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use hushtable_query::{ColumnType, MAX_SCALE};
 
 use super::convert::{Target, arrow_type};
-use super::open::{Found, Opened, open_all};
+use super::open::{Found, Opened, open_data};
 use super::sink::{Misfit, OddRow, Sink};
 use super::stored::{ColumnPick, Source, planned_otherwise};
-use super::{BATCH_ROWS, DataFile, ReadProgress, SourceError, Wanted};
+use super::{BATCH_ROWS, ReadProgress, SourceError, TableData, Wanted};
 
 /// The name of the units' column, which no column of a CSV file has.
 const UNIT: &str = "\0unit";
@@ -27,8 +27,8 @@ pub(crate) struct Table {
     files: Vec<Planned>,
     /// Whether rows are told apart.
     rows: bool,
-    /// The files, and the columns wanted of them.
-    of: (Vec<DataFile>, Wanted),
+    /// Where the rows are, and the columns wanted of them.
+    of: (TableData, Wanted),
 }
 
 /// A file, its columns to read, and where they go.
@@ -71,12 +71,12 @@ pub(super) struct Piece {
 }
 
 impl Table {
-    /// Opens the files.
+    /// Opens a table's sources.
     ///
     /// # Errors
-    /// All from the files' schemas, before any value is read.
-    pub(crate) fn open(data: &[DataFile], wanted: &Wanted) -> Result<Self, SourceError> {
-        let opened = open_all(data, wanted.csv.as_ref(), &wanted.text_bytes)?;
+    /// All from their schemas, before any value is read.
+    pub(crate) fn open(data: &TableData, wanted: &Wanted) -> Result<Self, SourceError> {
+        let opened = open_data(data, wanted.csv.as_ref(), &wanted.text_bytes)?;
         let mut fields = Vec::new();
         let mut columns: Vec<(&str, ColumnType, Target)> = Vec::new();
         for (name, declared) in &wanted.columns {
@@ -103,7 +103,7 @@ impl Table {
         if wanted.rows {
             fields.push(Field::new(ROW, DataType::Int64, true));
         }
-        let of = (data.to_vec(), wanted.clone());
+        let of = (data.clone(), wanted.clone());
         Ok(Self { schema: Arc::new(Schema::new(fields)), files, rows: wanted.rows, of })
     }
 
@@ -112,8 +112,8 @@ impl Table {
         &self.schema
     }
 
-    /// The files, and the columns wanted of them.
-    pub(crate) fn of(&self) -> &(Vec<DataFile>, Wanted) {
+    /// Where its rows are, and the columns wanted of them.
+    pub(crate) fn of(&self) -> &(TableData, Wanted) {
         &self.of
     }
 
@@ -162,12 +162,12 @@ impl Table {
 /// # Errors
 /// Fails as [`scan`](super::scan) and its stream do.
 pub(crate) fn observe(
-    files: &[DataFile],
+    data: &TableData,
     wanted: &Wanted,
     progress: &Arc<ReadProgress>,
     sink: &mut dyn Sink,
 ) -> Result<(), SourceError> {
-    let table = Table::open(files, wanted)?;
+    let table = Table::open(data, wanted)?;
     let pieces = table.pieces()?;
     progress.expect(pieces.iter().map(|piece| piece.bytes).sum());
     let mut sink = Heeded { sink, wanted: true };

@@ -5,6 +5,7 @@ mod csv;
 mod encodings;
 mod files;
 mod folders;
+mod memory;
 mod parquet;
 mod parquet_raw;
 mod random_access;
@@ -31,7 +32,11 @@ use hushtable_query::{
     ColumnType, CsvSettings, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat,
 };
 
-use super::{DataFile, SourceError, Wanted, list_files, scan};
+use super::provided::Provider;
+use super::{
+    DataFile, Identity, MemoryTable, Provided, SourceError, TableData, Wanted, list_files, scan,
+    scan_data,
+};
 
 /// A decimal of that scale.
 fn decimal(scale: u8) -> ColumnType {
@@ -52,6 +57,14 @@ fn read_files(
     read_wanted(files, &Wanted::columns(&named(columns)), partitions)
 }
 
+fn read_data(
+    data: &TableData,
+    columns: &[(&str, ColumnType)],
+    partitions: usize,
+) -> Result<RecordBatch, String> {
+    read_wanted_of(data, &Wanted::columns(&named(columns)), partitions)
+}
+
 fn named(columns: &[(&str, ColumnType)]) -> Vec<(String, ColumnType)> {
     columns.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect()
 }
@@ -61,9 +74,17 @@ fn read_wanted(
     wanted: &Wanted,
     partitions: usize,
 ) -> Result<RecordBatch, String> {
+    read_wanted_of(&TableData::Files(files.to_vec()), wanted, partitions)
+}
+
+fn read_wanted_of(
+    data: &TableData,
+    wanted: &Wanted,
+    partitions: usize,
+) -> Result<RecordBatch, String> {
     block_on(async {
-        let plan =
-            scan(files, wanted, partitions, &Arc::default()).await.map_err(|e| e.to_string())?;
+        let plan = scan_data(data, wanted, partitions, &Arc::default()).await;
+        let plan = plan.map_err(|e| e.to_string())?;
         let schema = plan.schema();
         for (field, (name, _)) in schema.fields().iter().zip(&wanted.columns) {
             assert_eq!(field.name(), name);

@@ -143,10 +143,10 @@ fn histograms(sql: &str, visits: &[(u32, u32, i64)]) -> Vec<BTreeMap<String, i64
     let statement = SqlStatement::bind(sql, session.contract()).unwrap();
     let of = |query: &PrivateQuery| {
         let quote = Quote::new(query.clone()).unwrap();
-        let files = session.own_files(query).unwrap();
+        let data = session.own_data(query).unwrap();
         let progress = Progress::default();
         let exact = async {
-            let scan = Scan::plan(&quote, &files, &progress.0, session.memory()).await.unwrap();
+            let scan = Scan::plan(&quote, &data, &progress.0, session.memory()).await.unwrap();
             scan.look(SamplingKey([3; 16]), ScanOptions::default()).await.unwrap().exact
         };
         let exact = exact.wait();

@@ -275,7 +275,7 @@ fn ranges_hold() {
         let mut values = 0;
         let read = async {
             let reading =
-                Reading::plan(query, &checked.files, &Progress::default().0, checked.memory)
+                Reading::plan(query, &checked.data, &Progress::default().0, checked.memory)
                     .await
                     .unwrap();
             let look = reading.each(|rows| {

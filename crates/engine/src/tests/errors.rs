@@ -44,6 +44,12 @@ fn errors_read_as_expected() {
         SourceError::Damaged { path: path(), format: "Parquet" }.into(),
         SourceError::Changed { path: path() }.into(),
         SourceError::NoFiles.into(),
+        SourceError::OtherColumns { batch: 2 }.into(),
+        EngineError::SharedRows { table: "visits".to_owned(), other: "calls".to_owned() },
+        EngineError::NoSuchTable {
+            table: "visit".to_owned(),
+            tables: vec!["calls".to_owned(), "visits".to_owned()],
+        },
         SourceError::NoHeader { path: "a.csv".into() }.into(),
         SourceError::HeaderNotText { path: "a.csv".into(), encoding: "UTF-8" }.into(),
         SourceError::CsvSettingsForOther { path: path(), format: "Parquet" }.into(),

@@ -120,7 +120,7 @@ fn public_rows_are_counted_before_the_charge() {
 /// What one row can add, as it is known before the charge.
 fn added(session: &Session, sql: &str) -> Added {
     let checked = session.check(sql).unwrap();
-    session.check_row(checked.quote.query(), &checked.files).wait().unwrap()
+    session.check_row(checked.quote.query(), &checked.data).wait().unwrap()
 }
 
 /// The exact groups of a query under a key.
@@ -128,7 +128,7 @@ fn exact(session: &Session, sql: &str, key: u8) -> Exact {
     let checked = session.check(sql).unwrap();
     async {
         let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(SamplingKey([key; 16]));
         exact_of(plan, &memory, checked.quote.query()).await.unwrap()
     }
@@ -244,10 +244,10 @@ fn limits_on_rows_need_a_key() {
     let checked = session.check(&sql).unwrap();
     async {
         let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
         let shown = scan.await.unwrap().shown();
         assert_eq!(shown.matches("LimitRowsExec: unit=1, rows=3").count(), 2, "{shown}");
-        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(SamplingKey([1; 16]));
         let again = crate::limit_rows::LimitRowsExec::new(
             Arc::clone(plan.children()[0]),
@@ -338,9 +338,9 @@ fn one_row_adds_no_more_than_is_said_before_the_charge() {
             let session = place.session();
             let checked = session.check(&sql).unwrap();
             let query = checked.quote.query();
-            let row = runtime.block_on(session.check_row(query, &checked.files)).ok()?;
+            let row = runtime.block_on(session.check_row(query, &checked.data)).ok()?;
             let progress = Progress::default();
-            let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+            let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
             let (plan, memory) = runtime.block_on(scan).unwrap().keyed(SamplingKey([4; 16]));
             let run = exact_of(Arc::clone(&plan), &memory, query);
             let (steps, _) = steps_of(|| runtime.block_on(run).unwrap());

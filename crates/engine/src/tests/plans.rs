@@ -64,7 +64,7 @@ fn text(exact: &Exact) -> Vec<String> {
 async fn plans(session: &Session, sql: &str) -> (Arc<dyn ExecutionPlan>, Vec<u8>) {
     let checked = session.check(sql).unwrap();
     let progress = Progress::default();
-    let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+    let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
     let (plan, _) = scan.await.unwrap().keyed(KEY);
     let bytes = PlanCodec::encode(&plan).unwrap();
     (plan, bytes)
@@ -98,7 +98,7 @@ fn plans_compute_the_same_after_a_round_trip() {
                     assert_eq!(direct, travelled, "{sql}");
                     let progress = Progress::default();
                     let scan =
-                        Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+                        Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
                     let looked =
                         scan.await.unwrap().look(KEY, ScanOptions::default()).await.unwrap();
                     assert_eq!(text(&looked.exact), direct, "{sql}");
@@ -221,7 +221,7 @@ fn bounding_needs_a_key_and_whole_units() {
     async {
         let checked = session.check(&asked("COUNT(*) AS c FROM t")).unwrap();
         let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(KEY);
         let bound = plan.downcast_ref::<crate::bound_exec::BoundExec>().unwrap();
         let spread = Arc::clone(bound.input().children()[0]);
@@ -294,7 +294,7 @@ fn orders(rows: &[(u32, String)]) -> BTreeMap<String, Vec<String>> {
     let session = place.session();
     let checked = session.check("SELECT shop FROM visits GROUP BY shop").unwrap();
     let progress = Progress::default();
-    let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+    let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
     let exact =
         async { scan.await.unwrap().look(KEY, ScanOptions::default()).await.unwrap().exact };
     let exact = exact.wait();

@@ -36,9 +36,9 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
         let value = |read: &Read| given(&tables[read.part].1, read).unwrap();
         let values: Vec<_> = part.reads.iter().map(value).collect();
         let quote = Quote::new(part.query).unwrap().with_released(&values).unwrap();
-        let files = session.own_files(quote.query()).unwrap();
+        let data = session.own_data(quote.query()).unwrap();
         let progress = Progress::default();
-        let scan = Scan::plan(&quote, &files, &progress.0, session.memory()).await.unwrap();
+        let scan = Scan::plan(&quote, &data, &progress.0, session.memory()).await.unwrap();
         let looked = scan.look(SamplingKey([7; 16]), ScanOptions::default()).await.unwrap();
         let (keys, counted) = Counted::new(quote.query(), looked.exact).unwrap();
         let sums = counted.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();

@@ -108,7 +108,7 @@ fn stopped_before_reading(place: &Place, parts: usize) {
     for payment in unanswered.take(parts) {
         let part = &plan.parts[0];
         let query = part.asked.quote.query();
-        let outcome = begin(&session, query, &part.files, &mut ledger, (payment, &[])).unwrap();
+        let outcome = begin(&session, query, &part.data, &mut ledger, (payment, &[])).unwrap();
         assert!(matches!(outcome, Outcome::Charged(_)));
     }
 }

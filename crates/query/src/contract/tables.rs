@@ -1,6 +1,6 @@
 //! A whole contract, and its tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hushtable_privacy::Neighbouring;
 
@@ -14,7 +14,12 @@ use super::{Column, Contract, Population, Table};
 const QUOTES: &str =
     "double_quotes = \"names\" as in PostgreSQL; \"texts\", the default, as in GoogleSQL";
 
-pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError> {
+/// `provided` are the tables whose rows a program provides.
+pub(super) fn contract(
+    text: &str,
+    file: &str,
+    provided: &BTreeSet<&str>,
+) -> Result<Contract, ContractError> {
     let source = Source::new(text, file);
     let parsed = source.parse()?;
     let span = parsed.span();
@@ -50,7 +55,8 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     let section = tables_item.section("tables", hint)?;
     section.items().try_for_each(|(name, item)| names.add("tables", name, &item))?;
     for (name, item) in section.items() {
-        let (table, population) = table(name, &item, quoted_names, &mut analysts, &mut former)?;
+        let settings = (quoted_names, provided.contains(name));
+        let (table, population) = table(name, &item, settings, &mut analysts, &mut former)?;
         if let Some(population) = population
             && populations.insert(name.to_owned(), population).is_some()
         {
@@ -80,7 +86,7 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
 fn table<'a, 'i>(
     name: &str,
     item: &Item<'a, 'i>,
-    quoted_names: bool,
+    (quoted_names, is_provided): (bool, bool),
     analysts: &mut Names,
     former: &mut FormerNames<'a, 'i>,
 ) -> Result<(Table, Option<Population>), ContractError> {
@@ -102,8 +108,7 @@ fn table<'a, 'i>(
         "budgets",
         "formerly",
     ])?;
-    let hint = "path = \"data/people.parquet\": a file, a folder or a glob of Parquet or CSV";
-    let path = section.required("path", hint)?.text("a path", hint)?.to_owned();
+    let path = path(&section, &label, is_provided)?;
     let csv = section.get("csv").map(|item| csv::csv(&item)).transpose()?;
 
     let columns_hint = "declare columns as [tables.NAME.columns.COLUMN] with a type";
@@ -172,6 +177,26 @@ fn table<'a, 'i>(
         columns,
     };
     Ok((table, settings))
+}
+
+/// Where a table's files are; nowhere, if a program provides its rows.
+fn path(
+    section: &Section<'_, '_>,
+    label: &str,
+    is_provided: bool,
+) -> Result<Option<String>, ContractError> {
+    let hint = "path = \"data/people.parquet\": a file, a folder or a glob of Parquet or CSV";
+    let item = match section.get("path") {
+        None if is_provided => return Ok(None),
+        Some(item) if is_provided => {
+            return Err(item.error(
+                format!("{label} has a path, and the program provides its rows"),
+                "leave out the path, or do not provide the table",
+            ));
+        }
+        _ => section.required("path", hint)?,
+    };
+    Ok(Some(item.text("a path", hint)?.to_owned()))
 }
 
 /// The columns in which no two rows of a public table agree; or the column of the unit, of which a

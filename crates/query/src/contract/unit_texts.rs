@@ -64,7 +64,7 @@ mod tests {
         let text = |(name, unit): (&str, &TableUnit)| {
             let table = Table {
                 name: name.to_owned(),
-                path: String::new(),
+                path: None,
                 csv: None,
                 population: None,
                 unit: unit.clone(),

@@ -51,7 +51,14 @@ pub fn with_parameters(
             (text.get(done..start), given.get(index), used.get_mut(index))
         {
             sql.push_str(before);
+            // What touches a constant would be read as a part of it: `1@x` is not 12.
+            if sql.ends_with(touches) {
+                sql.push(' ');
+            }
             sql.push_str(&constant(value, quoted_names));
+            if text.get(end..).is_some_and(|after| after.starts_with(touches)) {
+                sql.push(' ');
+            }
             *used = true;
             done = end;
         }
@@ -64,6 +71,11 @@ pub fn with_parameters(
         )),
         None => Ok(sql),
     }
+}
+
+/// Whether a character next to a constant would be read with it.
+fn touches(character: char) -> bool {
+    character.is_alphanumeric() || "_.'\"`".contains(character)
 }
 
 /// The name of a parameter, without its `@`.
@@ -188,6 +200,16 @@ mod tests {
         let want = "-- @x é\nSELECT 'é @x', 1,\n  `@x`, é.@x2 + 1 FROM t /* @x */";
         assert_eq!(with(text, &[("x", "1")]).unwrap(), want);
         assert_eq!(with(text, &[]).unwrap(), text);
+    }
+
+    #[test]
+    fn values_stay_apart_from_what_touches_them() {
+        let number = |text: &str| with(text, &[("x", "2")]).unwrap();
+        assert_eq!(number("SELECT 1@x"), "SELECT 1 2");
+        assert_eq!(number("SELECT (@x), 1+@x"), "SELECT (2), 1+2");
+        let text = |text: &str| with(text, &[("x", "b")]).unwrap();
+        assert_eq!(text("SELECT 'a'@x"), "SELECT 'a' 'b'");
+        assert_eq!(text("SELECT @x'a'"), "SELECT 'b' 'a'");
     }
 
     #[test]

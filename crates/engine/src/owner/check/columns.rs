@@ -20,7 +20,7 @@ use crate::intern::too_many;
 use crate::session::Progress;
 use crate::sketch::SignedSketch;
 use crate::source::parse::{Parsed, TextParser};
-use crate::source::{DataFile, Misfit, OddRow, Sink, Wanted, observe};
+use crate::source::{Misfit, OddRow, Sink, TableData, Wanted, observe};
 
 /// Shares whose quantiles are reported.
 const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0];
@@ -32,7 +32,7 @@ const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0];
 pub(super) fn read(
     table: &Table,
     identifying: &BTreeSet<&str>,
-    files: &[DataFile],
+    data: &TableData,
     progress: &Progress,
 ) -> Result<TableCheck, EngineError> {
     let stored = table.stored_columns();
@@ -71,7 +71,7 @@ pub(super) fn read(
         identifying: identifying.iter().map(|&name| name.to_owned()).collect(),
         text_bytes: texts.map(|column| (column.name.clone(), column.max_bytes)).collect(),
     };
-    let read = observe(files, &request, &progress.0, &mut rows);
+    let read = observe(data, &request, &progress.0, &mut rows);
     if let Some(error) = rows.failed {
         return Err(error);
     }
@@ -82,7 +82,7 @@ pub(super) fn read(
     counts.for_each(|&rows| of_units.add(rows));
     Ok(TableCheck {
         table: table.name.clone(),
-        files: files.len(),
+        files: data.files().len(),
         rows: rows.rows,
         ragged_rows: rows.ragged,
         unclosed_quotes: rows.unclosed,

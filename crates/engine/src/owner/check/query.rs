@@ -38,7 +38,7 @@ pub(super) async fn read(
     let look = ScanOptions { tally: true, ..ScanOptions::default() };
     // The chances of groups follow from their sizes, but for votes.
     let votes = quote.selection().is_some_and(|s| s.strategy() == Strategy::SingleVote);
-    let scan = Scan::of(&query, votes, &checked.files, &progress.0, checked.memory).await?;
+    let scan = Scan::of(&query, votes, &checked.data, &progress.0, checked.memory).await?;
     let Looked { exact, tallies, .. } = scan.look(key, look).await?;
     let tallies = tallies.ok_or(EngineError::Inconsistent)?;
     let all = &tallies.all_groups;

@@ -84,7 +84,7 @@ pub(super) async fn tally(
         group_keys,
         limit,
     };
-    let reading = Reading::plan(&query, &checked.files, &progress.0, checked.memory).await?;
+    let reading = Reading::plan(&query, &checked.data, &progress.0, checked.memory).await?;
     reading.each(|rows| records.add(&rows)).await?;
     heavy(|| records.finish())
 }

@@ -166,7 +166,7 @@ pub(super) async fn counted(
     progress: &Progress,
 ) -> Result<Groups, EngineError> {
     let query = checked.quote.query();
-    let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory).await?;
+    let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory).await?;
     // Rows are units, so that no group is left out by the key.
     let Looked { mut exact, .. } = scan.look(SamplingKey([0; 16]), ScanOptions::default()).await?;
     // The numbers of records go along with the sums, so that they come in the order of the groups.

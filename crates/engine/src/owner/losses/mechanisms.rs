@@ -23,7 +23,7 @@ pub(super) async fn by_mechanism(
     for mechanism in RecordMechanism::ALL {
         // Whether noise can be drawn follows from the rho and the thresholds.
         let Ok(quote) = heavy(|| checked.quote.with_mechanism(mechanism)) else { continue };
-        let other = Checked { quote, files: checked.files.clone(), ..*checked };
+        let other = Checked { quote, data: checked.data.clone(), ..*checked };
         let policy = tally(&other, false, &|_| 1.0, &Progress::default()).await?.losses.policy;
         all.push(MechanismLosses { mechanism, policy });
     }
@@ -48,7 +48,7 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
     let mut sizes: Vec<(usize, usize, Sketch)> =
         split.filter_map(|(index, (at, _))| Some((at?, index, Sketch::new(0.0)))).collect();
     let reading =
-        Reading::plan(query, &checked.files, &Progress::default().0, checked.memory).await?;
+        Reading::plan(query, &checked.data, &Progress::default().0, checked.memory).await?;
     let add = |rows: Rows| {
         for (at, _, sketch) in &mut sizes {
             let values = rows.values.get(*at).into_iter().flatten().flatten();

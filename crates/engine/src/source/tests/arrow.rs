@@ -26,13 +26,13 @@ pub(super) fn as_stream(batches: &[RecordBatch]) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+pub(super) fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.iter().map(|(n, a)| (n, a.clone(), true)))
         .unwrap()
 }
 
 /// Columns of the types that both formats have, with values that are hard to read.
-fn columns() -> Vec<(&'static str, ArrayRef, ColumnType)> {
+pub(super) fn columns() -> Vec<(&'static str, ArrayRef, ColumnType)> {
     let keys = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
     let text: ArrayRef =
         Arc::new(StringArray::from(vec![Some("a"), None, Some(""), Some("a"), Some("äö𝄞")]));

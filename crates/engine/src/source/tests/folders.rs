@@ -226,7 +226,7 @@ fn links_with_other_names_make_another_question() {
             symlink(folder.path().join(real), table.join(name)).unwrap();
         }
         let files = list_files("table", folder.path()).unwrap();
-        let tables = [("t".to_owned(), files.clone())].into();
+        let tables = [("t".to_owned(), TableData::Files(files.clone()))].into();
         let identity = crate::record::fingerprint("ana", "question", &tables).unwrap();
         std::fs::remove_dir_all(&table).unwrap();
         identity

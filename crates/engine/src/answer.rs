@@ -168,7 +168,9 @@ impl Answering<'_> {
             || charge.loss() != *loss
             || !quote.total().is_within(*loss)
         {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a charge is used for another question or a larger loss than it was made for",
+            ));
         }
         reached(Point::Charged)?;
         let started = Instant::now();
@@ -208,7 +210,12 @@ impl Recorded {
     ) -> Result<(ReleasedTable, Statement), EngineError> {
         let query = asked.quote.query();
         let columns = query.columns_in(&self.statement.query).map_err(|_| EngineError::Record)?;
-        let table = self.groups.shown(query, &columns.ok_or(EngineError::Inconsistent)?)?;
+        let table = self.groups.shown(
+            query,
+            &columns.ok_or(EngineError::inconsistent(
+                "a release on record lacks columns that its question shows",
+            ))?,
+        )?;
         let statement = Statement {
             sql: asked.sql.clone(),
             explanation: asked.explanation.clone(),

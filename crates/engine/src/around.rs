@@ -38,6 +38,7 @@ use hushtable_query::{Around, ColumnType, Computed, Expr, Refusal, cell_name};
 use self::pairs::{BoundedPairs, MAX_PAIRS};
 use crate::error::EngineError;
 use crate::eval::Program;
+use crate::invariant::Invariant;
 use crate::memory::Memory;
 use crate::rebuild::rebuilt;
 use crate::source::convert::arrow_type;
@@ -345,7 +346,7 @@ impl PhysicalOptimizerRule for InOrder {
             };
             // All rows are equal to the order, and the merge takes the first of equal inputs.
             let order = LexOrdering::new([PhysicalSortExpr::new_default(lit(true))])
-                .ok_or_else(|| DataFusionError::Internal("an order is empty".to_owned()))?;
+                .ok_or_else(|| DataFusionError::from(Invariant::new("an order is empty")))?;
             let merge = SortPreservingMergeExec::new(order, Arc::clone(any.input()))
                 .with_fetch(node.fetch())
                 .with_round_robin_repartition(false);

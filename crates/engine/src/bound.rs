@@ -184,7 +184,9 @@ impl Bounder {
     /// When there are more than 2^32 different groups or units, or too little memory.
     pub(crate) fn add(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
         match (&rows.unit, self.sampling) {
-            _ if rows.values.len() != self.accumulators.len() => Err(inconsistent()),
+            _ if rows.values.len() != self.accumulators.len() => {
+                Err(inconsistent("rows have another number of values than there are accumulators"))
+            }
             (Some(unit), Some((key, most))) => self.add_units(rows, unit, key, most),
             // A row's sum is bounded as a value.
             (None, None)
@@ -193,7 +195,9 @@ impl Bounder {
                 self.add_rows(rows)
             }
             // Rows must never count as units where units have several rows.
-            _ => Err(inconsistent()),
+            _ => Err(inconsistent(
+                "rows of units are to be bounded as single rows, or single rows as units",
+            )),
         }
     }
 
@@ -209,7 +213,9 @@ impl Bounder {
         for (values, accumulator) in rows.values.iter().zip(&self.accumulators) {
             match accumulator {
                 Kept::Sum { bounds: (low, high), .. } => {
-                    let column = columns.next().ok_or_else(inconsistent)?;
+                    let column = columns.next().ok_or_else(|| {
+                        inconsistent("an accumulator of sums has no place among the totals")
+                    })?;
                     // One loop for both, with the addition in a closure, was measured to be some
                     // percent slower.
                     if values.null_count() == 0 {
@@ -227,7 +233,9 @@ impl Bounder {
                     }
                 }
                 Kept::Values(listing) => {
-                    let list = lists.next().ok_or_else(inconsistent)?;
+                    let list = lists
+                        .next()
+                        .ok_or_else(|| inconsistent("an accumulator of values has no list"))?;
                     for (&id, value) in ids.iter().zip(values) {
                         if let Some(value) = value {
                             let id = u32::try_from(id).map_err(|_| too_many())?;
@@ -354,9 +362,17 @@ impl Bounder {
         let mut totals = Vec::with_capacity(self.accumulators.len());
         for accumulator in &self.accumulators {
             totals.push(match accumulator {
-                Kept::Sum { .. } => Total::Sums(sums.next().ok_or_else(inconsistent)?.into()),
+                Kept::Sum { .. } => Total::Sums(
+                    sums.next()
+                        .ok_or_else(|| {
+                            inconsistent("an accumulator of sums has no place among the totals")
+                        })?
+                        .into(),
+                ),
                 Kept::Values(listing) => {
-                    let (index, of_rows) = lists.next().ok_or_else(inconsistent)?;
+                    let (index, of_rows) = lists
+                        .next()
+                        .ok_or_else(|| inconsistent("an accumulator of values has no list"))?;
                     match (&self.units, listing.sum) {
                         (Some(state), Some(within)) => {
                             let mut added = vec![0i128; groups];

@@ -76,7 +76,9 @@ impl BoundExec {
             || !same
             || (has_unit && !by_column(input.output_partitioning(), read.len()))
         {
-            return Err(inconsistent());
+            return Err(inconsistent(
+                "contribution bounding does not get the columns or partitions that it needs",
+            ));
         }
         let rows = Arc::new(RowsOf::new(&bounding)?);
         let layout = Arc::new(Layout::new(&bounding));
@@ -217,7 +219,8 @@ impl Layout {
         }
         if self.with_members {
             lists = true;
-            let PartialMembers { ends, groups: of, places } = members.ok_or_else(inconsistent)?;
+            let PartialMembers { ends, groups: of, places } =
+                members.ok_or_else(|| inconsistent("the groups of each unit were not recorded"))?;
             first.extend(nulls(groups, &[DataType::UInt64, DataType::UInt32, PLACE]));
             second.push(Some(in_one_row::<UInt64Type>(ends)?));
             second.push(Some(in_one_row::<UInt32Type>(of)?));
@@ -240,14 +243,18 @@ impl Layout {
     /// The exact groups in batches; `None` where there are none.
     fn partial(&self, batches: Vec<RecordBatch>) -> Result<Option<Partial>> {
         if batches.iter().any(|batch| batch.schema() != self.schema) {
-            return Err(inconsistent());
+            return Err(inconsistent(
+                "a batch of exact groups has other columns than its operator",
+            ));
         }
         let mut batches = batches.into_iter();
         let Some(first) = batches.next() else { return Ok(None) };
         let rows = first.num_rows();
         let second = batches.next();
         if batches.next().is_some() || second.as_ref().is_some_and(|batch| batch.num_rows() != 1) {
-            return Err(inconsistent());
+            return Err(inconsistent(
+                "exact groups come in other batches than one of groups and one of lists",
+            ));
         }
         let mut first = first.columns().to_vec().into_iter();
         let mut second = second.map(|batch| batch.columns().to_vec().into_iter());
@@ -255,12 +262,17 @@ impl Layout {
         let mut skip = |columns: usize| -> Result<Vec<Option<ArrayRef>>> {
             (0..columns)
                 .map(|_| match &mut second {
-                    Some(second) => second.next().map(Some).ok_or_else(inconsistent),
+                    Some(second) => second
+                        .next()
+                        .map(Some)
+                        .ok_or_else(|| inconsistent("a batch of exact groups has too few columns")),
                     None => Ok(None),
                 })
                 .collect()
         };
-        let mut next = || first.next().ok_or_else(inconsistent);
+        let mut next = || {
+            first.next().ok_or_else(|| inconsistent("a batch of exact groups has too few columns"))
+        };
         let keys = (0..self.keys).map(|_| next()).collect::<Result<Vec<_>>>()?;
         let units = numbers::<Int64Type>(next()?, rows)?.values().clone();
         skip(self.keys + 1)?;
@@ -270,12 +282,14 @@ impl Layout {
                 next()?;
                 next()?;
                 let Ok([Some(groups), Some(values)]) = <[_; 2]>::try_from(skip(2)?) else {
-                    return Err(inconsistent());
+                    return Err(inconsistent("a batch of exact groups lacks a list of values"));
                 };
                 let groups = vector::<UInt32Type>(groups)?;
                 let values = vector::<Int64Type>(values)?;
                 if groups.len() != values.len() {
-                    return Err(inconsistent());
+                    return Err(inconsistent(
+                        "a list of values has another length than the list of their groups",
+                    ));
                 }
                 totals.push(Total::Values(List { groups, values }));
             } else {
@@ -289,18 +303,26 @@ impl Layout {
             true => {
                 let own = <[_; 3]>::try_from(skip(3)?);
                 let Ok([Some(ends), Some(groups), Some(places)]) = own else {
-                    return Err(inconsistent());
+                    return Err(inconsistent(
+                        "a batch of exact groups lacks the groups of each unit",
+                    ));
                 };
                 let places = values_of(places)?;
-                let places = places.as_fixed_size_binary_opt().ok_or_else(inconsistent)?;
+                let places = places
+                    .as_fixed_size_binary_opt()
+                    .ok_or_else(|| inconsistent("the hashes of units are not of 16 bytes"))?;
                 let place = |bytes: Option<&[u8]>| {
                     let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
-                    bytes.map(i128::from_ne_bytes).ok_or_else(inconsistent)
+                    bytes
+                        .map(i128::from_ne_bytes)
+                        .ok_or_else(|| inconsistent("the hashes of units are not of 16 bytes"))
                 };
                 let places = places.iter().map(place).collect::<Result<Vec<_>>>()?;
                 let (ends, groups) = (vector::<UInt64Type>(ends)?, vector::<UInt32Type>(groups)?);
                 if ends.len() != places.len() {
-                    return Err(inconsistent());
+                    return Err(inconsistent(
+                        "the groups of each unit are of another number of units than their hashes",
+                    ));
                 }
                 Some(PartialMembers { ends, groups, places })
             }
@@ -330,11 +352,17 @@ fn one_row(values: ArrayRef) -> Result<ArrayRef> {
 /// The list in a column's only row.
 fn values_of(column: ArrayRef) -> Result<ArrayRef> {
     let lists = column.as_list_opt::<i64>().filter(|lists| lists.len() == 1 && lists.is_valid(0));
-    let lists = lists.ok_or_else(inconsistent)?.clone();
+    let lists = lists
+        .ok_or_else(|| inconsistent("a column of lists has more or less than one list"))?
+        .clone();
     drop(column);
     let (_, offsets, values, _) = lists.into_parts();
     let whole = offsets.first() == Some(&0) && offsets.last() == Some(&(values.len() as i64));
-    if whole { Ok(values) } else { Err(inconsistent()) }
+    if whole {
+        Ok(values)
+    } else {
+        Err(inconsistent("a list does not have all values of its column"))
+    }
 }
 
 /// The numbers of the list in a column's only row, without copying them: nobody else has them.
@@ -349,7 +377,9 @@ fn vector<T: ArrowPrimitiveType>(column: ArrayRef) -> Result<Vec<T::Native>> {
 fn numbers<T: ArrowPrimitiveType>(column: ArrayRef, rows: usize) -> Result<PrimitiveArray<T>> {
     let numbers = column.as_primitive_opt::<T>();
     let numbers = numbers.filter(|numbers| numbers.null_count() == 0 && numbers.len() == rows);
-    numbers.cloned().ok_or_else(inconsistent)
+    numbers.cloned().ok_or_else(|| {
+        inconsistent("a column of exact numbers has NULLs, or another type or length")
+    })
 }
 
 impl DisplayAs for BoundExec {
@@ -405,7 +435,8 @@ impl ExecutionPlan for BoundExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let [input] = <[_; 1]>::try_from(children).map_err(|_| inconsistent())?;
+        let [input] = <[_; 1]>::try_from(children)
+            .map_err(|_| inconsistent("an operator of one input was given others"))?;
         let new = Self::new(input, Arc::clone(&self.bounding))?;
         Ok(Arc::new(Self { key: self.key, ..new }))
     }
@@ -415,9 +446,9 @@ impl ExecutionPlan for BoundExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let key = self.key.ok_or_else(|| {
-            DataFusionError::Internal("contributions are bounded for a charge alone".to_owned())
-        })?;
+        let key = self
+            .key
+            .ok_or_else(|| inconsistent("contributions are bounded without the key of a charge"))?;
         let consumer = MemoryConsumer::new(format!("BoundExec[{partition}]"));
         let held = consumer.register(context.memory_pool());
         let input = self.input.execute(partition, context)?;
@@ -426,7 +457,9 @@ impl ExecutionPlan for BoundExec {
         let schema = Arc::clone(&layout.schema);
         let batches = async move {
             let mut partials = bounded(input, &rows, bounders, None, &held).await?;
-            let batches = layout.batches(partials.pop().ok_or_else(inconsistent)?)?;
+            let batches = layout.batches(
+                partials.pop().ok_or_else(|| inconsistent("a partition has no exact groups"))?,
+            )?;
             // Held until all have been taken.
             Ok::<_, DataFusionError>(stream::iter(batches).map(move |batch| {
                 let _held = &held;

@@ -62,9 +62,11 @@ impl Bounding {
     /// # Errors
     /// Only for queries that binding cannot have made.
     pub(crate) fn new(query: &PrivateQuery, with_members: bool) -> Result<Self, EngineError> {
-        let unit_bytes = query
-            .unit()
-            .map(|unit| query.column_bytes().get(unit).copied().ok_or(EngineError::Inconsistent));
+        let unit_bytes = query.unit().map(|unit| {
+            query.column_bytes().get(unit).copied().ok_or(EngineError::inconsistent(
+                "the column of a query's units has no limit of bytes",
+            ))
+        });
         let accumulators = query.measurements().iter().filter_map(Accumulator::of);
         let mut accumulators: Vec<Accumulator> = accumulators.collect();
         if query.chooses_by_pieces() {
@@ -89,12 +91,16 @@ impl Bounding {
         read.sort_unstable();
         read.dedup();
         let column = |place: usize| {
-            let (_, column_type) = query.columns().get(place).ok_or(EngineError::Inconsistent)?;
+            let (_, column_type) = query.columns().get(place).ok_or(EngineError::inconsistent(
+                "an expression reads a column that its query does not have",
+            ))?;
             Ok((place, *column_type))
         };
         bounding.read = read.into_iter().map(column).collect::<Result<_, EngineError>>()?;
         if bounding.column_bytes.len() != query.columns().len() || !bounding.holds_together() {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "the columns, the limits and the sums of a query's rows do not fit together",
+            ));
         }
         Ok(bounding)
     }

@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 use hushtable_query::{Classes, ColumnType, Value};
 
 use crate::eval::constant;
+use crate::invariant::Invariant;
 
 /// Texts up to so long are in a view itself, so that equal texts have equal views.
 const INLINE: usize = 12;
@@ -97,7 +98,7 @@ fn each<'a>(
         DataType::Timestamp(..) => {
             numbers::<TimestampMicrosecondType>(classes, |n| n as u128, work);
         }
-        _ => return Err(ArrowError::ComputeError("a class met an unexpected type".to_owned())),
+        _ => return Err(Invariant::new("a class is of a type that no class has").into()),
     }
     Ok(())
 }

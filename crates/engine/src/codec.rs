@@ -24,6 +24,7 @@ use crate::bound_exec::BoundExec;
 use crate::bounding::Bounding;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
+use crate::invariant::Invariant;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::lower::{EncodedExpr, NeverEmptyExec, total_function};
 use crate::record::ENGINE;
@@ -48,8 +49,9 @@ enum Node {
     NeverEmpty,
 }
 
+#[track_caller]
 fn foreign() -> DataFusionError {
-    DataFusionError::Internal("a plan has a part that is none of ours".to_owned())
+    Invariant::new("a plan has a part that is none of ours").into()
 }
 
 impl PlanCodec {
@@ -200,12 +202,12 @@ impl PhysicalExtensionCodec for PlanCodec {
         buffer: &mut Vec<u8>,
         _: &PhysicalExprEncodeCtx<'_>,
     ) -> Result<()> {
-        let encoded = EncodedExpr::of(node).ok_or_else(foreign)?;
+        let encoded = EncodedExpr::of(node).ok_or_else(|| foreign())?;
         write(&encoded, buffer, PartialEq::eq)
     }
 
     /// Functions travel by their names; DataFusion's are known to every task.
     fn try_decode_udaf(&self, name: &str, _: &[u8]) -> Result<Arc<AggregateUDF>> {
-        total_function(name).ok_or_else(foreign)
+        total_function(name).ok_or_else(|| foreign())
     }
 }

@@ -35,14 +35,21 @@ pub(crate) fn tables(
     for adjusted in consistent.measurements(&quotes)? {
         let mut cells = Vec::with_capacity(levels.len());
         for (at, &(place, variance)) in adjusted.levels.iter().enumerate() {
-            let values = &fitting[at].get(place).ok_or(EngineError::Inconsistent)?.values;
+            let values = &fitting[at]
+                .get(place)
+                .ok_or(EngineError::inconsistent(
+                    "a consistent table adjusts a measurement that a release does not have",
+                ))?
+                .values;
             let keys = consistent.levels[at].keys.clone();
             let complete = !matches!(quotes[at].query().groups(), Groups::Private { .. });
             let (codes, values) = (codes[at].clone(), values.clone());
             cells.push(LevelCells { keys, codes, complete, values, variance });
         }
         let estimates = adjust(&sizes, &mut cells, adjusted.wanted);
-        let estimates = estimates.ok_or(EngineError::Inconsistent)?;
+        let estimates = estimates.ok_or(EngineError::inconsistent(
+            "the levels of a consistent table cannot be adjusted to each other",
+        ))?;
         let noises = consistent.noises(&quotes, &adjusted, &sizes);
         let mut known = noises.map(|noises| estimates.into_iter().zip(noises));
         for ((cells, fitting), &(index, _)) in
@@ -77,8 +84,9 @@ pub(crate) fn tables(
 /// A release's measurements, in steps.
 fn released((quote, released): &Level<'_>) -> Result<Vec<Fitting>, EngineError> {
     let of = |column: &ArrayRef| {
-        let digits =
-            column.as_primitive_opt::<Decimal128Type>().ok_or(EngineError::Inconsistent)?;
+        let digits = column.as_primitive_opt::<Decimal128Type>().ok_or(
+            EngineError::inconsistent("a released measurement is not a column of whole steps"),
+        )?;
         let values = digits.values().to_vec();
         let around = values.iter().map(|&whole| LeastSquares { whole, rest: 0.0 }).collect();
         Ok(Fitting { values, around, noise: None })
@@ -104,7 +112,9 @@ fn codes(
             else {
                 continue;
             };
-            let values = released.values.get(column).ok_or(EngineError::Inconsistent)?;
+            let values = released.values.get(column).ok_or(EngineError::inconsistent(
+                "a level of a consistent table has a key that its release does not have",
+            ))?;
             let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
             for row in converter.convert_columns(std::slice::from_ref(values))?.iter() {
                 let next = numbers.len();

@@ -18,7 +18,7 @@ use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::eval::constant;
 use crate::exact::Exact;
-use crate::intern::Interner;
+use crate::intern::{Interner, inconsistent};
 use crate::measurements::Measured;
 
 /// The exact numbers of the groups that a query asks about, those without any row among them. No
@@ -63,12 +63,16 @@ impl Counted {
         let Exact { keys, units, pieces, measured, members } = exact;
         let found = units.len();
         if measured.iter().any(|own| own.groups() != found) {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a measurement has another number of groups than were found",
+            ));
         }
         let (keys, mut counted) = match query.groups() {
             Groups::Single => {
                 if found != 1 {
-                    return Err(EngineError::Inconsistent);
+                    return Err(EngineError::inconsistent(
+                        "a query without GROUP BY has more or less than one group",
+                    ));
                 }
                 let (units, known, classes) = (Vec::new(), Vec::new(), Vec::new());
                 (Vec::new(), Self { groups: 1, units, known, measured, classes, members })
@@ -85,7 +89,9 @@ impl Counted {
             Groups::Private { .. } => {
                 // Nothing is below zero. What is too large for 64 bits appears for certain.
                 let size = |n: i128| match n {
-                    ..0 => Err(EngineError::Inconsistent),
+                    ..0 => {
+                        Err(EngineError::inconsistent("a group has fewer than no units or pieces"))
+                    }
                     n => Ok(u64::try_from(n).unwrap_or(u64::MAX)),
                 };
                 let sizes: Vec<i128> = match pieces {
@@ -95,7 +101,9 @@ impl Counted {
                 let mut units =
                     sizes.into_iter().map(size).collect::<Result<Vec<_>, EngineError>>()?;
                 if units.len() != found {
-                    return Err(EngineError::Inconsistent);
+                    return Err(EngineError::inconsistent(
+                        "the pieces have another number of groups than were found",
+                    ));
                 }
                 let (keys, known) = with_known(query.keys(), keys, &mut units)?;
                 let (groups, classes) = (units.len(), Vec::new());
@@ -132,14 +140,20 @@ impl Counted {
         if let Some(place) = quote.deciding_count() {
             // It is drawn for all groups, with the sums that it is measured with.
             ahead.0 = self.measure_some(quote, &all(), generator, true)?;
-            counts = ahead.of(place).ok_or(EngineError::Inconsistent)?;
+            counts = ahead.of(place).ok_or(EngineError::inconsistent(
+                "the count that decides about groups was not drawn",
+            ))?;
             if counts.len() != self.units.len() {
-                return Err(EngineError::Inconsistent);
+                return Err(EngineError::inconsistent(
+                    "the count that decides about groups has another number of groups",
+                ));
             }
         }
         let Self { units, known, members, .. } = self;
         let population = Candidates { units, members: members.as_ref(), known, counts };
-        let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
+        let selection = quote
+            .selection()
+            .ok_or(EngineError::inconsistent("a query with private groups has no selection"))?;
         let mut chosen = selection.choose(&population, generator)?;
         if let Some(threshold) = known_threshold {
             let reaches = |c: &Chosen| c.noisy_count.is_some_and(|n| n >= threshold.into());
@@ -167,7 +181,8 @@ impl Counted {
             }
             None => drawn,
         });
-        both.collect::<Option<_>>().ok_or(EngineError::Inconsistent)
+        both.collect::<Option<_>>()
+            .ok_or(EngineError::inconsistent("a measurement was not drawn for a chosen group"))
     }
 
     /// The numbers of these groups, for each measurement: with `to_choose` of the count that
@@ -180,16 +195,23 @@ impl Counted {
         to_choose: bool,
     ) -> Result<Vec<Option<Vec<i128>>>, EngineError> {
         if quote.noise().len() != self.measured.len() {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a quote has noise for another number of measurements",
+            ));
         }
-        let missing = || EngineError::Inconsistent;
+        let unplaced =
+            || EngineError::inconsistent("a measurement has no place for its noisy numbers");
         // Nothing comes out but what was drawn.
         let mut noisy: Vec<Option<Vec<i128>>> = vec![None; self.measured.len()];
         for (m, (noise, measured)) in quote.noise().iter().zip(&self.measured).enumerate() {
             if quote.is_drawn_to_choose(m) != to_choose {
                 continue;
             }
-            let exact = |c: &Chosen| measured.sum(c.group).ok_or_else(missing);
+            let exact = |c: &Chosen| {
+                measured.sum(c.group).ok_or_else(|| {
+                    EngineError::inconsistent("a measurement has no sum for a chosen group")
+                })
+            };
             let drawn = match noise {
                 Noise::Tied(tied) => {
                     // Sums are drawn with their count.
@@ -206,7 +228,11 @@ impl Counted {
                     continue;
                 }
                 Noise::OfSelection => {
-                    let counts = chosen.iter().map(|c| c.noisy_count.ok_or_else(missing));
+                    let counts = chosen.iter().map(|c| {
+                        c.noisy_count.ok_or_else(|| {
+                            EngineError::inconsistent("a chosen group has no noisy count")
+                        })
+                    });
                     counts.collect::<Result<_, _>>()?
                 }
                 Noise::Own(own) => {
@@ -215,23 +241,33 @@ impl Counted {
                     sums
                 }
                 Noise::Quantile(quantile) => {
-                    let values = measured.values().ok_or_else(missing)?;
+                    let values = measured.values().ok_or_else(|| {
+                        EngineError::inconsistent("a quantile has no values to be drawn from")
+                    })?;
                     if chosen.iter().any(|c| c.group >= values.groups()) {
-                        return Err(missing());
+                        return Err(EngineError::inconsistent(
+                            "a quantile has no values for a chosen group",
+                        ));
                     }
                     let point = |c: &Chosen| {
                         let drawn = quantile.release(generator, values.of(c.group));
-                        drawn.map(i128::from).map_err(not_drawn)
+                        drawn.map(i128::from).map_err(|error| not_drawn(error))
                     };
                     chosen.iter().map(point).collect::<Result<_, _>>()?
                 }
                 Noise::ByClass(noise) => {
                     let mut drawn: Vec<Option<i128>> = vec![None; chosen.len()];
-                    let of = self.classes.get(m).ok_or(EngineError::Inconsistent)?;
+                    let of = self.classes.get(m).ok_or(EngineError::inconsistent(
+                        "a measurement with noise by class has no classes",
+                    ))?;
                     let mut of_class: Vec<Vec<usize>> = vec![Vec::new(); noise.classes.len() + 1];
                     for (place, chosen) in chosen.iter().enumerate() {
                         let class = of.get(chosen.group).and_then(|&class| of_class.get_mut(class));
-                        class.ok_or(EngineError::Inconsistent)?.push(place);
+                        class
+                            .ok_or(EngineError::inconsistent(
+                                "a chosen group is in a class without noise",
+                            ))?
+                            .push(place);
                     }
                     for (places, measuring) in of_class.into_iter().zip(noise.all()) {
                         let own = places.iter().filter_map(|&p| chosen.get(p));
@@ -244,10 +280,12 @@ impl Counted {
                         }
                     }
                     let drawn: Option<Vec<i128>> = drawn.into_iter().collect();
-                    drawn.ok_or(EngineError::Inconsistent)?
+                    drawn.ok_or(EngineError::inconsistent(
+                        "a chosen group was left out of the noise by class",
+                    ))?
                 }
             };
-            *noisy.get_mut(m).ok_or_else(missing)? = Some(drawn);
+            *noisy.get_mut(m).ok_or_else(unplaced)? = Some(drawn);
         }
         Ok(noisy)
     }
@@ -261,7 +299,8 @@ impl Counted {
         generator: &mut Generator,
         noisy: &mut [Option<Vec<i128>>],
     ) -> Result<(), EngineError> {
-        let missing = || EngineError::Inconsistent;
+        let unplaced =
+            || EngineError::inconsistent("a measurement has no place for its noisy numbers");
         let mut places: Vec<(usize, usize)> = Vec::new();
         for (place, noise) in quote.noise().iter().enumerate() {
             if let Noise::Tied(other) = noise
@@ -273,24 +312,37 @@ impl Counted {
         }
         places.sort_unstable();
         let exact = |place: usize| {
-            let measured = self.measured.get(place).ok_or_else(missing)?;
-            let exact = chosen.iter().map(|c| measured.sum(c.group).ok_or_else(missing));
+            let measured = self.measured.get(place).ok_or_else(|| {
+                EngineError::inconsistent("a quote has noise for another number of measurements")
+            })?;
+            let exact = chosen.iter().map(|c| {
+                measured.sum(c.group).ok_or_else(|| {
+                    EngineError::inconsistent("a measurement has no sum for a chosen group")
+                })
+            });
             exact.collect::<Result<Vec<i128>, EngineError>>()
         };
         let mut counts = exact(count)?;
         let sums = places.iter().map(|&(_, place)| exact(place));
         let mut sums = sums.collect::<Result<Vec<_>, _>>()?;
         // The noise is made for sums that go with their counts.
+        if sums.len() != tied.noise.sums() || sums.iter().any(|own| own.len() != counts.len()) {
+            return Err(EngineError::inconsistent(
+                "a count is drawn with other sums than its noise is made for",
+            ));
+        }
         for (row, &count) in counts.iter().enumerate() {
-            let own = sums.iter().map(|sums| sums.get(row).copied().unwrap_or_default());
-            if sums.len() != tied.noise.sums() || !tied.noise.holds(count, own) {
-                return Err(EngineError::Inconsistent);
+            let own = sums.iter().filter_map(|sums| sums.get(row).copied());
+            if !tied.noise.holds(count, own) {
+                return Err(EngineError::inconsistent(
+                    "sums that are drawn with a count are outside the bounds that it allows",
+                ));
             }
         }
         tied.noise.release(generator, &mut counts, &mut sums)?;
-        *noisy.get_mut(count).ok_or_else(missing)? = Some(counts);
+        *noisy.get_mut(count).ok_or_else(unplaced)? = Some(counts);
         for ((_, place), sums) in places.into_iter().zip(sums) {
-            *noisy.get_mut(place).ok_or_else(missing)? = Some(sums);
+            *noisy.get_mut(place).ok_or_else(unplaced)? = Some(sums);
         }
         Ok(())
     }
@@ -329,24 +381,31 @@ impl Counted {
         generator: &mut Generator,
         noisy: &mut [Option<Vec<i128>>],
     ) -> Result<(), EngineError> {
-        let missing = || EngineError::Inconsistent;
         // All of them are of the same values, so that those of the first are enough.
-        let values = self.measured.get(first).and_then(Measured::values).ok_or_else(missing)?;
+        let values = self.measured.get(first).and_then(Measured::values).ok_or_else(|| {
+            EngineError::inconsistent("a quantile has no values to be drawn from")
+        })?;
         if chosen.iter().any(|c| c.group >= values.groups()) {
-            return Err(missing());
+            return Err(EngineError::inconsistent("a quantile has no values for a chosen group"));
         }
         let mut drawn = vec![Vec::with_capacity(chosen.len()); joint.draws.parts()];
         for group in chosen {
             let points = joint.draws.release(generator, values.of(group.group));
-            for (drawn, point) in drawn.iter_mut().zip(points.map_err(not_drawn)?) {
+            for (drawn, point) in drawn.iter_mut().zip(points.map_err(|error| not_drawn(error))?) {
                 drawn.push(i128::from(point));
             }
         }
         for (place, noise) in quote.noise().iter().enumerate() {
             let Noise::Joint(other) = noise else { continue };
             if other.first == first {
-                let own = drawn.get_mut(other.part).map(std::mem::take).ok_or_else(missing)?;
-                *noisy.get_mut(place).ok_or_else(missing)? = Some(own);
+                let own = drawn.get_mut(other.part).map(std::mem::take).ok_or_else(|| {
+                    EngineError::inconsistent(
+                        "a quantile was not drawn with the others of its values",
+                    )
+                })?;
+                *noisy.get_mut(place).ok_or_else(|| {
+                    EngineError::inconsistent("a measurement has no place for its noisy numbers")
+                })? = Some(own);
             }
         }
         Ok(())
@@ -354,10 +413,13 @@ impl Counted {
 }
 
 /// An error of a draw near a quantile.
+#[track_caller]
 fn not_drawn(error: BatchError) -> EngineError {
     match error {
         BatchError::Entropy(error) => error.into(),
-        BatchError::Parameter(_) => EngineError::Inconsistent,
+        BatchError::Parameter(_) => {
+            EngineError::inconsistent("a quantile cannot be drawn with its parameters")
+        }
     }
 }
 
@@ -379,9 +441,12 @@ fn columns_of(keys: &[Key], groups: &[Vec<Value>]) -> Result<Vec<ArrayRef>, Data
     let column = |(place, key): (usize, &Key)| {
         let values = groups
             .iter()
-            .filter_map(|row| row.get(place))
-            .map(|value| constant(value, key.expr.column_type))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|row| {
+                let missing =
+                    || inconsistent("a listed group has fewer values than there are keys");
+                Ok(constant(row.get(place).ok_or_else(missing)?, key.expr.column_type)?)
+            })
+            .collect::<Result<Vec<_>, DataFusionError>>()?;
         let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
         Ok(concat(&values)?)
     };

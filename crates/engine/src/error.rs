@@ -9,6 +9,7 @@ use hushtable_ledger::LedgerError;
 use hushtable_noise::EntropyError;
 use hushtable_query::{ContractError, Refusal};
 
+use crate::invariant::Invariant;
 use crate::memory_limit::MemoryLimit;
 use crate::source::{SourceError, shown};
 
@@ -107,7 +108,7 @@ pub enum EngineError {
     /// A release on record cannot be read back.
     Record,
     /// A fault of the engine.
-    Inconsistent,
+    Inconsistent(Invariant),
 }
 
 impl From<LedgerError> for EngineError {
@@ -120,6 +121,22 @@ impl From<LedgerError> for EngineError {
 }
 
 impl EngineError {
+    /// The error of a rule of the engine that does not hold, noticed where this is called.
+    #[track_caller]
+    pub fn inconsistent(broken: &'static str) -> Self {
+        Self::Inconsistent(Invariant::new(broken))
+    }
+
+    /// The rule that an operator of ours reported through a library, or else the library's own.
+    #[track_caller]
+    fn broken(reported: &(dyn std::error::Error + 'static), of_library: &'static str) -> Self {
+        let mut causes = std::iter::successors(Some(reported), |own| own.source());
+        match causes.find_map(|own| own.downcast_ref::<Invariant>()) {
+            Some(own) => Self::Inconsistent(*own),
+            None => Self::inconsistent(of_library),
+        }
+    }
+
     /// The fault, and what would work.
     pub fn what_and_hint(&self) -> (String, Option<String>) {
         match self {
@@ -214,10 +231,11 @@ impl EngineError {
                 "cannot read the release on record".to_owned(),
                 Some("restore the ledger from a backup; it may be damaged".to_owned()),
             ),
-            Self::Inconsistent => (
-                "the engine failed; nothing was released".to_owned(),
+            Self::Inconsistent(invariant) => (
+                format!("the engine broke its own rule: {invariant}; nothing was released"),
                 Some(
-                    "this is a fault in Hushtable: please report the query, without data"
+                    "this is a fault in Hushtable: please report this message and the query, \
+                     without data"
                         .to_owned(),
                 ),
             ),
@@ -241,13 +259,21 @@ impl fmt::Display for EngineError {
     }
 }
 
+/// The rule that is broken when DataFusion returns an error that it need not.
+const DATAFUSION: &str = "DataFusion returned an error from a plan that cannot fail";
+
+/// The same for Arrow.
+const ARROW: &str = "Arrow returned an error from an operation that cannot fail";
+
 impl From<DataFusionError> for EngineError {
+    // `?` in the engine is the place then.
+    #[track_caller]
     fn from(error: DataFusionError) -> Self {
         // Texts of other errors may quote values, so they end here.
         match error {
             DataFusionError::External(inner) => match inner.downcast::<SourceError>() {
                 Ok(source) => Self::Source(*source),
-                Err(_) => Self::Inconsistent,
+                Err(inner) => Self::broken(&*inner, DATAFUSION),
             },
             DataFusionError::ResourcesExhausted(_) => Self::Memory { limit: None },
             DataFusionError::Context(_, inner) => Self::from(*inner),
@@ -262,26 +288,27 @@ impl From<DataFusionError> for EngineError {
                             let (what, hint) = source.what_and_hint();
                             Self::Source(SourceError::Shared { what, hint })
                         }
-                        None => Self::Inconsistent,
+                        None => Self::broken(&**inner, DATAFUSION),
                     },
                     DataFusionError::ResourcesExhausted(_) => Self::Memory { limit: None },
-                    _ => Self::Inconsistent,
+                    root => Self::broken(root, DATAFUSION),
                 },
             },
-            _ => Self::Inconsistent,
+            _ => Self::inconsistent(DATAFUSION),
         }
     }
 }
 
 impl From<ArrowError> for EngineError {
+    #[track_caller]
     fn from(error: ArrowError) -> Self {
         match error {
             ArrowError::ExternalError(inner) => match inner.downcast::<DataFusionError>() {
                 Ok(inner) => Self::from(*inner),
-                Err(_) => Self::Inconsistent,
+                Err(inner) => Self::broken(&*inner, ARROW),
             },
             ArrowError::MemoryError(_) => Self::Memory { limit: None },
-            _ => Self::Inconsistent,
+            _ => Self::inconsistent(ARROW),
         }
     }
 }

@@ -29,6 +29,7 @@ use datafusion::arrow::compute::kernels::{boolean, cmp, nullif::nullif, zip::zip
 use datafusion::arrow::error::ArrowError;
 use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function, MAX_KEY_BYTES, Rows, Value};
 
+use crate::invariant::Invariant;
 use crate::source::convert::arrow_type;
 
 pub(crate) use cast::constant;
@@ -83,8 +84,9 @@ impl Datum for Operand {
 }
 
 /// A type that was checked when the query was bound is not what arrives.
+#[track_caller]
 fn unexpected() -> ArrowError {
-    ArrowError::ComputeError("an expression met a type that it was not checked for".to_owned())
+    Invariant::new("an expression met a type that it was not checked for").into()
 }
 
 impl Program {
@@ -153,7 +155,7 @@ impl Program {
             }
             ExprKind::Cast(e) => Node::Cast(boxed(e)?),
             ExprKind::Call(function, arguments) if has_constants(*function) => {
-                let (first, constants) = arguments.split_first().ok_or_else(unexpected)?;
+                let (first, constants) = arguments.split_first().ok_or_else(|| unexpected())?;
                 with_constants(*function, boxed(first)?, constants)?
             }
             ExprKind::Call(function @ (Function::Greatest | Function::Least), arguments) => {
@@ -203,7 +205,7 @@ impl Program {
             Node::Constant(array) => {
                 return Ok(Operand { array: Arc::clone(array), constant: true });
             }
-            Node::Column(index) => Arc::clone(columns.get(*index).ok_or_else(unexpected)?),
+            Node::Column(index) => Arc::clone(columns.get(*index).ok_or_else(|| unexpected())?),
             Node::Not(e) => Arc::new(boolean::not(&e.condition(columns, rows)?)?),
             Node::IsNull(e) => Arc::new(boolean::is_null(&e.evaluate(columns, rows)?)?),
             Node::Logic(op, left, right) => {
@@ -251,7 +253,7 @@ impl Program {
             }
             Node::Greatest(function, arguments) => {
                 let mut all = arguments.iter();
-                let mut result = all.next().ok_or_else(unexpected)?.evaluate(columns, rows)?;
+                let mut result = all.next().ok_or_else(|| unexpected())?.evaluate(columns, rows)?;
                 for argument in all {
                     let value = argument.evaluate(columns, rows)?;
                     count(|| text_functions::compared(&value, &result));
@@ -273,7 +275,7 @@ impl Program {
             Node::Parse(e, form) => form.read(&e.evaluate(columns, rows)?, self.column_type)?,
             Node::Call(Function::Coalesce, arguments) => {
                 let mut all = arguments.iter().rev();
-                let last = all.next().ok_or_else(unexpected)?;
+                let last = all.next().ok_or_else(|| unexpected())?;
                 let mut result = last.evaluate(columns, rows)?;
                 for argument in all {
                     let value = argument.evaluate(columns, rows)?;
@@ -299,7 +301,7 @@ impl Program {
         rows: usize,
     ) -> Result<BooleanArray, ArrowError> {
         let array = self.evaluate(columns, rows)?;
-        array.as_boolean_opt().cloned().ok_or_else(unexpected)
+        array.as_boolean_opt().cloned().ok_or_else(|| unexpected())
     }
 }
 

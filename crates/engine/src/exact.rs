@@ -265,7 +265,9 @@ impl Scan {
         let mut tallies = look.tally.then(Tallies::default);
         while let Some(partials) = tasks.join_next().await {
             let mut partials = partials.map_err(|_| EngineError::Interrupted)??.into_iter();
-            let mut first = partials.next().ok_or(EngineError::Inconsistent)?;
+            let mut first = partials
+                .next()
+                .ok_or(EngineError::inconsistent("a partition has no exact groups"))?;
             if let (Some(tallies), Some(limited)) = (&mut tallies, first.tally.take()) {
                 // A row is in one group, so that no limit on groups takes any from it.
                 let all = partials.next().and_then(|all| all.tally);
@@ -288,7 +290,9 @@ async fn collected(
     places: &[Option<usize>],
 ) -> Result<(Exact, MemoryReservation), EngineError> {
     let explained = |error| memory.explained(error);
-    let bound = plan.downcast_ref::<BoundExec>().ok_or(EngineError::Inconsistent)?;
+    let bound = plan
+        .downcast_ref::<BoundExec>()
+        .ok_or(EngineError::inconsistent("the root of a plan does not bound contributions"))?;
     let held = MemoryConsumer::new("exact groups").register(memory.tasks().memory_pool());
     let mut groups = Merged::new(&bound.bounding().kept());
     let mut partitions = JoinSet::new();
@@ -316,13 +320,18 @@ impl Exact {
             && bounding.unit_bytes.is_some()
             && members.is_none()
             && !units.is_empty();
-        if unknown || totals.iter().any(|total| total.groups() != units.len()) {
-            return Err(EngineError::Inconsistent);
+        if unknown {
+            return Err(EngineError::inconsistent("the groups of each unit were not recorded"));
+        }
+        if totals.iter().any(|total| total.groups() != units.len()) {
+            return Err(EngineError::inconsistent(
+                "a measurement has another number of groups than were found",
+            ));
         }
         let mut totals: Vec<Option<Measured>> = totals.into_iter().map(Some).collect();
         let mut take = |place: usize| {
             let own = totals.get_mut(place).and_then(Option::take);
-            own.ok_or(EngineError::Inconsistent)
+            own.ok_or(EngineError::inconsistent("a measurement has no totals of its own"))
         };
         let measured = places.iter().map(|place| match place {
             None => {
@@ -342,7 +351,9 @@ impl Exact {
         let pieces = match bounding.pieces().map(take).transpose()? {
             Some(Measured::Sums(pieces)) => Some(pieces),
             Some(Measured::Values(_) | Measured::Distinct(_)) => {
-                return Err(EngineError::Inconsistent);
+                return Err(EngineError::inconsistent(
+                    "the pieces that groups are chosen by are not sums",
+                ));
             }
             None => None,
         };

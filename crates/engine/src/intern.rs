@@ -13,6 +13,8 @@ use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 use siphasher::sip128::{Hash128, Hasher128, SipHasher24};
 
+use crate::invariant::Invariant;
+
 /// Different values of some columns, numbered from 0 in some order.
 pub(crate) struct Interner {
     values: Box<dyn GroupValues>,
@@ -105,7 +107,7 @@ impl Hashes {
             }
         }
         if first_rows.contains(&u64::MAX) {
-            return Err(inconsistent());
+            return Err(inconsistent("a new group or unit is in no row of its batch"));
         }
         let rows = UInt64Array::from(first_rows);
         let new = columns.iter().map(|c| take(c, &rows, None)).collect::<Result<Vec<_>, _>>()?;
@@ -134,8 +136,9 @@ fn keyed(
 }
 
 /// A fault of this program: nothing that values could bring about.
-pub(crate) fn inconsistent() -> DataFusionError {
-    DataFusionError::Internal("contribution bounding lost count".to_owned())
+#[track_caller]
+pub(crate) fn inconsistent(broken: &'static str) -> DataFusionError {
+    Invariant::new(broken).into()
 }
 
 /// The error of more groups than can be numbered.

@@ -94,19 +94,28 @@ impl Uncertainty {
         let noises = self.adjusted.as_deref().unwrap_or_default();
         let intervals = Intervals::adjusted(&self.quote, wanted, *groups, noises);
         let rows = table.num_rows();
-        let (keys, steps) =
-            values.split_at_checked(query.keys().len()).ok_or(EngineError::Inconsistent)?;
+        let (keys, steps) = values.split_at_checked(query.keys().len()).ok_or(
+            EngineError::inconsistent("a release has fewer columns than its query has keys"),
+        )?;
         let measurements = query.measurements().len();
         let (steps, rest) =
-            steps.split_at_checked(measurements).ok_or(EngineError::Inconsistent)?;
+            steps.split_at_checked(measurements).ok_or(EngineError::inconsistent(
+                "a release has fewer columns than its query has measurements",
+            ))?;
         let steps = steps.iter().map(|column| column.as_primitive_opt::<Decimal128Type>());
         let steps: Option<Vec<_>> = steps.collect();
-        let steps = steps.ok_or(EngineError::Inconsistent)?;
+        let steps = steps.ok_or(EngineError::inconsistent(
+            "a released measurement is not a column of whole steps",
+        ))?;
         let rest = rest.iter().map(|column| column.as_primitive_opt::<Float64Type>());
         let rest: Option<Vec<_>> = rest.collect();
-        let rest = rest.ok_or(EngineError::Inconsistent)?;
+        let rest = rest.ok_or(EngineError::inconsistent(
+            "what is left of an adjusted measurement is not a column of floats",
+        ))?;
         if values.iter().any(|column| column.len() != rows) {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "the columns of a release have different numbers of rows",
+            ));
         }
         let known = intervals.known().iter();
         let known = known.map(|expr| Ok(Program::new(expr)?.evaluate(keys, rows)?));
@@ -114,7 +123,9 @@ impl Uncertainty {
         let keys = if intervals.reads_keys() { keys } else { &[] };
         let row_of = |columns: &[ArrayRef], row: usize| {
             let values = columns.iter().map(|column| value_at(column, row));
-            values.collect::<Option<Vec<Value>>>().ok_or(EngineError::Inconsistent)
+            values.collect::<Option<Vec<Value>>>().ok_or(EngineError::inconsistent(
+                "a released column has no value in one of its rows",
+            ))
         };
         let mut ends: Vec<Vec<Option<(Value, Value)>>> =
             vec![Vec::with_capacity(rows); query.outputs().len()];
@@ -124,7 +135,11 @@ impl Uncertainty {
             let rest: Vec<f64> = rest.iter().map(|column| column.value(row)).collect();
             let released = ReleasedRow { keys: &keys, steps: &steps, rest: &rest, known: &known };
             for ((place, column), own) in ends.iter_mut().enumerate().zip(intervals.of(&released)) {
-                let shown = || value_at(table.column(place), row).ok_or(EngineError::Inconsistent);
+                let shown = || {
+                    value_at(table.column(place), row).ok_or(EngineError::inconsistent(
+                        "a released column has no value in one of its rows",
+                    ))
+                };
                 column.push(match (own, &self.adjusted) {
                     (Some(ends), Some(_)) => Some(with(ends, shown()?)),
                     (own, _) => own,
@@ -196,7 +211,9 @@ fn column(column_type: ColumnType, values: Vec<Option<Value>>) -> Result<ArrayRe
                 .collect();
             decimals(digits, scale)?
         }
-        _ => return Err(EngineError::Inconsistent),
+        _ => {
+            return Err(EngineError::inconsistent("a column that is not of numbers has intervals"));
+        }
     })
 }
 
@@ -209,7 +226,9 @@ impl TableIntervals {
     pub fn beside(&self, table: &RecordBatch) -> Result<RecordBatch, EngineError> {
         let schema = table.schema();
         if schema.fields().len() != self.columns.len() {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a table has another number of columns than its intervals",
+            ));
         }
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
         let mut names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();

@@ -45,7 +45,7 @@ impl LimitRowsExec {
     /// Limits the rows of a plan, in which rows of a unit are in one partition.
     pub(crate) fn new(input: Arc<dyn ExecutionPlan>, limit: RowLimit) -> Result<Self> {
         if limit.unit >= input.schema().fields().len() || limit.rows == 0 {
-            return Err(inconsistent());
+            return Err(inconsistent("a limit on rows has no column of units, or keeps no row"));
         }
         Ok(Self { input, limit, key: None })
     }
@@ -106,7 +106,10 @@ impl UnitRows {
     }
 
     fn push(&mut self, batch: RecordBatch) -> Result<()> {
-        let unit = batch.columns().get(self.limit.unit).ok_or_else(inconsistent)?;
+        let unit = batch
+            .columns()
+            .get(self.limit.unit)
+            .ok_or_else(|| inconsistent("rows that are limited have no column of units"))?;
         let units = std::slice::from_ref(unit);
         let interner = match &mut self.interner {
             Some(interner) => interner,
@@ -123,9 +126,9 @@ impl UnitRows {
             if id >= self.counts.len() {
                 self.counts.resize(id + 1, 0);
             }
-            if let Some(count) = self.counts.get_mut(id) {
-                *count = count.saturating_add(1);
-            }
+            let count = self.counts.get_mut(id);
+            let count = count.ok_or_else(|| inconsistent("the rows of a unit are not counted"))?;
+            *count = count.saturating_add(1);
             numbers.push(number);
         }
         self.bytes += batch.get_array_memory_size() + numbers.capacity() * size_of::<u32>();
@@ -164,7 +167,9 @@ impl UnitRows {
         for own in rows.chunk_by(|(one, ..), (other, ..)| one == other) {
             for &(_, _, place, row) in own.iter().skip(self.limit.rows as usize) {
                 let row = kept.get_mut(place).and_then(|rows| rows.get_mut(row as usize));
-                *row.ok_or_else(inconsistent)? = false;
+                *row.ok_or_else(|| {
+                    inconsistent("a row beyond the limit is in none of the batches")
+                })? = false;
             }
         }
         let filtered = self.batches.into_iter().zip(kept).map(|((batch, _), kept)| {
@@ -205,9 +210,8 @@ impl ExecutionPlan for LimitRowsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let key = self.key.ok_or_else(|| {
-            DataFusionError::Internal("rows are limited for a charge alone".to_owned())
-        })?;
+        let key =
+            self.key.ok_or_else(|| inconsistent("rows are limited without the key of a charge"))?;
         let consumer = MemoryConsumer::new(format!("LimitRowsExec[{partition}]"));
         let held = consumer.register(context.memory_pool());
         let mut input = self.input.execute(partition, context)?;

@@ -50,7 +50,9 @@ impl Secret {
     fn categories_of(&self, column: &ArrayRef) -> Result<Vec<Option<u32>>, EngineError> {
         match self {
             Self::Column { values, other, .. } => {
-                let texts = column.as_string_view_opt().ok_or(EngineError::Inconsistent)?;
+                let texts = column.as_string_view_opt().ok_or(EngineError::inconsistent(
+                    "the values of a secret's column are not text",
+                ))?;
                 let places: HashMap<&str, usize> =
                     values.iter().enumerate().rev().map(|(i, v)| (v.as_str(), i)).collect();
                 let rest = other.then_some(values.len());
@@ -61,7 +63,9 @@ impl Secret {
                 Ok(texts.iter().map(category).collect())
             }
             Self::Predicate(_) => {
-                let holds = column.as_boolean_opt().ok_or(EngineError::Inconsistent)?;
+                let holds = column.as_boolean_opt().ok_or(EngineError::inconsistent(
+                    "a secret's condition is not true or false",
+                ))?;
                 let holds = known(holds);
                 Ok(holds.iter().map(|b| Some(u32::from(b == Some(true)))).collect())
             }
@@ -85,7 +89,9 @@ pub async fn randomise(
 ) -> Result<Vec<u32>, EngineError> {
     let mut generator = Generator::from_os()?;
     if usize::try_from(mechanism.categories()) != Ok(secret.categories()) {
-        return Err(EngineError::Inconsistent);
+        return Err(EngineError::inconsistent(
+            "a mechanism has another number of categories than its secret",
+        ));
     }
     let (files, columns) = heavy(|| files_at(location))?;
     let bound = bind_expression(&secret.expression(), &columns)?;
@@ -108,13 +114,16 @@ pub async fn randomise(
     let mut answers = vec![0; known.len()];
     mechanism.respond_all(&known, &mut answers, &mut generator).map_err(|error| match error {
         ResponseError::Entropy(error) => EngineError::Entropy(error),
-        _ => EngineError::Inconsistent,
+        _ => EngineError::inconsistent("randomised response refused categories that were checked"),
     })?;
     let any = Uniform::below(u128::from(mechanism.categories()));
-    let any = any.map_err(|_| EngineError::Inconsistent)?;
+    let any = any.map_err(|_| EngineError::inconsistent("a mechanism has no categories"))?;
     for (answer, value) in answers.iter_mut().zip(&values) {
         if value.is_none() {
-            *answer = u32::try_from(any.sample(&mut generator)?).unwrap_or(0);
+            let drawn = u32::try_from(any.sample(&mut generator)?);
+            *answer = drawn.map_err(|_| {
+                EngineError::inconsistent("a drawn category is not one of the mechanism's")
+            })?;
         }
     }
     Ok(answers)

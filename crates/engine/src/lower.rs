@@ -131,7 +131,11 @@ impl Lowering<'_> {
                     select_columns(plan, &needed.indices_of(requested)?)
                 }
                 Operator::Project { input, columns } => {
-                    let pick = |&place: &usize| columns.get(place).ok_or(EngineError::Inconsistent);
+                    let pick = |&place: &usize| {
+                        columns.get(place).ok_or(EngineError::inconsistent(
+                            "a plan reads a column that its relation does not have",
+                        ))
+                    };
                     let columns = requested.iter().map(pick).collect::<Result<Vec<_>, _>>()?;
                     let mut needed = Needed::default();
                     columns.iter().for_each(|column| needed.add(&column.expr));
@@ -182,10 +186,18 @@ impl Lowering<'_> {
         rows: bool,
     ) -> Result<Plan, EngineError> {
         let Operator::Scan { table, columns, column_bytes, csv, .. } = scan else {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a scan is to be planned from an operator that is none",
+            ));
         };
-        let data = self.data.get(table).ok_or(EngineError::Inconsistent)?;
-        let pick = |place: usize| columns.get(place).cloned().ok_or(EngineError::Inconsistent);
+        let data = self.data.get(table).ok_or(EngineError::inconsistent(
+            "a query scans a table of which it is not known where its rows are",
+        ))?;
+        let pick = |index: usize| {
+            columns.get(index).cloned().ok_or(EngineError::inconsistent(
+                "a plan reads a column that its table does not have",
+            ))
+        };
         let request = Wanted {
             columns: requested.iter().map(|&index| pick(index)).collect::<Result<_, _>>()?,
             unit: unit.map(pick).transpose()?,
@@ -241,7 +253,9 @@ impl Lowering<'_> {
         let group = PhysicalGroupBy::new_single(group.collect());
         let mut functions = Vec::new();
         for (&at, operand) in computed.iter().zip(operands) {
-            let (_, aggregate) = aggregates.get(at).ok_or(EngineError::Inconsistent)?;
+            let (_, aggregate) = aggregates.get(at).ok_or(EngineError::inconsistent(
+                "a computed aggregate is not among the aggregates of its operator",
+            ))?;
             let argument = match operand {
                 Some(index) => column(&plan, index),
                 None => lit(1i64),
@@ -260,7 +274,8 @@ impl Lowering<'_> {
             None => Ok(index),
             Some(at) => {
                 let own = computed.iter().position(|&other| other == at);
-                own.map(|own| keys.len() + own).ok_or(EngineError::Inconsistent)
+                own.map(|own| keys.len() + own)
+                    .ok_or(EngineError::inconsistent("an aggregate that is read is not computed"))
             }
         };
         let indices = requested.iter().map(position).collect::<Result<Vec<_>, _>>()?;
@@ -281,7 +296,10 @@ fn first_of_each(input: &Relation, keys: &[usize]) -> Result<Relation, EngineErr
 /// The rows that have a unit, and the column that names it. Rows whose unit is NULL, or cannot be
 /// read as its column's type, count for nothing: the number of their units is unknown.
 fn with_units(input: &Relation) -> Result<(Relation, usize), EngineError> {
-    let unit = input.protection().unit().ok_or(EngineError::Inconsistent)?;
+    let unit = input
+        .protection()
+        .unit()
+        .ok_or(EngineError::inconsistent("a relation whose units are counted has no unit"))?;
     let of = |kind| Expr { kind, column_type: ColumnType::Bool };
     let unknown = of(ExprKind::IsNull(Box::new(column_of(input, unit)?)));
     let condition = of(ExprKind::Not(Box::new(unknown)));
@@ -318,7 +336,9 @@ fn first_rows(
 
 /// A column of a relation.
 fn column_of(input: &Relation, place: usize) -> Result<Expr, EngineError> {
-    let field = input.fields().get(place).ok_or(EngineError::Inconsistent)?;
+    let field = input.fields().get(place).ok_or(EngineError::inconsistent(
+        "a plan reads a column that its relation does not have",
+    ))?;
     Ok(Expr::column(place, field.column_type))
 }
 
@@ -361,7 +381,9 @@ impl Needed {
     }
 
     fn index_of(&self, column: usize) -> Result<usize, EngineError> {
-        self.0.binary_search(&column).map_err(|_| EngineError::Inconsistent)
+        self.0.binary_search(&column).map_err(|_| {
+            EngineError::inconsistent("a column that is read is not among the needed ones")
+        })
     }
 
     fn indices_of(&self, columns: &[usize]) -> Result<Vec<usize>, EngineError> {
@@ -401,9 +423,14 @@ fn shortened(plan: Plan, bytes: &[usize], requested: &[usize]) -> Result<Plan, E
     let schema = plan.schema();
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> = Vec::with_capacity(schema.fields().len());
     for (place, of) in requested.iter().enumerate() {
-        let field = schema.fields().get(place).ok_or(EngineError::Inconsistent)?;
+        let field = schema
+            .fields()
+            .get(place)
+            .ok_or(EngineError::inconsistent("a scan has fewer columns than are wanted"))?;
         let input = Column::new(field.name(), place);
-        let most = *bytes.get(*of).ok_or(EngineError::Inconsistent)?;
+        let most = *bytes
+            .get(*of)
+            .ok_or(EngineError::inconsistent("a scanned column has no limit of bytes"))?;
         let expr: Arc<dyn PhysicalExpr> = match field.data_type() {
             DataType::Utf8View => Arc::new(ValueLimit { column: input, bytes: most }),
             _ => Arc::new(input),
@@ -437,7 +464,7 @@ fn column(plan: &Plan, index: usize) -> Arc<dyn PhysicalExpr> {
 /// The columns at those indices, named by their position.
 fn select_columns(plan: Plan, indices: &[usize]) -> Result<Plan, EngineError> {
     if indices.iter().any(|&index| index >= plan.schema().fields().len()) {
-        return Err(EngineError::Inconsistent);
+        return Err(EngineError::inconsistent("a plan lacks a column that is taken from it"));
     }
     let exprs: Vec<_> = indices
         .iter()
@@ -450,7 +477,9 @@ fn select_columns(plan: Plan, indices: &[usize]) -> Result<Plan, EngineError> {
 /// Rows that agree in some columns in one partition.
 pub(crate) fn repartitioned(plan: Plan, by: &[usize]) -> Result<Plan, EngineError> {
     if by.is_empty() || by.iter().any(|&index| index >= plan.schema().fields().len()) {
-        return Err(EngineError::Inconsistent);
+        return Err(EngineError::inconsistent(
+            "rows are partitioned by no column, or by one that their plan lacks",
+        ));
     }
     let by = by.iter().map(|&index| column(&plan, index)).collect();
     let partitioning = Partitioning::Hash(by, UNIT_PARTITIONS);

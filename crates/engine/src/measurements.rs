@@ -61,13 +61,19 @@ impl Measured {
     ) -> Result<Self, EngineError> {
         match self {
             Self::Sums(sums) => {
-                let own = |group| sums.get(group).copied().ok_or(EngineError::Inconsistent);
+                let own = |group| {
+                    sums.get(group).copied().ok_or(EngineError::inconsistent(
+                        "a rearranged group is not among the exact groups",
+                    ))
+                };
                 let sums = groups.map(|group: Option<usize>| group.map_or(Ok(0), own));
                 Ok(Self::Sums(sums.collect::<Result<_, _>>()?))
             }
             Self::Values(values) | Self::Distinct(values) => {
                 let own = groups.map(|group| match group {
-                    Some(group) if group >= values.groups() => Err(EngineError::Inconsistent),
+                    Some(group) if group >= values.groups() => Err(EngineError::inconsistent(
+                        "a rearranged group is not among the exact groups",
+                    )),
                     group => Ok(group),
                 });
                 let groups = own.collect::<Result<Vec<_>, _>>()?;

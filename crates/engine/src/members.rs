@@ -27,7 +27,7 @@ impl PartialMembers {
             return Err(too_many());
         }
         if self.groups.iter().any(|&group| group as usize >= ids.len()) {
-            return Err(inconsistent());
+            return Err(inconsistent("a unit is in a group that its partition does not have"));
         }
         for own in self.iter() {
             let (place, groups) = own?;
@@ -48,7 +48,10 @@ impl PartialMembers {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         self.places.iter().zip(starts.zip(&self.ends)).map(|(&place, (start, &end))| {
             // Groups from a batch may be numbered in any way.
-            let groups = self.groups.get(start as usize..end as usize).ok_or_else(inconsistent)?;
+            let groups = self
+                .groups
+                .get(start as usize..end as usize)
+                .ok_or_else(|| inconsistent("the groups of a unit are not among those recorded"))?;
             Ok((place as u128, groups))
         })
     }

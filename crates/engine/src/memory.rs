@@ -47,6 +47,7 @@ impl Memory {
     }
 
     /// An error of a plan, which says the limit where there is too little memory.
+    #[track_caller]
     pub(crate) fn explained(&self, error: impl Into<EngineError>) -> EngineError {
         match error.into() {
             EngineError::Memory { .. } => EngineError::Memory { limit: self.limit },

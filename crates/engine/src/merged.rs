@@ -73,7 +73,9 @@ impl Merged {
             (&groups.ids[..], known)
         };
         if ids.len() != partial.units.len() || partial.totals.len() != self.totals.len() {
-            return Err(inconsistent());
+            return Err(inconsistent(
+                "the groups, units and totals of a partition differ in number",
+            ));
         }
         if let Some(members) = &partial.members {
             members.add_to(self.members.get_or_insert_default(), ids)?;
@@ -95,13 +97,15 @@ impl Merged {
                 }
                 (Merging::Values(own), Total::Values(mut list)) => {
                     if list.groups.iter().any(|&group| group as usize >= ids.len()) {
-                        return Err(inconsistent());
+                        return Err(inconsistent(
+                            "a value is in a group that its partition does not have",
+                        ));
                     }
                     list.renumber(|group| ids[group as usize] as u32);
                     own.push(list);
                 }
                 (Merging::Sums(_), _) | (Merging::Values(_), Total::Sums(_)) => {
-                    return Err(inconsistent());
+                    return Err(inconsistent("a partition has other totals than its accumulators"));
                 }
             }
         }

@@ -125,7 +125,12 @@ impl Session {
             }
             planned.push(next);
         }
-        let analyst = planned.first().ok_or(EngineError::Inconsistent)?.asked.analyst.clone();
+        let analyst = planned
+            .first()
+            .ok_or(EngineError::inconsistent("a statement has no part"))?
+            .asked
+            .analyst
+            .clone();
         if let Some(other) = planned.iter().find(|part| part.asked.analyst != analyst) {
             // Each population has one analyst, and they differ.
             return Err(EngineError::NoAnalyst {
@@ -172,22 +177,31 @@ impl Session {
             names.push(name);
             payers.push((population, limit));
         }
-        let analyst = names.into_iter().next().ok_or(EngineError::Inconsistent)?;
+        let analyst = names
+            .into_iter()
+            .next()
+            .ok_or(EngineError::inconsistent("a part has no population that pays for it"))?;
         let quote = Quote::beside(query, earlier.iter().map(|part| &part.asked.quote))?;
         let data = self.own_data(quote.query())?;
         let mut asked = Question::of_part(&sql, analyst, quote, statement.parts.len())?;
         // Which values it will read is part of the question, and so are the files they come from.
         let mut all = data.clone();
         for &Read { part, column, .. } in &reads {
-            let read = earlier.get(part).ok_or(EngineError::Inconsistent)?;
+            let read = earlier.get(part).ok_or(EngineError::inconsistent(
+                "a part reads another part that is not planned before it",
+            ))?;
             let shown = read.asked.quote.query().shown_in(column);
-            let shown = shown.map_err(|_| EngineError::Inconsistent)?;
+            let shown = shown.map_err(|_| {
+                EngineError::inconsistent("a column that a part reads cannot be written as JSON")
+            })?;
             let both = format!("{} {} {shown}", asked.question, read.asked.question);
             asked.question = blake3::hash(both.as_bytes()).to_hex().to_string();
             all.extend(read.all_data(earlier)?);
         }
         for &from in &limits_from {
-            let from = earlier.get(from).ok_or(EngineError::Inconsistent)?;
+            let from = earlier.get(from).ok_or(EngineError::inconsistent(
+                "a part takes its limits from another part that is not planned before it",
+            ))?;
             // Which mechanisms it has follows from its wishes when its limits are known.
             let wishes = asked.quote.query().wishes();
             let both = format!("{} limits {} {wishes}", asked.question, from.asked.question);
@@ -197,7 +211,9 @@ impl Session {
         // Parts that were not expected to have one release may come to the same price.
         let one_release = earlier.iter().position(|own| own.identity == identity);
         if same_as.is_some() && one_release != same_as {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a part and the part whose release it shares have different identities",
+            ));
         }
         Ok(Planned {
             name,
@@ -248,7 +264,11 @@ impl Session {
                     part.answered(&asked, (self, paid), &mut answering, progress, &mut own).await?
                 }
                 (None, Some(first)) => first.recorded.clone(),
-                (None, None) => return Err(EngineError::Inconsistent),
+                (None, None) => {
+                    return Err(EngineError::inconsistent(
+                        "a part is neither paid for nor the same as a released part",
+                    ));
+                }
             };
             let started = Instant::now();
             let next = heavy(|| Released::new(recorded, asked))?;
@@ -260,7 +280,9 @@ impl Session {
         let (table, uncertainty) = match &plan.statement.around {
             None => {
                 let place = plan.last_asked()?;
-                let last = released.get(place).ok_or(EngineError::Inconsistent)?;
+                let last = released.get(place).ok_or(EngineError::inconsistent(
+                    "the last part that is asked has no release",
+                ))?;
                 let uncertainty = Uncertainty::new(&last.quote, last.table.clone());
                 (last.table.table.clone(), Behind::Release(Box::new(uncertainty)))
             }
@@ -274,7 +296,9 @@ impl Session {
                     let places = places(own, &plan.parts)?;
                     let of = |place: &usize| released.get(*place).map(|r| (&r.quote, &r.table));
                     let levels: Option<Vec<_>> = places.iter().map(of).collect();
-                    let levels = levels.ok_or(EngineError::Inconsistent)?;
+                    let levels = levels.ok_or(EngineError::inconsistent(
+                        "a level of a consistent table has no release",
+                    ))?;
                     let adjusted = heavy(|| consistent::tables(own, &levels))?;
                     let names = own.levels.iter().map(|level| level.table.clone());
                     tables.extend(names.zip(adjusted.iter().map(|own| own.table().clone())));
@@ -303,7 +327,10 @@ impl Released {
 impl Planned<'_> {
     /// The population that the part bounds.
     fn population(&self) -> Result<&Population, EngineError> {
-        self.payers.first().map(|(population, _)| *population).ok_or(EngineError::Inconsistent)
+        self.payers
+            .first()
+            .map(|(population, _)| *population)
+            .ok_or(EngineError::inconsistent("a part has no population that pays for it"))
     }
 
     /// Its quote with the limits that follow from histograms in which nothing is to be seen.
@@ -317,7 +344,9 @@ impl Planned<'_> {
         let limits = self.asked.quote.query().chosen_limits(&nothing)?;
         let quote = Quote::new(statement.with_limits(sql, place, &limits, session.contract())?)?;
         if !quote.total().is_within(self.asked.loss) {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "the chosen limits of a part cost more than was quoted for it",
+            ));
         }
         Ok(quote)
     }
@@ -330,7 +359,14 @@ impl Planned<'_> {
     fn all_data(&self, earlier: &[Planned<'_>]) -> Result<Data, EngineError> {
         let mut all = self.data.clone();
         for read in &self.reads {
-            all.extend(earlier.get(read.part).ok_or(EngineError::Inconsistent)?.all_data(earlier)?);
+            all.extend(
+                earlier
+                    .get(read.part)
+                    .ok_or(EngineError::inconsistent(
+                        "a part reads another part that is not planned before it",
+                    ))?
+                    .all_data(earlier)?,
+            );
         }
         Ok(all)
     }
@@ -339,7 +375,12 @@ impl Planned<'_> {
     fn given(&self, asked: &Question, earlier: &[Released]) -> Result<Question, EngineError> {
         let mut values = Vec::with_capacity(self.reads.len());
         for read in &self.reads {
-            let table = &earlier.get(read.part).ok_or(EngineError::Inconsistent)?.table;
+            let table = &earlier
+                .get(read.part)
+                .ok_or(EngineError::inconsistent(
+                    "a part reads another part that is not released before it",
+                ))?
+                .table;
             values.push(given(&table.table, read)?);
         }
         Ok(asked.with_quote(asked.quote.clone().with_released(&values)?))
@@ -403,23 +444,34 @@ const MAX_COMPARED: usize = 3;
 /// The places of the parts of each level.
 fn places(own: &Consistent, parts: &[Planned<'_>]) -> Result<Vec<usize>, EngineError> {
     let place = |level: &ConsistentLevel| parts.iter().position(|part| part.name == level.part);
-    own.levels.iter().map(place).collect::<Option<_>>().ok_or(EngineError::Inconsistent)
+    own.levels
+        .iter()
+        .map(place)
+        .collect::<Option<_>>()
+        .ok_or(EngineError::inconsistent("a level of a consistent table has no part"))
 }
 
 /// The quotes of the parts of each level.
 fn quotes<'a>(own: &Consistent, parts: &'a [Planned<'_>]) -> Result<Vec<&'a Quote>, EngineError> {
     let part = |place: usize| parts.get(place).map(|part| &part.asked.quote);
     let all = places(own, parts)?.into_iter().map(part).collect::<Option<_>>();
-    all.ok_or(EngineError::Inconsistent)
+    all.ok_or(EngineError::inconsistent("a level of a consistent table has no part"))
 }
 
 /// The sizes of a released histogram with their numbers of units.
 fn released_sizes(table: &RecordBatch) -> Result<ReleasedSizes, EngineError> {
-    let column = |place| table.columns().get(place).ok_or(EngineError::Inconsistent);
+    let column = |place| {
+        table
+            .columns()
+            .get(place)
+            .ok_or(EngineError::inconsistent("a released histogram has fewer than two columns"))
+    };
     let (sizes, units) = (column(0)?, column(1)?);
     let row = |row| match (value_at(sizes, row), value_at(units, row)) {
         (Some(Value::Int(size)), Some(Value::Int(units))) => Ok((size, units as f64)),
-        _ => Err(EngineError::Inconsistent),
+        _ => Err(EngineError::inconsistent(
+            "a released histogram has a size or a number of units that is not whole",
+        )),
     };
     (0..table.num_rows()).map(row).collect()
 }
@@ -432,13 +484,22 @@ fn unknown(read: &Read) -> Given {
 /// Values that are read from a released table: a column, or its value in the one row, NULL where
 /// there is no row.
 pub(crate) fn given(table: &RecordBatch, read: &Read) -> Result<Given, EngineError> {
-    let column = table.columns().get(read.column).ok_or(EngineError::Inconsistent)?;
-    let value = |row| value_at(column, row).ok_or(EngineError::Inconsistent);
+    let column = table.columns().get(read.column).ok_or(EngineError::inconsistent(
+        "a part reads a column that the release before it does not have",
+    ))?;
+    let value = |row| {
+        value_at(column, row)
+            .ok_or(EngineError::inconsistent("a released column has no value in one of its rows"))
+    };
     Ok(match table.num_rows() {
         rows if read.all => Given::All((0..rows).map(value).collect::<Result<_, _>>()?),
         0 => unknown(read),
         1 => Given::One(value(0)?),
-        _ => return Err(EngineError::Inconsistent),
+        _ => {
+            return Err(EngineError::inconsistent(
+                "a part reads one value of a release that has several rows",
+            ));
+        }
     })
 }
 
@@ -467,19 +528,25 @@ impl StatementPlan<'_> {
     /// The place of the last part that asks what the statement asks.
     fn last_asked(&self) -> Result<usize, EngineError> {
         let place = self.statement.parts.iter().rposition(Part::is_asked);
-        place.ok_or(EngineError::Inconsistent)
+        place.ok_or(EngineError::inconsistent("no part of a statement is asked for"))
     }
 
     /// The question of a part with limits that follow from earlier releases; `None` where it has
     /// its own.
     fn limited(&self, place: usize, earlier: &[Released]) -> Result<Option<Question>, EngineError> {
-        let part = self.parts.get(place).ok_or(EngineError::Inconsistent)?;
+        let part = self.parts.get(place).ok_or(EngineError::inconsistent(
+            "a part that limits are chosen for is not in the statement",
+        ))?;
         if part.limits_from.is_empty() {
             return Ok(None);
         }
         let histograms = part.limits_from.iter().map(|&from| {
-            let own = earlier.get(from).ok_or(EngineError::Inconsistent)?;
-            let deviation = own.quote.deviation(0).ok_or(EngineError::Inconsistent)?;
+            let own = earlier.get(from).ok_or(EngineError::inconsistent(
+                "a part takes its limits from another part that is not released before it",
+            ))?;
+            let deviation = own.quote.deviation(0).ok_or(EngineError::inconsistent(
+                "a histogram that limits are chosen by has no standard deviation",
+            ))?;
             Ok((released_sizes(&own.table.table)?, deviation))
         });
         let histograms = histograms.collect::<Result<Vec<_>, EngineError>>()?;
@@ -502,13 +569,22 @@ impl StatementPlan<'_> {
             }
         };
         if !quote.total().is_within(part.asked.loss) {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "the chosen limits of a part cost more than was quoted for it",
+            ));
         }
         Ok(Some(part.asked.with_limits(quote)))
     }
 
     fn name_of(&self, part: usize) -> Result<String, EngineError> {
-        Ok(self.parts.get(part).ok_or(EngineError::Inconsistent)?.name.clone())
+        Ok(self
+            .parts
+            .get(part)
+            .ok_or(EngineError::inconsistent(
+                "a part names another part that is not in the statement",
+            ))?
+            .name
+            .clone())
     }
 
     /// The names of the parts at these places.
@@ -563,7 +639,11 @@ impl StatementPlan<'_> {
             for (part, quoted) in own.filter(|(part, _)| pays(part)) {
                 let loss = part.asked.quote.total();
                 let sum = total.map_or(Ok(loss), |sum| sum.plus(loss));
-                total = Some(sum.map_err(|_| EngineError::Inconsistent)?);
+                total = Some(sum.map_err(|_| {
+                    EngineError::inconsistent(
+                        "the losses of the parts to one population have no sum",
+                    )
+                })?);
                 if quoted.standing == Standing::New {
                     // A loss that the budget's currency cannot hold is shown as it is; the ledger
                     // would refuse it.
@@ -575,7 +655,9 @@ impl StatementPlan<'_> {
                 Some(ledger) => ledger.account(&self.analyst, population, limit)?,
                 None => Account::untouched(limit),
             };
-            let total = total.ok_or(EngineError::Inconsistent)?;
+            let total = total.ok_or(EngineError::inconsistent(
+                "a population that pays for a statement pays for none of its parts",
+            ))?;
             accounts.push(AccountQuoted {
                 population: population.to_owned(),
                 total,
@@ -607,8 +689,18 @@ impl StatementPlan<'_> {
             if part.same_as.is_some() {
                 return Ok(None);
             }
-            let first = paid.next().ok_or(EngineError::Inconsistent)?;
-            let beside = paid.by_ref().take(part.payers.len().saturating_sub(1)).collect();
+            let first = paid.next().ok_or(EngineError::inconsistent(
+                "the ledger gave fewer receipts than there were requests",
+            ))?;
+            let others = part.payers.len().checked_sub(1);
+            let others = others
+                .ok_or(EngineError::inconsistent("a part has no population that pays for it"))?;
+            let beside: Vec<Paid> = paid.by_ref().take(others).collect();
+            if beside.len() != others {
+                return Err(EngineError::inconsistent(
+                    "the ledger gave fewer receipts than there were requests",
+                ));
+            }
             Ok(Some(PaidPart { first, beside }))
         });
         each.collect()
@@ -635,7 +727,9 @@ impl StatementPlan<'_> {
                 {
                     let own = payment.charged();
                     let next = sum.map_or(Ok(own), |sum| sum.plus(own));
-                    sum = Some(next.map_err(|_| EngineError::Inconsistent)?);
+                    sum = Some(next.map_err(|_| {
+                        EngineError::inconsistent("the new charges to one population have no sum")
+                    })?);
                 }
             }
             all.push((population.to_owned(), limit, sum));
@@ -680,7 +774,9 @@ impl StatementPlan<'_> {
                 statement,
             });
         }
-        let last = stated.get(self.last_asked()?).ok_or(EngineError::Inconsistent)?;
+        let last = stated.get(self.last_asked()?).ok_or(EngineError::inconsistent(
+            "the last part that is asked is not in the statement",
+        ))?;
         let last = last.statement.clone();
         let total =
             |own: AccountQuoted| PopulationTotal { population: own.population, total: own.total };
@@ -693,7 +789,7 @@ impl StatementPlan<'_> {
         let ledger_created = ledger.created();
         let mut charges = charges.into_iter();
         let AccountCharge { population, charged, account } =
-            charges.next().ok_or(EngineError::Inconsistent)?;
+            charges.next().ok_or(EngineError::inconsistent("a statement charges no population"))?;
         Ok(Answer {
             table,
             uncertainty,

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_plan::ExecutionPlan;
 
+use crate::invariant::Invariant;
+
 /// The methods of [`ExecutionPlan`] that follow from a field `input`, whose rows the operator
 /// passes on or leaves out.
 macro_rules! passes_rows {
@@ -43,7 +45,7 @@ pub(crate) use passes_rows;
 /// The one child of an operator.
 pub(crate) fn only_child(children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
     let [input] = <[_; 1]>::try_from(children).map_err(|_| {
-        DataFusionError::Internal("an operator of one input was given others".to_owned())
+        DataFusionError::from(Invariant::new("an operator of one input was given others"))
     })?;
     Ok(input)
 }

@@ -7,6 +7,7 @@ use hushtable_query::{Expr, Thresholds, Value};
 
 use crate::classes::ClassLookup;
 use crate::eval::Program;
+use crate::invariant::Invariant;
 
 /// The sums that split a record.
 pub(crate) struct Pieces {
@@ -48,14 +49,16 @@ impl Pieces {
             }
         }
         let splitting = |(place, all): &(usize, Thresholds)| {
+            let unlisted = || Invariant::new("a sum that is split has classes of no column");
             let by = all.classes.as_ref();
-            let by = by.and_then(|c| columns.iter().position(|(own, _)| **own == c.expr));
+            let by = by.map(|c| columns.iter().position(|(own, _)| **own == c.expr));
+            let by = by.map(|by| by.ok_or_else(unlisted)).transpose()?;
             let listed = by.and_then(|by| columns.get(by)).map_or(&[][..], |(_, values)| values);
             let own = listed.iter().map(|value| all.of(value)).chain([all.default]);
             let thresholds = own.map(|threshold| threshold.unsigned_abs().max(1)).collect();
-            Splitting { place: *place, by, thresholds }
+            Ok::<_, ArrowError>(Splitting { place: *place, by, thresholds })
         };
-        let sums = split.iter().map(splitting).collect();
+        let sums = split.iter().map(splitting).collect::<Result<_, ArrowError>>()?;
         let lookup = |(expr, values): &(&Expr, Vec<&Value>)| {
             let lookup = ClassLookup::new(values.iter().copied(), expr.column_type)?;
             Ok((program(expr)?, lookup))
@@ -78,10 +81,13 @@ impl Pieces {
         let places = places.collect::<Result<Vec<_>, ArrowError>>()?;
         let mut most = vec![1i64; rows];
         for Splitting { place, by, thresholds } in &self.sums {
-            let lost = || ArrowError::ComputeError("a sum that is split has no place".to_owned());
-            let values = values.get(*place).ok_or_else(lost)?;
-            let places = by.and_then(|by| places.get(by));
-            let others = thresholds.last().copied().unwrap_or(u64::MAX);
+            let unplaced = || Invariant::new("a sum that is split has no place");
+            let unclassed = || Invariant::new("a sum that is split has no classes of rows");
+            // With a larger threshold a record would count as fewer pieces than it is.
+            let above = || Invariant::new("a class of a sum that is split has no threshold");
+            let values = values.get(*place).ok_or_else(unplaced)?;
+            let places = by.map(|by| places.get(by).ok_or_else(unclassed)).transpose()?;
+            let others = *thresholds.last().ok_or_else(above)?;
             let count = |most: &mut i64, value: i64, threshold: u64| {
                 let size = value.unsigned_abs();
                 // Most records are of one piece, and need no division.
@@ -95,7 +101,7 @@ impl Pieces {
                 None => most.iter_mut().zip(values).for_each(|(m, v)| count(m, v, others)),
                 Some(places) => {
                     for ((most, value), &place) in most.iter_mut().zip(values).zip(places) {
-                        count(most, value, thresholds.get(place).copied().unwrap_or(others));
+                        count(most, value, *thresholds.get(place).ok_or_else(above)?);
                     }
                 }
             }

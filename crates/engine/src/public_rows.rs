@@ -57,7 +57,8 @@ impl Session {
         let tables = relation.tables();
         let mut own = data.clone();
         own.retain(|table, _| tables.contains(table.as_str()));
-        let asked = serde_json::to_string(&relation).map_err(|_| EngineError::Inconsistent)?;
+        let asked = serde_json::to_string(&relation)
+            .map_err(|_| EngineError::inconsistent("a relation cannot be written as JSON"))?;
         let identity = fingerprint("", &asked, &own)?;
         if let Some(most) = self.counted(&identity) {
             return Ok(most);
@@ -65,7 +66,10 @@ impl Session {
         let progress = Progress::default();
         let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let lowering = Lowering::of(&relation, &own, partitions, &progress.0);
-        let last = relation.fields().len().checked_sub(1).ok_or(EngineError::Inconsistent)?;
+        let last =
+            relation.fields().len().checked_sub(1).ok_or(EngineError::inconsistent(
+                "a relation that counts public rows has no column",
+            ))?;
         let plan = lowering.plan(&relation, &[last]).await?;
         let explained = |error| self.memory().explained(error);
         let streams = execute_stream_partitioned(plan, self.memory().tasks()).map_err(explained)?;

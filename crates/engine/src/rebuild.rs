@@ -15,6 +15,8 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::arrow::error::ArrowError;
 
+use crate::invariant::Invariant;
+
 /// Copies the values into fresh buffers that hold nothing else.
 pub(crate) fn rebuilt(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     fn copied<T: ArrowPrimitiveType>(column: &ArrayRef) -> PrimitiveArray<T> {
@@ -34,6 +36,6 @@ pub(crate) fn rebuilt(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
             builder.extend(column.as_string_view().iter());
             Arc::new(builder.finish())
         }
-        _ => return Err(ArrowError::ComputeError("a released column of no known type".to_owned())),
+        _ => return Err(Invariant::new("a released column is of no known type").into()),
     })
 }

@@ -66,15 +66,21 @@ pub(crate) const RANDOMNESS: &str = "ChaCha20, seeded from the operating system"
 /// its release would be lost.
 pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<String, EngineError> {
     let stated = serde_json::to_vec(&(quote.query(), explanation));
-    let stated = stated.map_err(|_| EngineError::Inconsistent)?;
+    let stated = stated.map_err(|_| {
+        EngineError::inconsistent("a query and its explanation cannot be written as JSON")
+    })?;
     if serde_json::from_slice::<serde_json::Value>(&stated).is_err() {
         return Err(EngineError::Refused(Refusal::new(
             "the query's expressions are nested too deep to be put on record",
             "nest CASE and functions less, or use computed columns in the contract",
         )));
     }
-    serde_json::from_slice::<Promised>(&stated).map_err(|_| EngineError::Inconsistent)?;
-    let identity = quote.identity().map_err(|_| EngineError::Inconsistent)?;
+    serde_json::from_slice::<Promised>(&stated).map_err(|_| {
+        EngineError::inconsistent("what a statement promises cannot be read back from its JSON")
+    })?;
+    let identity = quote
+        .identity()
+        .map_err(|_| EngineError::inconsistent("a quote's identity cannot be written as JSON"))?;
     Ok(blake3::hash(&identity).to_hex().to_string())
 }
 
@@ -96,8 +102,10 @@ pub(crate) fn fingerprint(
     for (table, data) in data {
         identities.push((table, data.identities()?));
     }
-    let text = serde_json::to_vec(&(FINGERPRINT_FORMAT, analyst, question, identities))
-        .map_err(|_| EngineError::Inconsistent)?;
+    let text =
+        serde_json::to_vec(&(FINGERPRINT_FORMAT, analyst, question, identities)).map_err(|_| {
+            EngineError::inconsistent("the identities of files cannot be written as JSON")
+        })?;
     Ok(Fingerprint::new(*blake3::hash(&text).as_bytes()))
 }
 
@@ -131,7 +139,8 @@ impl Asked<'_> {
             explanation: explanation.clone(),
             query: query.clone(),
         };
-        serde_json::to_string_pretty(&statement).map_err(|_| EngineError::Inconsistent)
+        serde_json::to_string_pretty(&statement)
+            .map_err(|_| EngineError::inconsistent("a statement cannot be written as JSON"))
     }
 }
 

@@ -108,15 +108,24 @@ impl NoisyGroups {
         columns: &[usize],
     ) -> Result<ReleasedTable, EngineError> {
         let own = columns.iter().map(|&at| self.columns.get(at).cloned());
-        let mut keys = own.collect::<Option<Vec<_>>>().ok_or(EngineError::Inconsistent)?;
+        let mut keys = own.collect::<Option<Vec<_>>>().ok_or(EngineError::inconsistent(
+            "a query shows a column that its release does not have",
+        ))?;
         let sums = keys.split_off(query.keys().len().min(keys.len()));
         let sums = sums.iter().map(|column| {
             let digits = column.as_primitive_opt::<Decimal128Type>();
-            Ok(digits.ok_or(EngineError::Inconsistent)?.values().to_vec())
+            Ok(digits
+                .ok_or(EngineError::inconsistent(
+                    "a released measurement is not a column of whole steps",
+                ))?
+                .values()
+                .to_vec())
         });
         let sums = sums.collect::<Result<Vec<_>, EngineError>>()?;
         if sums.len() != query.measurements().len() {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a release has another number of measurements than its query",
+            ));
         }
         Ok(table(query, keys, sums, self.groups)?)
     }

@@ -15,6 +15,7 @@ use hushtable_query::{Expr, MAX_KEY_BYTES, MAX_STRING_BYTES, Step};
 use crate::bounding::{Accumulator, Bounding, RowValue};
 use crate::contributions::{LARGEST, Rows};
 use crate::eval::{Program, at_most, known, with_null_row};
+use crate::invariant::Invariant;
 use crate::pieces::Pieces;
 
 /// The row expressions of a query, ready for batches of its rows.
@@ -183,7 +184,9 @@ impl RowProgram {
                 }
                 Computed::Code(e) => {
                     let codes = e.evaluate(columns, rows)?;
-                    let odd = || ArrowError::ComputeError("codes are not whole".to_owned());
+                    let odd = || {
+                        ArrowError::from(Invariant::new("codes of values are not whole numbers"))
+                    };
                     codes.as_primitive_opt::<Int64Type>().ok_or_else(odd)?.clone()
                 }
                 Computed::Points { of, step, complete } => {
@@ -238,19 +241,21 @@ pub(crate) fn spread(
         return Err(unplaced());
     }
     for (&place, column) in read.iter().zip(batch.columns()) {
-        *columns.get_mut(place).ok_or_else(unplaced)? = Arc::clone(column);
+        *columns.get_mut(place).ok_or_else(|| unplaced())? = Arc::clone(column);
     }
     Ok(columns)
 }
 
 /// A fault of this program.
+#[track_caller]
 fn unplaced() -> ArrowError {
-    ArrowError::ComputeError("a column that is read has no place".to_owned())
+    Invariant::new("a column that is read has no place").into()
 }
 
 /// Values rounded to the nearest lattice point, halves away from zero.
 fn points(array: &ArrayRef, step: Step) -> Result<Int64Array, ArrowError> {
-    let unexpected = || ArrowError::ComputeError("a measure met an unexpected type".to_owned());
+    let unexpected =
+        || ArrowError::from(Invariant::new("a measure met a type that it was not checked for"));
     let clamp = |x: i128| x.clamp(-i128::from(LARGEST), i128::from(LARGEST)) as i64;
     Ok(match (array.data_type(), step) {
         // Whole as they are; dividing by one takes longer than all the rest.

@@ -213,8 +213,11 @@ impl Session {
 
     pub(crate) fn bound(&self, sql: &str) -> Result<(PrivateQuery, &Population), EngineError> {
         let query = bind(sql, &self.contract)?;
-        let population =
-            self.contract.populations.get(query.population()).ok_or(EngineError::Inconsistent)?;
+        let population = self
+            .contract
+            .populations
+            .get(query.population())
+            .ok_or(EngineError::inconsistent("a query's population is not in the contract"))?;
         Ok((query, population))
     }
 
@@ -234,20 +237,30 @@ impl Session {
         &self,
         query: &PrivateQuery,
     ) -> Result<Vec<&Population>, EngineError> {
-        let find = |name| self.contract.populations.get(name).ok_or(EngineError::Inconsistent);
+        let find = |name| {
+            self.contract
+                .populations
+                .get(name)
+                .ok_or(EngineError::inconsistent("a query's population is not in the contract"))
+        };
         query.populations().map(find).collect()
     }
 
     /// Whose budget pays for a query of one population.
     pub(crate) fn population(&self, query: &PrivateQuery) -> Result<&Population, EngineError> {
-        self.contract.populations.get(query.population()).ok_or(EngineError::Inconsistent)
+        self.contract
+            .populations
+            .get(query.population())
+            .ok_or(EngineError::inconsistent("a query's population is not in the contract"))
     }
 
     /// Where the rows of the tables are that a query reads, as they are now.
     pub(crate) fn data(&self, query: &PrivateQuery) -> Result<Data, EngineError> {
         let mut data = Data::new();
         for name in query.relation().tables() {
-            let table = self.contract.tables.get(name).ok_or(EngineError::Inconsistent)?;
+            let table = self.contract.tables.get(name).ok_or(EngineError::inconsistent(
+                "a table that a query reads is not in the contract",
+            ))?;
             data.insert(name.to_owned(), self.data_of(table)?);
         }
         Ok(data)
@@ -311,7 +324,9 @@ impl Session {
     pub(crate) fn own_data(&self, query: &PrivateQuery) -> Result<Data, EngineError> {
         let mut data = Data::new();
         for name in query.relation().tables() {
-            let table = self.contract.tables.get(name).ok_or(EngineError::Inconsistent)?;
+            let table = self.contract.tables.get(name).ok_or(EngineError::inconsistent(
+                "a table that a query reads is not in the contract",
+            ))?;
             data.insert(name.to_owned(), self.own_data_of(table)?);
         }
         Ok(data)
@@ -373,7 +388,10 @@ impl Session {
             return Ok(TableData::Provided(provided.renewed()));
         }
         // Without a path the contract is read only where a program provides the rows.
-        let path = table.path.as_ref().ok_or(EngineError::Inconsistent)?;
+        let path = table
+            .path
+            .as_ref()
+            .ok_or(EngineError::inconsistent("a table has neither a path nor a provider"))?;
         Ok(TableData::Files(list_files(path, &self.folder)?))
     }
 }

@@ -77,11 +77,17 @@ impl Tabulated {
     /// Only for a column that is none.
     pub fn numbered(&self) -> Result<Numbered, EngineError> {
         let texts = as_text(&self.array, self.column_type)?;
-        let texts = texts.as_string_view_opt().ok_or(EngineError::Inconsistent)?;
+        let texts = texts
+            .as_string_view_opt()
+            .ok_or(EngineError::inconsistent("values that were made text are not text"))?;
         let mut places: HashMap<Option<&str>, u32> = HashMap::new();
         let (mut numbers, mut first, mut known) = (Vec::new(), Vec::new(), Vec::new());
         for (row, text) in texts.iter().enumerate() {
-            let next = u32::try_from(known.len()).map_err(|_| EngineError::Inconsistent)?;
+            let next = u32::try_from(known.len()).map_err(|_| {
+                EngineError::inconsistent(
+                    "the number of different values of a column is beyond 32 bits",
+                )
+            })?;
             let number = *places.entry(text).or_insert_with(|| {
                 first.push(u32::try_from(row).unwrap_or(u32::MAX));
                 known.push(text.unwrap_or("NULL").to_owned());

@@ -59,7 +59,9 @@ impl TracedResult {
         let mut levels = Levels { parts: &self.parts, read, wanted, known: HashMap::new() };
         let width = self.table.num_columns();
         if self.around.traced.len() != width || self.columns.len() < 2 * width {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a statement's table has other columns than those that were traced",
+            ));
         }
         let mut columns = Vec::with_capacity(width);
         for (place, traced) in self.around.traced.iter().enumerate() {
@@ -140,7 +142,9 @@ impl TracedResult {
             return Ok(Err(Noise::Without));
         }
         let computed = self.around.computed.get(expression.place);
-        let computed = computed.ok_or(EngineError::Inconsistent)?;
+        let computed = computed.ok_or(EngineError::inconsistent(
+            "a computed column of a statement has no expression",
+        ))?;
         let expr: Expr = computed.bind(&types)?;
         if expr.column_type != column_type {
             return Ok(Err(Noise::Unknown(NoInterval::Around)));
@@ -151,7 +155,9 @@ impl TracedResult {
         for row in 0..self.table.num_rows() {
             let mut known = Vec::with_capacity(operands.len());
             for cells in &operands {
-                let cell = cells.get(row).ok_or(EngineError::Inconsistent)?;
+                let cell = cells.get(row).ok_or(EngineError::inconsistent(
+                    "a column of released cells has fewer rows than its table",
+                ))?;
                 match cell {
                     // An outer join found no row.
                     None => known.push(Some(KnownOperand::Value(Value::Null))),
@@ -175,10 +181,18 @@ impl TracedResult {
     /// The cells in a column as it was run.
     fn cells(&self, place: usize) -> Result<Vec<Option<ReleasedCell>>, EngineError> {
         let column = self.columns.get(place).and_then(|c| c.as_primitive_opt::<Int64Type>());
-        let cells = column.ok_or(EngineError::Inconsistent)?.iter();
+        let cells = column
+            .ok_or(EngineError::inconsistent(
+                "a column of released cells is missing or is not of numbers",
+            ))?
+            .iter();
         let cell = |number: Option<i64>| {
             number
-                .map(|number| ReleasedCell::of(number).ok_or(EngineError::Inconsistent))
+                .map(|number| {
+                    ReleasedCell::of(number).ok_or(EngineError::inconsistent(
+                        "a number in a column of released cells names none",
+                    ))
+                })
                 .transpose()
         };
         cells.map(cell).collect()
@@ -202,7 +216,9 @@ impl Levels<'_> {
         let own = match self.known.entry((part, many)) {
             std::collections::hash_map::Entry::Occupied(own) => own.into_mut(),
             std::collections::hash_map::Entry::Vacant(place) => {
-                let uncertainty = self.parts.get(part).ok_or(EngineError::Inconsistent)?;
+                let uncertainty = self.parts.get(part).ok_or(EngineError::inconsistent(
+                    "a released cell is in a part that the statement does not have",
+                ))?;
                 place.insert(uncertainty.intervals(self.wanted.of_each(many))?)
             }
         };
@@ -214,7 +230,9 @@ impl Levels<'_> {
         (part, column): (usize, usize),
         together: usize,
     ) -> Result<&ColumnIntervals, EngineError> {
-        self.of(part, together)?.columns.get(column).ok_or(EngineError::Inconsistent)
+        self.of(part, together)?.columns.get(column).ok_or(EngineError::inconsistent(
+            "a released cell is in a column that its part does not have",
+        ))
     }
 
     fn noise(&mut self, origins: &CellOrigins) -> Result<Noise, EngineError> {
@@ -249,7 +267,10 @@ impl Levels<'_> {
 
     /// The interval of a released value.
     fn ends(&mut self, cell: ReleasedCell, together: usize) -> Result<Option<Ends>, EngineError> {
-        let end = |column: &ArrayRef| value_at(column, cell.row).ok_or(EngineError::Inconsistent);
+        let end = |column: &ArrayRef| {
+            value_at(column, cell.row)
+                .ok_or(EngineError::inconsistent("an interval has no end for a released row"))
+        };
         let (low, high) = match self.column((cell.part, cell.column), together)? {
             ColumnIntervals::Ends { low, high } => (end(low)?, end(high)?),
             ColumnIntervals::Without(_) => return Ok(None),
@@ -262,9 +283,15 @@ impl Levels<'_> {
     }
 
     fn value(&self, cell: ReleasedCell) -> Result<Value, EngineError> {
-        let part = self.parts.get(cell.part).ok_or(EngineError::Inconsistent)?;
-        let column = part.table().columns().get(cell.column).ok_or(EngineError::Inconsistent)?;
-        value_at(column, cell.row).ok_or(EngineError::Inconsistent)
+        let part = self.parts.get(cell.part).ok_or(EngineError::inconsistent(
+            "a released cell is in a part that the statement does not have",
+        ))?;
+        let column = part.table().columns().get(cell.column).ok_or(EngineError::inconsistent(
+            "a released cell is in a column that its part does not have",
+        ))?;
+        value_at(column, cell.row).ok_or(EngineError::inconsistent(
+            "a released cell is in a row that its part does not have",
+        ))
     }
 }
 

@@ -89,7 +89,7 @@ impl Session {
         analyst: Option<&str>,
     ) -> Result<WorkloadPlan, EngineError> {
         let quotes = heavy(|| workload.quotes(workload.bind(self.contract())?))?;
-        let first = quotes.first().ok_or(EngineError::Inconsistent)?;
+        let first = quotes.first().ok_or(EngineError::inconsistent("a workload has no query"))?;
         let population = self.population(first.query())?;
         let (analyst, limit) = pays(workload, population, analyst)?;
         let levels = workload.levels(&quotes.iter().collect::<Vec<_>>())?;
@@ -140,7 +140,7 @@ impl Session {
         analyst: Option<&str>,
     ) -> Result<(), EngineError> {
         let queries = workload.bind(self.contract())?;
-        let first = queries.first().ok_or(EngineError::Inconsistent)?;
+        let first = queries.first().ok_or(EngineError::inconsistent("a workload has no query"))?;
         let population = self.population(first)?;
         let (analyst, limit) = pays(workload, population, analyst)?;
         self.check_budget(&queries, population, &analyst, limit)
@@ -319,11 +319,14 @@ impl WorkloadPlan {
             Paid::Charged(payment) if payment.is_new() => Some(payment.charged()),
             _ => None,
         });
-        let sum = new.reduce(|sum, loss| sum.plus(loss).unwrap_or(self.explanation.total));
+        let sum = new.map(Ok).reduce(|sum, loss| {
+            let sum = sum?.plus(loss?);
+            sum.map_err(|_| EngineError::inconsistent("the new charges have no sum"))
+        });
         charged(&WorkloadCharge {
             analyst: self.analyst.clone(),
             table: table.clone(),
-            charged: sum,
+            charged: sum.transpose()?,
             new: count(Payment::is_new),
             paid: count(|payment| !payment.is_new()),
             on_record: paid.iter().filter(|paid| matches!(paid, Paid::Stored(_))).count(),

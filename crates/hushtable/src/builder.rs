@@ -8,8 +8,8 @@ use hushtable_engine::{MemoryLimit, ProvidedTables, Provider, Session};
 use hushtable_ledger::Notice;
 
 use crate::Error;
-use crate::engine::Engine;
 use crate::answering_delay::AnsweringDelay;
+use crate::engine::Engine;
 use crate::workers::Workers;
 
 /// The name, in errors, of a contract that is no file.
@@ -146,6 +146,11 @@ impl EngineBuilder {
             None => session,
         };
         let session = Arc::new(session.with_memory(self.memory)?);
-        Ok(Engine { session, contract, workers: Workers::new()?, delay: AnsweringDelay::new(self.at_least) })
+        Ok(Engine {
+            session,
+            contract,
+            workers: Workers::new()?,
+            delay: AnsweringDelay::new(self.at_least),
+        })
     }
 }

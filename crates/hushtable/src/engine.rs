@@ -8,9 +8,9 @@ use hushtable_ledger::Notice;
 use hushtable_query::{Contract, Workload};
 
 use crate::analyst::Analyst;
+use crate::answering_delay::AnsweringDelay;
 use crate::output::Protected;
 use crate::owner::Owner;
-use crate::answering_delay::AnsweringDelay;
 use crate::workers::Workers;
 use crate::{Error, open_workload};
 

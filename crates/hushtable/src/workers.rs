@@ -73,7 +73,7 @@ impl Workers {
     }
 
     fn runtime(&self) -> Result<&Runtime, Error> {
-        self.0.0.as_ref().ok_or(Error::Inconsistent)
+        self.0.0.as_ref().ok_or(Error::inconsistent("an engine has no threads to work on"))
     }
 }
 
@@ -97,7 +97,11 @@ impl Drop for Ended {
 
 /// Why a task has no result. The text of a panic may quote values, so it ends here.
 fn stopped(error: &JoinError) -> Error {
-    if error.is_panic() { Error::Inconsistent } else { Error::Interrupted }
+    if error.is_panic() {
+        Error::inconsistent("a task of the engine panicked")
+    } else {
+        Error::Interrupted
+    }
 }
 
 /// Waits for a future on this thread, for programs that are not asynchronous. In a runtime, await

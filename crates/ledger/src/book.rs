@@ -198,8 +198,7 @@ impl Book {
         let mut statement = records.conn.prepare(select).map_err(sql)?;
         let mut rows = statement.query([analyst, query]).map_err(sql)?;
         while let Some(row) = rows.next().map_err(sql)? {
-            let (id, table): (i64, String) =
-                (row.get(0).map_err(sql)?, row.get(1).map_err(sql)?);
+            let (id, table): (i64, String) = (row.get(0).map_err(sql)?, row.get(1).map_err(sql)?);
             let index = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
             let entry = index.and_then(|index| self.charges.get(index));
             if self.populations.account(&table) == population

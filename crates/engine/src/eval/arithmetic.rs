@@ -19,8 +19,8 @@ fn pairs<T: ArrowPrimitiveType>(
     right: &ArrayRef,
     compute: impl Fn(T::Native, T::Native) -> Option<T::Native>,
 ) -> Result<PrimitiveArray<T>, ArrowError> {
-    let left = left.as_primitive_opt::<T>().ok_or_else(unexpected)?;
-    let right = right.as_primitive_opt::<T>().ok_or_else(unexpected)?;
+    let left = left.as_primitive_opt::<T>().ok_or_else(|| unexpected())?;
+    let right = right.as_primitive_opt::<T>().ok_or_else(|| unexpected())?;
     Ok(left.iter().zip(right).map(|(x, y)| compute(x?, y?)).collect())
 }
 
@@ -133,7 +133,7 @@ pub(super) fn unary(function: Function, array: &ArrayRef) -> Result<ArrayRef, Ar
 }
 
 pub(super) fn float(function: Function, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let values = array.as_primitive_opt::<Float64Type>().ok_or_else(unexpected)?;
+    let values = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected())?;
     let compute = |x: f64| {
         let result = match function {
             Function::Floor => x.floor(),

@@ -48,7 +48,7 @@ impl Buckets {
     pub(super) fn found(&self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         let found: Int64Array = match self {
             &Self::Even { low, high, buckets } => {
-                let values = array.as_primitive_opt::<Float64Type>().ok_or_else(unexpected)?;
+                let values = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected())?;
                 let bucket = |x: f64| {
                     if x < low {
                         0

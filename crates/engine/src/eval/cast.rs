@@ -57,7 +57,7 @@ pub(super) fn cast(
         (T::Bool, T::Int) => normalise(array, Stored::Bool, to),
         (T::Int, _) => normalise(array, Stored::Int { unsigned_64: false }, to),
         (T::Decimal { scale }, T::Decimal { scale: smaller }) if smaller < scale => {
-            let digits = array.as_primitive_opt::<Decimal128Type>().ok_or_else(unexpected)?;
+            let digits = array.as_primitive_opt::<Decimal128Type>().ok_or_else(|| unexpected())?;
             let factor = 10i128.pow(u32::from(scale - smaller));
             let rounded: Decimal128Array = digits.unary(|d| round_quotient(d, factor));
             decimals(rounded, smaller)
@@ -67,7 +67,7 @@ pub(super) fn cast(
             normalise(array, Stored::Decimal { scale }, to)
         }
         (T::Float, T::Decimal { scale }) => {
-            let floats = array.as_primitive_opt::<Float64Type>().ok_or_else(unexpected)?;
+            let floats = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected())?;
             let factor = 10f64.powi(i32::from(scale));
             let digits = |x: f64| {
                 let scaled = (x * factor).round();
@@ -89,7 +89,7 @@ fn to_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
     match from {
         ColumnType::Bool | ColumnType::Int => return arrow_cast(array, &DataType::Utf8View),
         ColumnType::Float => {
-            let floats = array.as_primitive_opt::<Float64Type>().ok_or_else(unexpected)?;
+            let floats = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected())?;
             for value in floats {
                 builder.append_option(value.map(|x| {
                     line.clear();
@@ -99,7 +99,7 @@ fn to_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
             }
         }
         ColumnType::Decimal { scale } => {
-            let digits = array.as_primitive_opt::<Decimal128Type>().ok_or_else(unexpected)?;
+            let digits = array.as_primitive_opt::<Decimal128Type>().ok_or_else(|| unexpected())?;
             for value in digits {
                 builder.append_option(value.map(|digits| {
                     line.clear();
@@ -109,7 +109,7 @@ fn to_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
             }
         }
         ColumnType::Date => {
-            let days = array.as_primitive_opt::<Date32Type>().ok_or_else(unexpected)?;
+            let days = array.as_primitive_opt::<Date32Type>().ok_or_else(|| unexpected())?;
             for value in days {
                 let day = value.and_then(date_of);
                 builder.append_option(day.map(|d| d.to_string()));
@@ -117,7 +117,7 @@ fn to_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
         }
         ColumnType::Timestamp => {
             let micros =
-                array.as_primitive_opt::<TimestampMicrosecondType>().ok_or_else(unexpected)?;
+                array.as_primitive_opt::<TimestampMicrosecondType>().ok_or_else(|| unexpected())?;
             for value in micros {
                 let moment = value.and_then(DateTime::from_timestamp_micros);
                 builder.append_option(moment.map(|t| t.naive_utc().to_string()));

@@ -25,7 +25,7 @@ pub(super) fn codes(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         DataType::Date32 => array.as_primitive::<Date32Type>().unary(i64::from),
         DataType::Timestamp(..) => {
             let micros = array.as_primitive_opt::<TimestampMicrosecondType>();
-            micros.ok_or_else(unexpected)?.unary(|micros| micros)
+            micros.ok_or_else(|| unexpected())?.unary(|micros| micros)
         }
         // Equal floats have equal bits: there is no minus zero.
         DataType::Float64 => {

@@ -85,7 +85,7 @@ impl Listed {
             }
             (Self::Integers(set), ColumnType::Float) => among::<Float64Type, _>(array, set, bits)?,
             (Self::Integers(set), _) => {
-                let values = array.as_boolean_opt().ok_or_else(unexpected)?;
+                let values = array.as_boolean_opt().ok_or_else(|| unexpected())?;
                 values.iter().map(|b| Some(set.contains(&i64::from(b?)))).collect()
             }
         };
@@ -103,6 +103,6 @@ fn among<T: ArrowPrimitiveType, K: Eq + Hash>(
     set: &HashSet<K>,
     key: impl Fn(T::Native) -> K,
 ) -> Result<BooleanArray, ArrowError> {
-    let values: &PrimitiveArray<T> = array.as_primitive_opt().ok_or_else(unexpected)?;
+    let values: &PrimitiveArray<T> = array.as_primitive_opt().ok_or_else(|| unexpected())?;
     Ok(values.iter().map(|value| Some(set.contains(&key(value?)))).collect())
 }

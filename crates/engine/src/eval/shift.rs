@@ -37,7 +37,7 @@ pub(super) fn added(
     array: &ArrayRef,
     counts: &ArrayRef,
 ) -> Result<ArrayRef, ArrowError> {
-    let counts = counts.as_primitive_opt::<Int64Type>().ok_or_else(unexpected)?;
+    let counts = counts.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected())?;
     let dates = array.as_primitive_opt::<Date32Type>();
     if let Some(of_part) = months(part) {
         let later = moments(array)?
@@ -48,7 +48,7 @@ pub(super) fn added(
             None => Arc::new(later.map(|t| micros(t?)).collect::<TimestampMicrosecondArray>()),
         });
     }
-    let length = part.microseconds().ok_or_else(unexpected)?;
+    let length = part.microseconds().ok_or_else(|| unexpected())?;
     Ok(match dates {
         Some(dates) => {
             let later = |day: i32, count: i64| {
@@ -60,7 +60,7 @@ pub(super) fn added(
         }
         None => {
             let moments =
-                array.as_primitive_opt::<TimestampMicrosecondType>().ok_or_else(unexpected)?;
+                array.as_primitive_opt::<TimestampMicrosecondType>().ok_or_else(|| unexpected())?;
             let later = |moment: i64, count: i64| {
                 calendar_moment(moment.checked_add(count.checked_mul(length)?)?)
             };

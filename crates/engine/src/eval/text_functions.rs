@@ -24,7 +24,7 @@ pub(crate) fn at_most(array: &ArrayRef, most: usize) -> Result<ArrayRef, ArrowEr
 }
 
 pub(super) fn texts(array: &ArrayRef) -> Result<&StringViewArray, ArrowError> {
-    array.as_string_view_opt().ok_or_else(unexpected)
+    array.as_string_view_opt().ok_or_else(|| unexpected())
 }
 
 /// `text` without its first `n` characters.

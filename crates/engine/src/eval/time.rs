@@ -20,7 +20,8 @@ pub(super) fn moments(
     if let Some(days) = array.as_primitive_opt::<Date32Type>() {
         return Ok(Box::new(days.iter().map(|d| Some(date_of(d?)?.and_time(NaiveTime::MIN)))));
     }
-    let micros = array.as_primitive_opt::<TimestampMicrosecondType>().ok_or_else(unexpected)?;
+    let micros =
+        array.as_primitive_opt::<TimestampMicrosecondType>().ok_or_else(|| unexpected())?;
     Ok(Box::new(micros.iter().map(|t| Some(DateTime::from_timestamp_micros(t?)?.naive_utc()))))
 }
 
@@ -74,7 +75,7 @@ pub(super) fn dates(
 ) -> Result<ArrayRef, ArrowError> {
     let numbers = |array: &ArrayRef| array.as_primitive_opt::<Int64Type>().cloned();
     let all = numbers(years).zip(numbers(months)).zip(numbers(of_month));
-    let ((years, months), of_month) = all.ok_or_else(unexpected)?;
+    let ((years, months), of_month) = all.ok_or_else(|| unexpected())?;
     let date = |year: Option<i64>, month: Option<i64>, day: Option<i64>| {
         let (month, day) = (u32::try_from(month?).ok()?, u32::try_from(day?).ok()?);
         let day = NaiveDate::from_ymd_opt(i32::try_from(year?).ok()?, month, day)?;

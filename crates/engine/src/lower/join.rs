@@ -29,7 +29,9 @@ impl Lowering<'_> {
         requested: &[usize],
     ) -> Result<Plan, EngineError> {
         let Operator::Join { kind, left, right, on, condition, .. } = relation.operator() else {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a join is to be planned from an operator that is none",
+            ));
         };
         let (kind, condition) = (*kind, condition.as_ref());
         let width = left.fields().len();
@@ -66,9 +68,13 @@ impl Lowering<'_> {
         let (left_plan, right_plan) = match is_limited {
             // Partitions are by the unit, as all of its rows are limited together.
             true => {
-                let unit = unit_in(left, right, on).ok_or(EngineError::Inconsistent)?;
+                let unit = unit_in(left, right, on).ok_or(EngineError::inconsistent(
+                    "a join that limits rows has no unit among its keys",
+                ))?;
                 let limit = |plan, keys: &[usize], rows: Option<u32>| {
-                    let place = *keys.get(unit).ok_or(EngineError::Inconsistent)?;
+                    let place = *keys.get(unit).ok_or(EngineError::inconsistent(
+                        "a join that limits rows has no column for the unit's key",
+                    ))?;
                     match rows {
                         Some(rows) => limited(plan, place, rows),
                         None => repartitioned(plan, &[place]),
@@ -139,7 +145,9 @@ impl Lowering<'_> {
             (JoinKind::Semi, false) => JoinType::RightSemi,
             (JoinKind::Anti, false) => JoinType::RightAnti,
             (JoinKind::Left | JoinKind::Semi | JoinKind::Anti, true) => {
-                return Err(EngineError::Inconsistent);
+                return Err(EngineError::inconsistent(
+                    "a join that keeps rows of its left side puts them into tables",
+                ));
             }
         };
         let build_width = build.schema().fields().len();
@@ -193,7 +201,9 @@ impl Lowering<'_> {
             .columns()
             .iter()
             .map(|&place| {
-                let field = relation.fields().get(place).ok_or(EngineError::Inconsistent)?;
+                let field = relation.fields().get(place).ok_or(EngineError::inconsistent(
+                    "a plan reads a column that its relation does not have",
+                ))?;
                 Ok(Expr::column(place, field.column_type))
             })
             .collect::<Result<_, EngineError>>()?;
@@ -234,7 +244,9 @@ fn filter(
         let side = if is_left == build_left { JoinSide::Left } else { JoinSide::Right };
         indices.push(ColumnIndex { index, side });
         let schema = plan.schema();
-        let of = schema.fields().get(index).ok_or(EngineError::Inconsistent)?;
+        let of = schema.fields().get(index).ok_or(EngineError::inconsistent(
+            "a join's condition reads a column that its plan does not have",
+        ))?;
         fields.push(Field::new(name.to_string(), of.data_type().clone(), true));
     }
     let schema = Arc::new(Schema::new(fields));

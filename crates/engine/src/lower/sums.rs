@@ -19,6 +19,8 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use hushtable_numbers::decimal::within_digits;
 
+use crate::invariant::Invariant;
+
 /// SUM or AVG.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Total {
@@ -46,8 +48,9 @@ fn function(mean: bool) -> Arc<AggregateUDF> {
     Arc::new(AggregateUDF::new_from_impl(Total { mean, signature }))
 }
 
+#[track_caller]
 fn unplanned() -> DataFusionError {
-    DataFusionError::Internal("a sum met a type or a mode that it is not planned for".to_owned())
+    Invariant::new("a sum met a type or a mode that it is not planned for").into()
 }
 
 impl AggregateUDFImpl for Total {
@@ -165,15 +168,16 @@ impl Output {
         let [array] = values else { return Err(unplanned()) };
         match &self.of {
             DataType::Int64 => {
-                let array = array.as_primitive_opt::<Int64Type>().ok_or_else(unplanned)?;
+                let array = array.as_primitive_opt::<Int64Type>().ok_or_else(|| unplanned())?;
                 present(array).for_each(|at| take(at, Number::Whole(array.value(at).into())));
             }
             DataType::Decimal128(..) => {
-                let array = array.as_primitive_opt::<Decimal128Type>().ok_or_else(unplanned)?;
+                let array =
+                    array.as_primitive_opt::<Decimal128Type>().ok_or_else(|| unplanned())?;
                 present(array).for_each(|at| take(at, Number::Whole(array.value(at))));
             }
             _ => {
-                let array = array.as_primitive_opt::<Float64Type>().ok_or_else(unplanned)?;
+                let array = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unplanned())?;
                 present(array).for_each(|at| take(at, Number::Float(array.value(at))));
             }
         }
@@ -309,7 +313,7 @@ impl GroupsAccumulator for Grouped {
             group.cmp(other).then_with(|| value.total_cmp(than))
         });
         for (group, value) in floats {
-            sums.get_mut(group).ok_or_else(unplanned)?.add_float(value);
+            sums.get_mut(group).ok_or_else(|| unplanned())?.add_float(value);
         }
         self.output.array(&sums)
     }

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::eval::Program;
 use crate::eval::{at_most, with_null_row};
 use crate::feed::rows_at_once;
+use crate::invariant::Invariant;
 use crate::source::convert::arrow_type;
 
 /// An expression of the query language as an expression of DataFusion's. Whatever the values are,
@@ -76,8 +77,9 @@ impl TotalExpr {
     }
 }
 
+#[track_caller]
 fn misfit() -> DataFusionError {
-    DataFusionError::Internal("an expression reads a column that its input lacks".to_owned())
+    Invariant::new("an expression reads a column that its input lacks").into()
 }
 
 impl PhysicalExpr for TotalExpr {

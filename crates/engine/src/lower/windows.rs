@@ -40,7 +40,9 @@ impl Lowering<'_> {
             .filter(|&&index| index < width)
             .for_each(|&index| needed.add_column(index));
         for &at in &computed {
-            let window = windows.get(at).ok_or(EngineError::Inconsistent)?;
+            let window = windows.get(at).ok_or(EngineError::inconsistent(
+                "a computed window is not among the windows of its operator",
+            ))?;
             let order = window.order_by.iter().map(|o| &o.expr);
             let read = window.partition_by.iter().chain(order).chain(window.function.operand());
             read.for_each(|expr| needed.add(expr));
@@ -57,14 +59,17 @@ impl Lowering<'_> {
             plan = Arc::new(CoalescePartitionsExec::new(plan));
         }
         for &at in &computed {
-            let window = windows.get(at).ok_or(EngineError::Inconsistent)?;
+            let window = windows.get(at).ok_or(EngineError::inconsistent(
+                "a computed window is not among the windows of its operator",
+            ))?;
             plan = windowed(plan, window, &needed, self.padded)?;
         }
         let position = |&index: &usize| match index.checked_sub(width) {
             None => needed.index_of(index),
             Some(at) => {
                 let at = computed.iter().position(|&c| c == at);
-                at.map(|at| own + at).ok_or(EngineError::Inconsistent)
+                at.map(|at| own + at)
+                    .ok_or(EngineError::inconsistent("a window that is read is not computed"))
             }
         };
         let indices = requested.iter().map(position).collect::<Result<Vec<_>, _>>()?;
@@ -110,7 +115,8 @@ fn windowed(
     // Earlier windows' values too: rows that differ in nothing else may have different ones, and
     // how a sort leaves ties can depend on the rows of other units.
     sort.extend((0..width).map(|index| plainly(at(index))));
-    let sort = LexOrdering::new(sort).ok_or(EngineError::Inconsistent)?;
+    let sort = LexOrdering::new(sort)
+        .ok_or(EngineError::inconsistent("a window has nothing to sort by"))?;
     let sorted = SortExec::new(sort, Arc::clone(&plan)).with_preserve_partitioning(true);
 
     let operand = first + window.order_by.len();

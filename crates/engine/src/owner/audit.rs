@@ -89,7 +89,9 @@ impl Session {
             (_, delta) => delta.map_or(1e-5, Delta::to_f64),
         };
         let promised = EpsilonAt::promised(&checked.quote, more);
-        let first = generators.first_mut().ok_or(EngineError::Inconsistent)?;
+        let first = generators
+            .first_mut()
+            .ok_or(EngineError::inconsistent("an audit has no random generator"))?;
         let key = SamplingKey::draw(first)?;
         let tables = Tables::read(&checked, options.units, key).await?;
         let names: Vec<String> =
@@ -173,15 +175,25 @@ impl Tables {
             first = Some(one.clone());
             let removed = match other {
                 Some(Who::Row(RemovedRow { group, values, .. })) => {
-                    let missing = || EngineError::Inconsistent;
-                    let value = |at: usize| values.get(at).copied().flatten().ok_or_else(missing);
+                    let value = |at: usize| {
+                        let value = values.get(at).copied().flatten();
+                        value.ok_or(EngineError::inconsistent(
+                            "a removed row has no value of a measurement",
+                        ))
+                    };
                     let accumulators = places(query).into_iter().zip(query.measurements());
                     let accumulators = accumulators.filter(|(_, m)| m.measure.adds_up());
-                    let sums = accumulators.map(|(index, _)| value(index.ok_or_else(missing)?));
+                    let sums = accumulators.map(|(index, _)| {
+                        value(index.ok_or(EngineError::inconsistent(
+                            "a measured sum has no accumulator",
+                        ))?)
+                    });
                     let sums = sums.collect::<Result<_, EngineError>>()?;
                     let pieces = match query.chooses_by_pieces() {
                         // They come after the measurements.
-                        true => value(values.len().checked_sub(1).ok_or_else(missing)?)?,
+                        true => value(values.len().checked_sub(1).ok_or(
+                            EngineError::inconsistent("a removed row has no number of pieces"),
+                        )?)?,
                         false => 1,
                     };
                     let keys = class_keys(query, &exact, *group)?;
@@ -223,7 +235,9 @@ fn class_keys(
         query.measurements().iter().filter_map(|m| m.thresholds().and_then(Thresholds::by_key));
     for (key, classes) in by_key {
         let column = exact.keys.get(key).map(|column| column.slice(group, 1));
-        let column = column.ok_or(EngineError::Inconsistent)?;
+        let column = column.ok_or(EngineError::inconsistent(
+            "a class is told by a key that the groups do not have",
+        ))?;
         let lookup = ClassLookup::of(classes).map_err(DataFusionError::from)?;
         let indices = lookup.places(&column).map_err(DataFusionError::from)?;
         let listed = indices.first().and_then(|&index| classes.values.get(index));

@@ -11,13 +11,17 @@ pub(crate) fn chances(quote: &Quote, counted: &Counted) -> Result<Vec<f64>, Engi
     let Groups::Private { known_threshold, .. } = quote.query().groups() else {
         return Ok(vec![1.0; counted.groups]);
     };
-    let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
+    let selection = quote
+        .selection()
+        .ok_or(EngineError::inconsistent("a query with private groups has no selection"))?;
     let (units, known) = (&counted.units[..], &counted.known[..]);
     let deciding = quote.deciding_count();
     let counts = deciding.and_then(|index| counted.measured.get(index)?.sums());
     let counts = counts.as_deref().unwrap_or_default();
     if deciding.is_some() && counts.len() != units.len() {
-        return Err(EngineError::Inconsistent);
+        return Err(EngineError::inconsistent(
+            "the count that decides about groups has another number of groups",
+        ));
     }
     let population = Candidates { units, members: counted.members.as_ref(), known, counts };
     let mut chances = selection.chances(&population);

@@ -51,7 +51,11 @@ impl Session {
         let look = ScanOptions { tally: true, ..ScanOptions::default() };
         let scan = Scan::of(&counting, false, &checked.data, &progress.0, checked.memory).await?;
         let Looked { tallies, .. } = scan.look(key, look).await?;
-        let all = tallies.ok_or(EngineError::Inconsistent)?.all_groups;
+        let all = tallies
+            .ok_or(EngineError::inconsistent(
+                "a scan that was to tally contributions has no tallies",
+            ))?
+            .all_groups;
         let (groups, rows) = (all.groups_per_unit.at(1.0), all.rows_per_group.at(1.0));
         let unlimited = checked.quote.query().clone().unlimited(LARGEST);
         let truth = read(&checked, &unlimited, false, (key, progress)).await?;

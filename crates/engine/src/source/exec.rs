@@ -25,6 +25,7 @@ use futures::StreamExt;
 use super::stored::planned_otherwise;
 use super::table::{Piece, Table};
 use super::{ReadProgress, SourceError};
+use crate::invariant::Invariant;
 
 /// Batches that wait for their consumer.
 const BATCHES_AHEAD: usize = 2;
@@ -85,8 +86,9 @@ impl SourceExec {
     }
 }
 
+#[track_caller]
 fn no_list() -> DataFusionError {
-    DataFusionError::Internal("a source is to read what is no list of its parts".to_owned())
+    Invariant::new("a source is to read what is no list of its parts").into()
 }
 
 /// The columns of a list of work: the place of a file, that of one of its parts, and its bytes.
@@ -123,7 +125,7 @@ fn listed(batch: &RecordBatch) -> Result<Vec<(u32, u32)>> {
     let column = |place: usize| {
         let column = batch.columns().get(place);
         let column = column.and_then(|column| column.as_primitive_opt::<UInt32Type>());
-        column.filter(|column| column.null_count() == 0).ok_or_else(no_list)
+        column.filter(|column| column.null_count() == 0).ok_or_else(|| no_list())
     };
     Ok(column(0)?.values().iter().copied().zip(column(1)?.values().iter().copied()).collect())
 }

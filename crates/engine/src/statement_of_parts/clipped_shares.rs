@@ -35,11 +35,14 @@ impl ClippingReport {
     pub(crate) fn new(of: Vec<String>, released: &Uncertainty) -> Result<Self, EngineError> {
         let table = released.table();
         if table.num_rows() != 1 {
-            return Err(EngineError::Inconsistent);
+            return Err(EngineError::inconsistent(
+                "a release of clipped shares has more or less than one row",
+            ));
         }
         let number = |column: &dyn Array| -> Result<Option<f64>, EngineError> {
             let column = column.as_primitive_opt::<Float64Type>();
-            let column = column.ok_or(EngineError::Inconsistent)?;
+            let column =
+                column.ok_or(EngineError::inconsistent("a clipped share is not a float"))?;
             Ok(column.is_valid(0).then(|| column.value(0)))
         };
         let intervals = released.intervals(IntervalsWanted::USUAL)?.columns;
@@ -49,7 +52,7 @@ impl ClippingReport {
             schema.fields().iter().zip(table.columns()).zip(intervals)
         {
             let ColumnIntervals::Ends { low, high } = interval else {
-                return Err(EngineError::Inconsistent);
+                return Err(EngineError::inconsistent("a clipped share has no interval"));
             };
             let (share, low, high) = (number(column)?, number(&low)?, number(&high)?);
             shares.push(ClippedShare { what: field.name().clone(), share, low, high });

@@ -254,7 +254,7 @@ fn limits_on_rows_need_a_key() {
             crate::limit_rows::RowLimit { unit: 0, rows: 3 },
         );
         let error = again.unwrap().execute(0, memory.tasks()).err().unwrap();
-        assert!(error.to_string().contains("for a charge alone"), "{error}");
+        assert!(error.to_string().contains("without the key of a charge"), "{error}");
     }
     .wait();
     let answer = place.rows(&exactly("COUNT(*) AS n FROM visits a JOIN visits b ON a.id = b.id"));

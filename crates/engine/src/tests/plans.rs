@@ -230,7 +230,7 @@ fn bounding_needs_a_key_and_whole_units() {
         let closed =
             crate::bound_exec::BoundExec::new(input, Arc::clone(bound.bounding())).unwrap();
         let error = closed.execute(0, memory.tasks()).err().unwrap();
-        assert!(error.to_string().contains("for a charge alone"), "{error}");
+        assert!(error.to_string().contains("without the key of a charge"), "{error}");
     }
     .wait();
 }

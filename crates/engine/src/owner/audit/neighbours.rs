@@ -191,28 +191,38 @@ pub(crate) fn without_row(
     if let Some(units) = exact.units.get_mut(group) {
         *units -= 1;
     }
-    let missing = || EngineError::Inconsistent;
+    let no_group = || EngineError::inconsistent("a removed row is in a group that was not found");
     let columns = places(query);
     for (column, measured) in columns.iter().zip(&mut exact.measured) {
         let value = match column {
             None => Some(1),
-            Some(column) => *row.values.get(*column).ok_or_else(missing)?,
+            Some(column) => *row.values.get(*column).ok_or_else(|| {
+                EngineError::inconsistent("a removed row has no value of a measurement")
+            })?,
         };
         match (measured, value) {
             (Measured::Sums(sums), Some(value)) => {
-                *sums.get_mut(group).ok_or_else(missing)? -= value;
+                *sums.get_mut(group).ok_or_else(no_group)? -= value;
             }
             // Of the different ones, another row may have the same.
             (Measured::Values(list) | Measured::Distinct(list), Some(value)) => {
-                list.remove(group, i64::try_from(value).map_err(|_| missing())?);
+                list.remove(
+                    group,
+                    i64::try_from(value).map_err(|_| {
+                        EngineError::inconsistent("a removed row has a value beyond 64 bits")
+                    })?,
+                );
             }
             (_, None) => {}
         }
     }
     if let Some(pieces) = &mut exact.pieces {
         // They come after the measurements.
-        let piece = row.values.last().copied().flatten().ok_or_else(missing)?;
-        *pieces.get_mut(group).ok_or_else(missing)? -= piece;
+        let piece =
+            row.values.last().copied().flatten().ok_or_else(|| {
+                EngineError::inconsistent("a removed row has no number of pieces")
+            })?;
+        *pieces.get_mut(group).ok_or_else(no_group)? -= piece;
     }
     if exact.units.get(group) == Some(&0) && !exact.keys.is_empty() {
         // A group without any row is none.

@@ -145,8 +145,12 @@ impl Pair {
             }
         }
         let side = |side: usize| {
-            let table = tables.get(side).ok_or(EngineError::Inconsistent)?;
-            let ids = ids.get(side).ok_or(EngineError::Inconsistent)?;
+            let table = tables
+                .get(side)
+                .ok_or(EngineError::inconsistent("a side of a comparison has no table"))?;
+            let ids = ids.get(side).ok_or(EngineError::inconsistent(
+                "a side of a comparison has no numbers for its groups",
+            ))?;
             let indices: Vec<_> =
                 ids.iter().map(|&id| indices.get(id).copied().flatten()).collect();
             Side::new(quote, &table.counted, indices)

@@ -38,9 +38,9 @@ pub(super) fn read(
     let stored = table.stored_columns();
     let unit = match &table.unit {
         TableUnit::Row | TableUnit::Through { .. } | TableUnit::Public => None,
-        TableUnit::Column(name) => {
-            Some(stored.iter().position(|(own, _)| own == name).ok_or(EngineError::Inconsistent)?)
-        }
+        TableUnit::Column(name) => Some(stored.iter().position(|(own, _)| own == name).ok_or(
+            EngineError::inconsistent("the column of units is not among a table's stored columns"),
+        )?),
     };
     let mut rows = Rows {
         columns: table
@@ -202,7 +202,9 @@ impl Rows {
     fn fitting(&mut self, stored: &[ArrayRef]) -> Result<Vec<ArrayRef>, EngineError> {
         let mut fitting = Vec::with_capacity(stored.len());
         for (values, &place) in stored.iter().zip(&self.stored) {
-            let column = self.columns.get_mut(place).ok_or(EngineError::Inconsistent)?;
+            let column = self.columns.get_mut(place).ok_or(EngineError::inconsistent(
+                "a stored column is not among the checked columns",
+            ))?;
             let within = at_most(values, column.max_bytes)?;
             for _ in values.null_count()..within.null_count() {
                 column.misfits += 1;
@@ -215,18 +217,25 @@ impl Rows {
 
     fn add(&mut self, read: &[ArrayRef], rows: usize) -> Result<(), EngineError> {
         self.rows += rows as u64;
-        let (stored, of_unit) =
-            read.split_at_checked(self.stored.len()).ok_or(EngineError::Inconsistent)?;
+        let (stored, of_unit) = read
+            .split_at_checked(self.stored.len())
+            .ok_or(EngineError::inconsistent("fewer columns were read than a table stores"))?;
         let stored = &self.fitting(stored)?[..];
         let units = match &mut self.unit {
             Some(units) => {
-                let column = of_unit.first().ok_or(EngineError::Inconsistent)?;
+                let column = of_unit
+                    .first()
+                    .ok_or(EngineError::inconsistent("the column of units was not read"))?;
                 let index = self.stored.get(units.column).copied();
                 let declared = index.and_then(|index| self.columns.get_mut(index));
-                let declared = declared.ok_or(EngineError::Inconsistent)?;
+                let declared = declared.ok_or(EngineError::inconsistent(
+                    "a stored column is not among the checked columns",
+                ))?;
                 let column = &at_most(column, declared.max_bytes)?;
                 // Counted as units, which may be too large for their column's values.
-                let values = stored.get(units.column).ok_or(EngineError::Inconsistent)?;
+                let values = stored.get(units.column).ok_or(EngineError::inconsistent(
+                    "the column of units is not among a table's stored columns",
+                ))?;
                 let lost = values.null_count().saturating_sub(column.null_count());
                 declared.beyond += lost as u64;
                 Some(units.add(column)?)
@@ -236,7 +245,9 @@ impl Rows {
         let mut of_stored = stored.iter();
         for column in &mut self.columns {
             let Some(program) = &column.program else {
-                let values = of_stored.next().ok_or(EngineError::Inconsistent)?;
+                let values = of_stored.next().ok_or(EngineError::inconsistent(
+                    "fewer columns were read than a table stores",
+                ))?;
                 column.counts.add(values, units.as_deref())?;
                 continue;
             };

@@ -40,7 +40,9 @@ pub(super) async fn read(
     let votes = quote.selection().is_some_and(|s| s.strategy() == Strategy::SingleVote);
     let scan = Scan::of(&query, votes, &checked.data, &progress.0, checked.memory).await?;
     let Looked { exact, tallies, .. } = scan.look(key, look).await?;
-    let tallies = tallies.ok_or(EngineError::Inconsistent)?;
+    let tallies = tallies.ok_or(EngineError::inconsistent(
+        "a scan that was to tally contributions has no tallies",
+    ))?;
     let all = &tallies.all_groups;
     Ok(QueryCheck {
         rows: all.rows_per_group.sum(),
@@ -148,7 +150,9 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
                 let quantiles = reported.collect();
                 found.push(CutOff { quantiles, ..of(limit, bounds, *cut, all.total) });
             }
-            _ => return Err(EngineError::Inconsistent),
+            _ => {
+                return Err(EngineError::inconsistent("a measurement has a tally of another kind"));
+            }
         }
     }
     // A row is in one group, and so is a unit without GROUP BY.
@@ -175,7 +179,9 @@ fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsChe
             sizes_in: GroupSize::Units,
         });
     }
-    let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
+    let selection = quote
+        .selection()
+        .ok_or(EngineError::inconsistent("a query with private groups has no selection"))?;
     let (mut expected, mut visible, mut all) = (0.0, 0.0, 0.0);
     for (group, chance) in chances(quote, &counted)?.into_iter().enumerate() {
         let units = units.get(group).copied().unwrap_or_default() as f64;

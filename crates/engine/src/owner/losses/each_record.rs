@@ -51,7 +51,11 @@ pub(super) async fn tally(
     let owner = owner.map(|(table, name)| (name.clone(), table.row_expression(name)));
     let owner = match owner {
         Some((name, Some(expr))) => Some((name, query.push_key(expr))),
-        Some((_, None)) => return Err(EngineError::Inconsistent),
+        Some((_, None)) => {
+            return Err(EngineError::inconsistent(
+                "the column of a table's owner has no expression",
+            ));
+        }
         None => None,
     };
     let mut meters = Vec::new();

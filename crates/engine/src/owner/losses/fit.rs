@@ -173,7 +173,7 @@ pub(super) async fn counted(
     exact.measured.push(Measured::Sums(exact.units.iter().map(|&n| n.into()).collect()));
     let (_, mut counted) = Counted::new(query, exact)?;
     let Some(Measured::Sums(records)) = counted.measured.pop() else {
-        return Err(EngineError::Inconsistent);
+        return Err(EngineError::inconsistent("the number of records, measured last, is no sum"));
     };
     Ok(Groups { records, counted })
 }

@@ -102,23 +102,13 @@ impl RandomisedResponse {
         1.0 / (1.0 + f64::from(self.categories - 1) * (-self.epsilon.to_f64()).exp())
     }
 
-    /// The answer of a record of category `value`.
-    ///
-    /// # Errors
-    /// A value that is not a category, or when the operating system's generator fails.
-    pub fn respond(&self, value: u32, generator: &mut Generator) -> Result<u32, ResponseError> {
-        let mut answer = [0];
-        self.respond_all(&[value], &mut answer, generator)?;
-        let [answer] = answer;
-        Ok(answer)
-    }
-
     /// The answers of records, each drawn independently. How long it takes does not depend on who
     /// lies.
     ///
     /// # Errors
-    /// Those of [`respond`](Self::respond), and slices of different lengths; both are detected
-    /// before anything is drawn. If the generator fails the answers must not be used.
+    /// A value that is not a category, or slices of different lengths: both are detected before
+    /// anything is drawn. When the operating system's generator fails: the answers must not be used
+    /// then.
     pub fn respond_all(
         &self,
         values: &[u32],

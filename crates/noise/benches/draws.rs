@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use hushtable_noise::{
     Bernoulli, DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Generator,
-    Law, Ratio, RoundedGaussian, TruncatedDiscreteLaplace, bernoulli_f64_all,
+    Law, Ratio, RoundedGaussian, TruncatedDiscreteLaplace,
 };
 
 const RUNS: usize = 15;
@@ -65,9 +65,6 @@ fn coins(g: &mut Generator, print: impl Fn(&str, f64)) -> Result<(), Box<dyn Err
         print(&format!("{name}, fill"), time(|| coin.fill(g, black_box(&mut events)))?);
         print(&format!("{name}, one"), one(|| coin.sample(g))?);
     }
-    let probabilities: Vec<f64> = (0..BATCH).map(|i| i as f64 / BATCH as f64).collect();
-    let all = time(|| bernoulli_f64_all(g, &probabilities, black_box(&mut events)))?;
-    print("Bernoulli f64, each its own, all", all);
     Ok(())
 }
 

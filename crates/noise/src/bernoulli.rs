@@ -3,7 +3,7 @@
 use crate::exponential::exp_minus_ratio;
 use crate::generator::Words;
 use crate::uniform::{self, MAX_BOUND};
-use crate::{BatchError, EntropyError, Generator, ParameterError};
+use crate::{EntropyError, Generator, ParameterError};
 
 /// A yes-or-no law whose probability is an exact number: a double, a fraction, or e to minus a
 /// fraction.
@@ -110,34 +110,6 @@ impl Bernoulli {
     }
 }
 
-/// Independent draws, the one at index i true with probability `probabilities[i]`, each taken as
-/// the exact binary number that it is.
-///
-/// `draws` has the length of `probabilities`. A probability close to one has fewer digits than its
-/// complement: where those count, draw the complement.
-///
-/// # Errors
-/// [`BatchError::Parameter`] if some probability is not in [0, 1], or if there are not as many as
-/// draws, before anything is drawn; [`BatchError::Entropy`] if the operating system's generator
-/// fails. The contents of `draws` are then not to be used.
-pub fn bernoulli_f64_all(
-    generator: &mut Generator,
-    probabilities: &[f64],
-    draws: &mut [bool],
-) -> Result<(), BatchError> {
-    if probabilities.len() != draws.len() {
-        return Err(ParameterError::LengthsDiffer.into());
-    }
-    if !probabilities.iter().all(|p| (0.0..=1.0).contains(p)) {
-        return Err(ParameterError::NotAProbability.into());
-    }
-    generator.check_process()?;
-    for (draw, p) in draws.iter_mut().zip(probabilities) {
-        *draw = float(generator, *p)?;
-    }
-    Ok(())
-}
-
 /// True with probability `p` in [0, 1]: the bits of a uniform deviate against the bits of `p`.
 fn float<W: Words>(words: &mut W, p: f64) -> Result<bool, EntropyError> {
     let scale = f64::from(W::BITS).exp2();
@@ -239,37 +211,11 @@ mod tests {
     /// A batch takes the words that single draws take.
     #[test]
     fn batches_are_single_draws() {
-        let probabilities = [0.0, 1.0, 0.5, 0.25, 1e-3, 0.999, 5e-324];
-        let laws = probabilities.map(|p| Bernoulli::from_f64(p).unwrap());
         let (mut one, mut many) = (TestSeed(15).generator(), TestSeed(15).generator());
         let mut draws = [false; 7];
-        for _ in 0..1000 {
-            bernoulli_f64_all(&mut many, &probabilities, &mut draws).unwrap();
-            assert_eq!(draws, laws.map(|law| law.sample(&mut one).unwrap()));
-        }
         let law = Bernoulli::exp_minus(5, 3).unwrap();
         law.fill(&mut many, &mut draws).unwrap();
         assert_eq!(draws, [law; 7].map(|law| law.sample(&mut one).unwrap()));
-    }
-
-    /// Nothing is drawn and nothing written when a batch is refused.
-    #[test]
-    fn batches_are_checked() {
-        let mut generator = TestSeed(16).generator();
-        let mut draws = [true; 2];
-        for p in [-1e-300, 1.0 + f64::EPSILON, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let error = bernoulli_f64_all(&mut generator, &[0.0, p], &mut draws).unwrap_err();
-            assert_eq!(error, BatchError::Parameter(ParameterError::NotAProbability));
-        }
-        for probabilities in [&[0.0][..], &[0.0; 3]] {
-            let error = bernoulli_f64_all(&mut generator, probabilities, &mut draws).unwrap_err();
-            assert_eq!(error, BatchError::Parameter(ParameterError::LengthsDiffer));
-        }
-        assert_eq!(draws, [true; 2]);
-        let untouched = TestSeed(16).generator().next_u64();
-        assert_eq!(generator.next_u64(), untouched);
-        bernoulli_f64_all(&mut generator, &[0.0, -0.0], &mut draws).unwrap();
-        assert_eq!(draws, [false; 2]);
     }
 
     #[test]

@@ -7,8 +7,7 @@
 //! bits are drawn until they do.
 //!
 //! - Uniform on `0..n`: [`Uniform`], floor(n U) with lazily drawn bits of U; n to 2^126.
-//! - Yes or no: [`Bernoulli`], [`bernoulli_f64_all`] and [`bernoulli_enclosed`], by comparison of U
-//!   with the probability.
+//! - Yes or no: [`Bernoulli`] and [`bernoulli_enclosed`], by comparison of U with the probability.
 //! - Discrete Laplace: [`DiscreteLaplace`], floor(scale * E) with E exponential by stairs; the
 //!   scale is a [`Ratio`] from 2^-64 to 2^106.
 //! - Discrete Laplace cut off at +-k: [`TruncatedDiscreteLaplace`], by rejection; parameters as
@@ -64,7 +63,7 @@ mod truncated;
 mod uniform;
 mod variates;
 
-pub use bernoulli::{Bernoulli, bernoulli_f64_all};
+pub use bernoulli::Bernoulli;
 pub use discrete_gaussian::DiscreteGaussian;
 pub use enclosure::{bernoulli_enclosed, bernoulli_enclosed_all};
 pub use error::{BatchError, EntropyError, ParameterError};

@@ -41,8 +41,8 @@ use crate::{
 ///
 /// It holds for mechanisms that were chosen adaptively, each in view of the answers before, **if
 /// their losses (the events and how many there are) were fixed in advance** or do not depend on
-/// answers. Where answers decide how much more is spent, only a [`Filter`](crate::Filter) or an
-/// [`Odometer`](crate::Odometer) holds.
+/// answers. Where answers decide how much more is spent, only a limit on a sum holds, as the
+/// ledger's budgets are, or an [`Odometer`](crate::Odometer).
 ///
 /// Closed forms are right to 1e-6 or better, and the epsilon of a mixture at a fixed delta to 1e-3
 /// or better, in all tests. The delta of a mixture at a fixed epsilon may be further above the true

@@ -11,7 +11,6 @@ mod composition;
 mod convert;
 mod discrete_gaussian;
 mod event;
-mod filter;
 mod gaussian;
 mod homogeneous;
 mod loss;
@@ -29,7 +28,6 @@ pub use composition::{Composition, CompositionError};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at, zcdp_rho_within};
 pub use discrete_gaussian::{DiscreteGaussianError, DiscreteGaussianLoss};
 pub use event::{DiscreteGaussianEvent, Event};
-pub use filter::{Filter, FilterError};
 pub use gaussian::{
     analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, normal_cdf, normal_quantile,
     normal_tail,

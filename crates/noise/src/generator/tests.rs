@@ -102,7 +102,6 @@ fn every_call_checks_the_process() {
             |g| crate::bernoulli_enclosed(g, (1, 1), &Half).is_ok(),
             |g| Uniform::below(6).unwrap().fill(g, &mut [0; 2]).is_ok(),
             |g| Bernoulli::from_f64(0.5).unwrap().fill(g, &mut [true; 2]).is_ok(),
-            |g| crate::bernoulli_f64_all(g, &[0.5; 2], &mut [true; 2]).is_ok(),
             |g| crate::bernoulli_enclosed_all(g, &mut [true; 2], |_| ((1, 1), Half)).is_ok(),
             |g| laplace().sample(g).is_ok(),
             |g| laplace().fill(g, &mut [0; 2]).is_ok(),

@@ -452,10 +452,4 @@ impl PrivateQuery {
         let column = self.unit.and_then(|unit| self.columns.get(unit));
         column.map_or("row", |(name, _)| name)
     }
-
-    /// Names and types of the released columns that outputs are computed from.
-    pub fn released_types(&self) -> Vec<ColumnType> {
-        let keys = self.keys.iter().map(|k| k.expr.column_type);
-        keys.chain(self.measurements.iter().map(|m| m.column_type)).collect()
-    }
 }

@@ -6,6 +6,7 @@ mod bounding;
 mod budgets;
 mod distinct;
 mod errors;
+mod identities;
 mod joined_rows;
 mod mechanisms;
 mod one_draw;

@@ -335,77 +335,86 @@ impl Selection {
         population: &Candidates<'_>,
         generator: &mut Generator,
     ) -> Result<Vec<Chosen>, EntropyError> {
-        let units = population.units;
+        let (units, members) = (population.units, population.members);
         let known = |group: usize| population.known.get(group) == Some(&true);
-        if self.strategy().by_membership() {
-            let members = population.members;
-            let open = population.open();
-            let appears = match &self.mechanism {
-                Mechanism::Weighted(m) => m.select(members, units, open, self.least, generator)?,
-                Mechanism::Votes(m) => m.select(members, units, &open, self.least, generator)?,
-                Mechanism::Policy(m) => m.select(members, units, &open, generator)?,
-                _ => Vec::new(),
-            };
-            let visible = appears.iter().enumerate().filter(|&(g, &appears)| appears || known(g));
-            return Ok(visible.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
-        }
-        if let Mechanism::Measured(m) = &self.mechanism {
-            let threshold = m.threshold_from(self.least);
-            let groups = units.iter().zip(population.counts).enumerate();
-            let visible = groups.filter(|&(group, (&units, &noisy))| {
-                known(group) || units >= self.least && noisy >= threshold
-            });
-            return Ok(visible.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
-        }
-        let mut chosen = Vec::new();
-        for (batch, units) in units.chunks(BATCH).enumerate() {
-            self.choose_by_count(batch * BATCH, units, &known, generator, &mut chosen)?;
-        }
-        Ok(chosen)
+        let without_counts = |appears: Vec<bool>| {
+            let groups = appears.into_iter().enumerate();
+            let visible = groups.filter(|&(group, appears)| appears || known(group));
+            visible.map(|(group, _)| Chosen { group, noisy_count: None }).collect()
+        };
+        Ok(match &self.mechanism {
+            Mechanism::Weighted(m) => {
+                let open = population.open();
+                without_counts(m.select(members, units, open, self.least, generator)?)
+            }
+            Mechanism::Votes(m) => {
+                let open = population.open();
+                without_counts(m.select(members, units, &open, self.least, generator)?)
+            }
+            Mechanism::Policy(m) => {
+                without_counts(m.select(members, units, &population.open(), generator)?)
+            }
+            Mechanism::Measured(m) => {
+                let threshold = m.threshold_from(self.least);
+                let groups = units.iter().zip(population.counts);
+                let appears =
+                    |(&units, &noisy): (&u64, &i128)| units >= self.least && noisy >= threshold;
+                without_counts(groups.map(appears).collect())
+            }
+            Mechanism::Optimal(m) => {
+                let mut appears = vec![false; units.len()];
+                for (units, appears) in units.chunks(BATCH).zip(appears.chunks_mut(BATCH)) {
+                    let beyond: Vec<u64> = units.iter().map(|&n| self.beyond(n)).collect();
+                    m.decide_all(&beyond, appears, generator)?;
+                }
+                without_counts(appears)
+            }
+            Mechanism::TruncatedGeometric(m) => {
+                let fill = |noise: &mut [i128]| m.law().fill(generator, noise);
+                self.choose_by_count(units, &known, fill, |count, noise| m.noisy(count, noise))?
+            }
+            Mechanism::Threshold(m) => {
+                let fill = |noise: &mut [i128]| m.fill(generator, noise);
+                self.choose_by_count(units, &known, fill, |count, noise| m.noisy(count, noise))?
+            }
+        })
     }
 
-    /// Decides about the groups from `first` on by their counts alone.
+    /// The number of units that count for the choice: those beyond the least number.
+    fn beyond(&self, units: u64) -> u64 {
+        units.saturating_sub(self.least - 1)
+    }
+
+    /// The groups whose noisy count decides. `noisy` says whether a count with its noise reaches the
+    /// threshold, and what the two come to.
     fn choose_by_count(
         &self,
-        first: usize,
         units: &[u64],
         known: &impl Fn(usize) -> bool,
-        generator: &mut Generator,
-        chosen: &mut Vec<Chosen>,
-    ) -> Result<(), EntropyError> {
-        let before = self.least - 1;
-        let beyond = |n: u64| n.saturating_sub(before);
-        if let Mechanism::Optimal(m) = &self.mechanism {
-            let beyond: Vec<u64> = units.iter().map(|&n| beyond(n)).collect();
-            let mut decisions = vec![false; units.len()];
-            m.decide_all(&beyond, &mut decisions, generator)?;
-            let groups = decisions.into_iter().enumerate().map(|(i, appears)| (first + i, appears));
-            let visible = groups.filter(|&(group, appears)| appears || known(group));
-            chosen.extend(visible.map(|(group, _)| Chosen { group, noisy_count: None }));
-            return Ok(());
-        }
-        let mut noise = vec![0i128; units.len()];
-        match &self.mechanism {
-            Mechanism::TruncatedGeometric(m) => m.law().fill(generator, &mut noise)?,
-            Mechanism::Threshold(m) => m.fill(generator, &mut noise)?,
-            _ => return Ok(()),
-        }
-        for (i, (&units, noise)) in units.iter().zip(noise).enumerate() {
-            let group = first + i;
-            // A known group is released with its noisy count, even if no unit is in it. For others,
-            // the count beyond the least number decides, and the least number is added again.
-            let (count, added) =
-                if known(group) { (units, 0) } else { (beyond(units), i128::from(before)) };
-            let (reaches, noisy) = match &self.mechanism {
-                Mechanism::TruncatedGeometric(m) => m.noisy(count, noise),
-                Mechanism::Threshold(m) => m.noisy(count, noise),
-                _ => (false, 0),
-            };
-            if known(group) || reaches && count > 0 {
-                chosen.push(Chosen { group, noisy_count: Some(noisy.saturating_add(added)) });
+        mut fill: impl FnMut(&mut [i128]) -> Result<(), EntropyError>,
+        noisy: impl Fn(u64, i128) -> (bool, i128),
+    ) -> Result<Vec<Chosen>, EntropyError> {
+        let mut chosen = Vec::new();
+        let mut noise = vec![0i128; units.len().min(BATCH)];
+        for (batch, units) in units.chunks(BATCH).enumerate() {
+            noise.truncate(units.len());
+            fill(&mut noise)?;
+            for (i, (&units, &noise)) in units.iter().zip(&noise).enumerate() {
+                let group = batch * BATCH + i;
+                // A known group is released with its noisy count, even if no unit is in it. For
+                // others, the count beyond the least number decides, and the least number is added
+                // again.
+                let (count, added) = match known(group) {
+                    true => (units, 0),
+                    false => (self.beyond(units), i128::from(self.least - 1)),
+                };
+                let (reaches, sum) = noisy(count, noise);
+                if known(group) || reaches && count > 0 {
+                    chosen.push(Chosen { group, noisy_count: Some(sum.saturating_add(added)) });
+                }
             }
         }
-        Ok(())
+        Ok(chosen)
     }
 
     /// The threshold that a noisy count or weight must reach, of the last round where there are

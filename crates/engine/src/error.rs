@@ -44,7 +44,7 @@ pub enum EngineError {
         /// Its error.
         error: Box<EngineError>,
     },
-    /// The files are not those that a workload or a statement was planned for.
+    /// The rows are not those that a question was planned for.
     DataChanged {
         /// The table.
         table: String,
@@ -158,12 +158,12 @@ impl EngineError {
             }
             Self::DataChanged { table } => (
                 format!(
-                    "files of the table `{table}` were written, added or removed while its \
-                     questions were being answered"
+                    "rows of the table `{table}` or its files were written, added or removed \
+                     while its questions were being answered"
                 ),
                 Some(
-                    "ask again when nothing writes to the files; answers so far are about the \
-                     files as they were, and asking about changed files is charged anew"
+                    "ask again when nothing writes to the table; answers so far are about the \
+                     rows as they were, and asking about changed rows is charged anew"
                         .to_owned(),
                 ),
             ),
@@ -232,7 +232,7 @@ impl EngineError {
                 Some("restore the ledger from a backup; it may be damaged".to_owned()),
             ),
             Self::Inconsistent(invariant) => (
-                format!("the engine broke its own rule: {invariant}; nothing was released"),
+                format!("the engine broke its own rule: {invariant}"),
                 Some(
                     "this is a fault in Hushtable: please report this message and the query, \
                      without data"

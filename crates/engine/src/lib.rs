@@ -81,8 +81,8 @@ pub use runtime::runtime;
 pub use session::{Progress, ProvidedTables, Session};
 pub use source::{
     Compression, DataFile, FileColumn, FileFormat, FolderValue, Identity, LogKind, LookedAt,
-    MemoryTable, Proposed, Provider, ReadProgress, SourceError, Wanted, file_schema, guess_csv,
-    list_files, look_at, resolved, same, scan, would_read,
+    MemoryTable, Proposed, Provider, ReadProgress, RowsIdentity, SourceError, Wanted, file_schema,
+    guess_csv, list_files, look_at, resolved, same, scan, would_read,
 };
 pub use statement_of_parts::{
     AccountCharge, AccountQuoted, ClippedShare, ClippingReport, PartStated, PopulationTotal,

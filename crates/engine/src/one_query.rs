@@ -209,6 +209,8 @@ impl Session {
         let (mut ledger, identity, outcome, before) = heavy(|| {
             let identity = fingerprint(&asked.analyst, &asked.question, &data)?;
             let mut ledger = self.ledger_of(progress)?;
+            // Charged for rows that are gone, it could not be taken up again.
+            self.check_unchanged(asked.quote.query(), &data)?;
             let before = ledger.answered_before(&asked.analyst, &population.name, &asked.sql)?;
             let outcome = ledger.charge(&asked.request(&population.name, identity, limit))?;
             Ok::<_, EngineError>((ledger, identity, outcome, before))

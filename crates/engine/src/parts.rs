@@ -684,6 +684,10 @@ impl StatementPlan<'_> {
             };
             requests.extend(part.payers.iter().map(request));
         }
+        // Charged for rows that are gone, nothing could be taken up again.
+        for part in &self.parts {
+            self.session.check_unchanged(part.asked.quote.query(), &part.data)?;
+        }
         let mut paid = ledger.charge_all(&requests)?.into_iter();
         let each = self.parts.iter().map(|part| {
             if part.same_as.is_some() {

@@ -15,7 +15,8 @@ use crate::error::EngineError;
 use crate::memory::Memory;
 use crate::memory_limit::MemoryLimit;
 use crate::source::{
-    Data, DataFile, FileId, Provided, Provider, ReadProgress, TableData, file_id, list_files,
+    Data, DataFile, FileId, Provided, Provider, ReadProgress, SourceError, TableData, are_same,
+    file_id, list_files,
 };
 
 /// A contract with the ledger and the data that it names.
@@ -37,8 +38,7 @@ pub struct Session {
 pub type ProvidedTables = BTreeMap<String, Arc<dyn Provider>>;
 
 /// How much of the data has been read, or of an audit's runs made, in thousandths; for another
-/// thread to look at. It tells how many bytes of the files are done with, and nothing of what is in
-/// them.
+/// thread to look at. It follows from the bytes that are stored, and not from what is in them.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(pub(crate) Arc<ReadProgress>, Arc<AtomicBool>);
 
@@ -51,6 +51,12 @@ impl Progress {
     /// The flag that [`give_up`](Self::give_up) sets, for handlers of signals.
     pub fn given_up(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.1)
+    }
+
+    /// A progress that can be given up with this one, and shows this one nothing.
+    #[must_use]
+    pub fn unseen(&self) -> Self {
+        Self(Arc::default(), Arc::clone(&self.1))
     }
 
     /// Whether it is given up.
@@ -123,11 +129,11 @@ impl Session {
             });
         }
         let provided = provided.into_iter().map(|(name, provider)| {
-            let table = Provided::new(&name, provider);
-            (name, table)
+            let table = Provided::new(&name, provider)?;
+            Ok((name, table))
         });
         Ok(Self {
-            provided: provided.collect(),
+            provided: provided.collect::<Result<_, SourceError>>()?,
             contract,
             folder,
             ledger: None,
@@ -266,6 +272,21 @@ impl Session {
         Ok(data)
     }
 
+    /// Checks that the rows of a query's tables are still those.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub(crate) fn check_unchanged(
+        &self,
+        query: &PrivateQuery,
+        data: &Data,
+    ) -> Result<(), EngineError> {
+        match are_same(&self.data(query)?, data) {
+            true => Ok(()),
+            false => Err(EngineError::DataChanged { table: query.population().to_owned() }),
+        }
+    }
+
     /// The ledger, for charging; made where there is none.
     pub(crate) fn ledger(&self) -> Result<Ledger, EngineError> {
         let listener = Arc::clone(&self.listener);
@@ -356,7 +377,7 @@ impl Session {
                     path: file.path.clone(),
                 });
             }
-            if matches!(data, TableData::Provided(_)) && data.is_same(&others) {
+            if data.shares_rows_with(&others) {
                 return Err(EngineError::SharedRows {
                     table: table.name.clone(),
                     other: other.name.clone(),
@@ -385,7 +406,7 @@ impl Session {
     /// Where the rows of a table are, as they are now.
     pub(crate) fn data_of(&self, table: &Table) -> Result<TableData, EngineError> {
         if let Some(provided) = self.provided.get(&table.name) {
-            return Ok(TableData::Provided(provided.renewed()));
+            return Ok(TableData::Provided(provided.renewed()?));
         }
         // Without a path the contract is read only where a program provides the rows.
         let path = table

@@ -1,4 +1,5 @@
-//! Reads tables from Parquet, Arrow and CSV files totally: no value in the data can make an error.
+//! Reads tables totally, from Parquet, Arrow and CSV files and from programs: no value in the data
+//! can make an error.
 //!
 //! Noise protects what a query releases, but not whether it fails. So everything that may fail is
 //! decided from the contract and the files' schemas before a value is read, and from then on a
@@ -13,6 +14,7 @@
 //! (`provided`); a table is some columns of some sources (`table`); and an operator reads the parts
 //! of a table that a list names (`exec`).
 
+mod arrow_rows;
 pub(crate) mod convert;
 mod csv;
 mod csv_rows;
@@ -60,11 +62,11 @@ pub use memory_table::MemoryTable;
 pub use open::file_schema;
 pub use progress::ReadProgress;
 pub(crate) use provided::Provided;
-pub use provided::Provider;
+pub use provided::{Provider, RowsIdentity};
 pub use reach::{resolved, same, would_read};
 pub(crate) use sink::{Misfit, OddRow, Sink};
 pub(crate) use table::{Table, observe};
-pub(crate) use table_data::{Data, TableData, is_same};
+pub(crate) use table_data::{Data, TableData, are_same};
 
 /// Rows of a batch, at most.
 const BATCH_ROWS: usize = 8192;
@@ -106,11 +108,8 @@ pub enum Identity {
         /// When it was last written, in nanoseconds since 1970-01-01 UTC.
         modified_ns: i128,
     },
-    /// Rows in memory: a hash of all values.
-    Content([u8; 32]),
-    /// Rows that a program reads elsewhere: its name for their state, such as the number of a
-    /// snapshot.
-    Version(String),
+    /// Rows that a program provides.
+    Rows(RowsIdentity),
 }
 
 /// An identity that is the same from every folder.
@@ -143,8 +142,8 @@ impl Identity {
                 let path = real.into_os_string().into_encoded_bytes();
                 ResolvedIdentity::File { path, bytes: *bytes, modified_ns: *modified_ns }
             }
-            Self::Content(hash) => ResolvedIdentity::Content(*hash),
-            Self::Version(name) => ResolvedIdentity::Version(name.clone()),
+            Self::Rows(RowsIdentity::Content(hash)) => ResolvedIdentity::Content(*hash),
+            Self::Rows(RowsIdentity::Version(name)) => ResolvedIdentity::Version(name.clone()),
         })
     }
 }

@@ -30,7 +30,7 @@ use crate::record::{Statement, decode, fingerprint};
 use crate::release::ReleasedTable;
 use crate::runtime::heavy;
 use crate::session::{Session, payer};
-use crate::source::{Data, is_same};
+use crate::source::Data;
 
 /// Reads and checks a workload. Paths in it are relative to its folder.
 ///
@@ -311,6 +311,10 @@ impl WorkloadPlan {
             .iter()
             .map(|part| part.asked.request(table, part.identity, self.limit))
             .collect();
+        // Charged for rows that are gone, nothing could be taken up again.
+        for part in &self.parts {
+            self.session.check_unchanged(part.asked.quote.query(), &part.data)?;
+        }
         let paid = ledger.charge_all(&requests)?;
         let count = |of: fn(&Payment) -> bool| {
             paid.iter().filter(|paid| matches!(paid, Paid::Charged(p) if of(p))).count()
@@ -345,9 +349,7 @@ pub(crate) fn begin(
     ledger: &mut Ledger,
     (payment, others): (&Payment, &[Payment]),
 ) -> Result<Outcome, EngineError> {
-    if !is_same(&session.data(query)?, data) {
-        return Err(EngineError::DataChanged { table: query.population().to_owned() });
-    }
+    session.check_unchanged(query, data)?;
     Ok(ledger.begin(payment, others)?)
 }
 

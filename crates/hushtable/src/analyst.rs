@@ -57,8 +57,8 @@ impl Analyst {
     /// Quotes a query. Costs nothing, reads no value of protected tables and changes no file.
     ///
     /// # Errors
-    /// When the query is refused, the analyst has no budget for it, or the files do not have what
-    /// it reads.
+    /// When the query is refused, the analyst has no budget for it, or the tables do not have
+    /// what it reads.
     pub async fn explain(&self, sql: &str) -> Result<Quoted, Error> {
         let (session, sql, name) = self.owned(sql);
         self.run(async move { session.explain(&sql, name.as_deref()).await }).await
@@ -108,13 +108,14 @@ impl Analyst {
     }
 
     /// Answers a query as [`query`](Self::query) does; another thread can look at its progress,
-    /// which is for this query alone.
+    /// which is for this query alone. With a fixed delay the progress stays at its beginning.
     ///
     /// # Errors
     /// Those of [`query`](Self::query).
     pub async fn query_watched(&self, sql: &str, progress: &Progress) -> Result<Answer, Error> {
         let (session, sql, name) = self.owned(sql);
-        let progress = progress.clone();
+        // How far it is would tell when the work ends.
+        let progress = if self.delay.is_none() { progress.clone() } else { progress.unseen() };
         let mut unwanted = Unwanted(Some(progress.clone()));
         let work = async move { session.query(&sql, name.as_deref(), &progress).await };
         let answer = self.workers.finish(self.delay.keep(work)).await;
@@ -214,9 +215,11 @@ pub enum WorkloadStep {
 }
 
 impl Plan {
-    /// How far the work is, for another thread to look at.
+    /// How far the work is, for another thread to look at; with a fixed delay, always at its
+    /// beginning.
     pub fn progress(&self) -> Arc<WorkloadProgress> {
-        self.plan.progress()
+        let progress = self.plan.progress();
+        if self.delay.is_none() { progress } else { Arc::new(progress.unseen()) }
     }
 
     /// The warnings about the queries, each with its query's name.
@@ -224,7 +227,8 @@ impl Plan {
         self.plan.warnings()
     }
 
-    /// The promise and the price of the workload. Changes no file.
+    /// The promise and the price of the workload. Changes no file, and depends on nothing but the
+    /// workload and the ledger: it comes at once.
     ///
     /// # Errors
     /// When the ledger cannot be read.

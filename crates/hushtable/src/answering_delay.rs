@@ -1,7 +1,10 @@
 //! A fixed delay, so that the time of an answer tells next to nothing of the data.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::time::{Duration, Instant};
+
+use futures::FutureExt;
 
 /// The least time from a question to its answer. Where the work takes longer, the answer comes
 /// after that time doubled as often as is needed.
@@ -31,15 +34,19 @@ impl AnsweringDelay {
         due
     }
 
-    /// Does work, and gives its result when it may be seen. It must run on the engine's threads.
-    pub(crate) async fn keep<T>(self, work: impl Future<Output = T>) -> T {
+    /// Does work, and gives its result when it may be seen, counted from this call. It must run on
+    /// the engine's threads.
+    pub(crate) fn keep<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
         let started = Instant::now();
-        let result = work.await;
-        if !self.is_none() {
-            let elapsed = started.elapsed();
-            tokio::time::sleep(self.due(elapsed).saturating_sub(elapsed)).await;
+        async move {
+            // A panic must not end it earlier.
+            let result = AssertUnwindSafe(work).catch_unwind().await;
+            if !self.is_none() {
+                let elapsed = started.elapsed();
+                tokio::time::sleep(self.due(elapsed).saturating_sub(elapsed)).await;
+            }
+            result.unwrap_or_else(|panic| resume_unwind(panic))
         }
-        result
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hushtable_engine::{MemoryLimit, ProvidedTables, Provider, Session};
 use hushtable_ledger::Notice;
+use hushtable_query::Refusal;
 
 use crate::Error;
 use crate::answering_delay::AnsweringDelay;
@@ -53,7 +54,7 @@ type Listener = Arc<dyn Fn(&Notice) + Send + Sync>;
 #[must_use = "an engine is opened by `open`"]
 pub struct EngineBuilder {
     contract: ContractAt,
-    tables: ProvidedTables,
+    tables: Vec<(String, Arc<dyn Provider>)>,
     ledger: Option<PathBuf>,
     memory: Option<MemoryLimit>,
     at_least: Duration,
@@ -97,12 +98,12 @@ impl EngineBuilder {
     /// Provides the rows of a table that has no `path` in the contract, such as a
     /// [`MemoryTable`](crate::MemoryTable).
     pub fn table(mut self, name: impl Into<String>, rows: impl Provider + 'static) -> Self {
-        self.tables.insert(name.into(), Arc::new(rows));
+        self.tables.push((name.into(), Arc::new(rows)));
         self
     }
 
-    /// The ledger's file, in place of the contract's `ledger`. Budgets are those of this file:
-    /// another one begins with all of them unspent.
+    /// The ledger's file, in place of the contract's `ledger`; its path is relative to the current
+    /// folder. Budgets are those of this file: another one begins with all of them unspent.
     pub fn ledger(self, file: impl AsRef<Path>) -> Self {
         Self { ledger: Some(file.as_ref().to_owned()), ..self }
     }
@@ -115,7 +116,8 @@ impl EngineBuilder {
 
     /// Makes analysts wait: each answer, refusal and error of an [`Analyst`](crate::Analyst) comes
     /// that long after it was asked for, or after two, four, eight times as long where the work
-    /// takes more. So its time tells next to nothing of the data.
+    /// takes more, and their progress stays at its beginning. So time tells next to nothing of the
+    /// data. What [`telling`](Self::telling) passes on comes at once, and is for the owner.
     pub fn at_least(self, delay: Duration) -> Self {
         Self { at_least: delay, ..self }
     }
@@ -129,12 +131,22 @@ impl EngineBuilder {
     ///
     /// # Errors
     /// When the contract cannot be read, is wrong or not finished; when it has no table of a name
-    /// that is provided, or a path for it; when the system gives no threads.
+    /// that is provided, or a path for it; when a table is provided twice; when the system gives no
+    /// threads.
     pub fn open(self) -> Result<Engine, Error> {
+        let mut tables = ProvidedTables::new();
+        for (name, rows) in self.tables {
+            if tables.insert(name.clone(), rows).is_some() {
+                return Err(Error::Refused(Refusal::new(
+                    format!("the program provides the table `{name}` twice"),
+                    "provide each table once, with all of its rows",
+                )));
+            }
+        }
         let (session, contract) = match self.contract {
-            ContractAt::File(file) => (Session::open_with(&file, self.tables)?, Some(file)),
+            ContractAt::File(file) => (Session::open_with(&file, tables)?, Some(file)),
             ContractAt::Text { text, folder } => {
-                (Session::of_text((&text, CONTRACT), folder, self.tables)?, None)
+                (Session::of_text((&text, CONTRACT), folder, tables)?, None)
             }
         };
         let session = match self.ledger {

@@ -1,4 +1,4 @@
-//! Differentially private SQL over files, as a library.
+//! Differentially private SQL over files and tables in memory, as a library.
 //!
 //! An [`Engine`] has a contract open, with its data and its ledger. It gives out two kinds of
 //! handles: an [`Analyst`] asks, pays from a budget and gets answers with noise; the [`Owner`] of
@@ -67,11 +67,11 @@ pub use hushtable_engine::{
     FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, Identity, KeysCheck,
     LossOptions, LossQuantile, LossReport, Losses, MechanismLosses, MemoryLimit, MemoryTable,
     OtherAccount, OwnerLosses, PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal,
-    Priced, Progress, Provider, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread,
-    Standing, Statement, StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck,
-    TableIntervals, Timings, Together, Trial, TrialError, TuneReport, TunedSetting, Uncertainty,
-    WorkloadAnswer, WorkloadCharge, WorkloadProgress, WorkloadQuoted, WorkloadStatement,
-    open_workload, resolved, same,
+    Priced, Progress, Provider, QueryCheck, Quoted, RangeCheck, RowsIdentity, Secret, SourceError,
+    Spread, Standing, Statement, StatementOfParts, StatementPartQuoted, StatementQuoted,
+    TableCheck, TableIntervals, Timings, Together, Trial, TrialError, TuneReport, TunedSetting,
+    Uncertainty, WorkloadAnswer, WorkloadCharge, WorkloadProgress, WorkloadQuoted,
+    WorkloadStatement, open_workload, resolved, same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;

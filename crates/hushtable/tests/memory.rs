@@ -2,13 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hushtable::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
-use hushtable::arrow::datatypes::Int64Type;
-use hushtable::{Engine, EngineBuilder, MemoryTable, Progress, wait};
+use hushtable::arrow::datatypes::{Int64Type, SchemaRef};
+use hushtable::{
+    Engine, EngineBuilder, MemoryTable, Progress, Provider, RowsIdentity, open_workload, wait,
+};
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -99,9 +103,10 @@ fn builders_refuse_what_does_not_fit() {
     let missing = error(builder(folder.path()));
     let unknown = error(builder(folder.path()).table("visits", rows()).table("visit", rows()));
     let twice = error(builder(folder.path()).table("visits", rows()).table("towns", rows()));
+    let again = error(builder(folder.path()).table("visits", rows()).table("visits", rows()));
     let file = error(Engine::builder().contract(folder.path().join("none.toml")));
     insta::assert_snapshot!(
-        [missing, unknown, twice, file.replace(&folder.path().display().to_string(), "")]
+        [missing, unknown, twice, again, file.replace(&folder.path().display().to_string(), "")]
             .join("\n\n")
     );
     // Two tables with the same rows and other units.
@@ -136,11 +141,78 @@ fn settings_of_builders_hold() {
     assert!(engine.protected().refuse(&ledger).is_err());
 }
 
-/// Answers, refusals and quotes come when the delay has passed, and not before.
+/// Rows that a program changes, or a provider that calls them other rows each time it is asked.
+#[derive(Debug, Default)]
+struct Live {
+    rows: Arc<Mutex<Vec<RecordBatch>>>,
+    version: Arc<AtomicU64>,
+    restless: bool,
+}
+
+impl Provider for Live {
+    fn identity(&self) -> RowsIdentity {
+        let version = self.version.fetch_add(self.restless.into(), Ordering::Relaxed);
+        RowsIdentity::Version(format!("snapshot {version}"))
+    }
+
+    fn schema(&self) -> SchemaRef {
+        visits(0..1).schema()
+    }
+
+    fn parts(&self) -> Vec<u64> {
+        self.rows.lock().unwrap().iter().map(|_| 1000).collect()
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        columns: &[usize],
+        each: &mut dyn FnMut(RecordBatch) -> bool,
+    ) -> io::Result<()> {
+        let batch = self.rows.lock().unwrap()[part].project(columns).map_err(io::Error::other)?;
+        each(batch);
+        Ok(())
+    }
+}
+
+/// Other rows are another question, and the same rows are the same.
+#[test]
+fn rows_that_change_are_charged_anew() {
+    let folder = folder();
+    let live = Live { rows: Arc::new(Mutex::new(vec![visits(0..3_000)])), ..Live::default() };
+    let (rows, version) = (Arc::clone(&live.rows), Arc::clone(&live.version));
+    let engine = builder(folder.path()).table("visits", live).open().unwrap();
+    let (first, charged) = totals(&engine);
+    assert!(charged);
+    assert_eq!(totals(&engine), (first.clone(), false));
+    rows.lock().unwrap().push(visits(3_000..9_000));
+    version.store(7, Ordering::Relaxed);
+    let (second, charged) = totals(&engine);
+    assert!(charged && second[0] > 2 * first[0], "{first:?} {second:?}");
+    assert!(!totals(&engine).1);
+    // Back to the earlier state: that answer is on record.
+    rows.lock().unwrap().pop();
+    version.store(0, Ordering::Relaxed);
+    assert_eq!(totals(&engine), (first, false));
+}
+
+/// A question is not charged for rows that are gone already.
+#[test]
+fn rows_that_never_stay_are_not_charged() {
+    let folder = folder();
+    let live = Live { rows: Arc::new(Mutex::new(vec![visits(0..300)])), ..Live::default() };
+    let restless = Live { restless: true, ..live };
+    let refused = builder(folder.path()).table("visits", restless).open().err().unwrap();
+    assert!(refused.to_string().contains("changed while"), "{refused}");
+    assert!(!folder.path().join("hushtable.ledger").exists());
+}
+
+/// Answers, refusals and quotes come when the delay has passed, and not before; nothing shows how
+/// far the work is.
 #[test]
 fn analysts_wait_for_the_delay() {
     let folder = folder();
-    let delay = Duration::from_millis(300);
+    let delay = Duration::from_millis(200);
     let engine = builder(folder.path())
         .table("visits", table(&[visits(0..300)]))
         .at_least(delay)
@@ -150,11 +222,35 @@ fn analysts_wait_for_the_delay() {
     let waited = |ask: &dyn Fn()| {
         let started = Instant::now();
         ask();
-        started.elapsed()
+        assert!(started.elapsed() >= delay, "{:?}", started.elapsed());
     };
-    assert!(waited(&|| drop(wait(analyst.explain(SUM)).unwrap())) >= delay);
-    assert!(waited(&|| drop(wait(analyst.query(SUM)).unwrap())) >= delay);
-    assert!(waited(&|| drop(wait(analyst.query(SUM)).unwrap())) >= delay);
-    assert!(waited(&|| drop(wait(analyst.query("SELECT id FROM visits")).unwrap_err())) >= delay);
-    assert!(waited(&|| drop(wait(analyst.budget(None)).unwrap())) >= delay);
+    waited(&|| drop(wait(analyst.explain(SUM)).unwrap()));
+    waited(&|| drop(wait(analyst.price(SUM)).unwrap()));
+    waited(&|| drop(wait(analyst.warnings(SUM)).unwrap()));
+    let progress = Progress::default();
+    waited(&|| drop(wait(analyst.query_watched(SUM, &progress)).unwrap()));
+    assert_eq!(progress.permille(), 0);
+    waited(&|| drop(wait(analyst.query(SUM)).unwrap()));
+    waited(&|| drop(wait(analyst.query("SELECT id FROM visits")).unwrap_err()));
+    waited(&|| drop(wait(analyst.budget(None)).unwrap()));
+    let sql = SUM.replace("OPTIONS (epsilon = 200) ", "");
+    let text = format!(
+        "contract = \"none.toml\"\nepsilon = 1\ndelta = 1e-7\n\
+         [[queries]]\nname = \"all\"\nsql = '''{sql}'''\n"
+    );
+    let workload = folder.path().join("workload.toml");
+    std::fs::write(&workload, text).unwrap();
+    let workload = open_workload(&workload).unwrap();
+    waited(&|| drop(wait(analyst.plan(&workload)).unwrap()));
+    let plan = wait(analyst.plan(&workload)).unwrap();
+    let progress = plan.progress();
+    let started = Instant::now();
+    let mut releasing = plan.release(str::to_owned).unwrap();
+    let mut steps = 0;
+    while let Some(step) = wait(releasing.next()) {
+        step.unwrap();
+        steps += 1;
+        assert!(started.elapsed() >= delay, "{:?}", started.elapsed());
+    }
+    assert_eq!((steps, progress.answered()), (3, 0));
 }

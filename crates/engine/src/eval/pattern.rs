@@ -33,7 +33,9 @@ impl Matcher {
             MatchUse::Contains => Output::Any,
             MatchUse::Count => Output::Count,
             MatchUse::Extract => Output::Group(pattern.groups().min(1)),
-            MatchUse::Replace(with) => Output::Replaced(template(with).ok_or_else(unexpected)?),
+            MatchUse::Replace(with) => {
+                Output::Replaced(template(with).ok_or_else(|| unexpected())?)
+            }
         };
         Ok(Self { pattern: pattern.clone(), output })
     }

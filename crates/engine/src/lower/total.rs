@@ -48,7 +48,7 @@ impl TotalExpr {
         let inputs = read
             .iter()
             .map(|&index| {
-                let name = schema.fields().get(index).ok_or_else(misfit)?.name();
+                let name = schema.fields().get(index).ok_or_else(|| misfit())?.name();
                 Ok(Arc::new(Column::new(name, index)) as Arc<dyn PhysicalExpr>)
             })
             .collect::<Result<Vec<_>>>()?;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, Decimal128Array};
-use datafusion::arrow::compute::cast;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
+use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::arrow::error::ArrowError;
 use hushtable_numbers::decimal::MOST_DIGITS;
@@ -201,27 +201,18 @@ pub(crate) fn arrow_type(declared: ColumnType) -> DataType {
 
 /// A column without a dictionary, with text as views of bytes; `None` for types that are not read.
 pub(super) fn plain(column: &ArrayRef) -> Option<ArrayRef> {
-    /// The next type on the way there, for which there is a cast.
-    fn plainer(of: &DataType) -> Option<DataType> {
-        match of {
-            DataType::Binary | DataType::LargeBinary | DataType::Utf8View => {
-                Some(DataType::BinaryView)
-            }
-            DataType::Utf8 | DataType::LargeUtf8 => Some(DataType::Utf8View),
-            DataType::Dictionary(_, values) if **values == DataType::Utf8View => {
-                Some(DataType::Utf8View)
-            }
-            DataType::Dictionary(_, values) => {
-                Some(plainer(values).unwrap_or_else(|| DataType::clone(values)))
-            }
-            _ => None,
+    if let Some(dictionary) = column.as_any_dictionary_opt() {
+        // By hand: Arrow's cast takes NULL among a dictionary's values for a text.
+        return take(&plain(dictionary.values())?, dictionary.keys(), None).ok();
+    }
+    let to = match column.data_type() {
+        DataType::Binary | DataType::LargeBinary | DataType::Utf8View => DataType::BinaryView,
+        DataType::Utf8 | DataType::LargeUtf8 => {
+            return cast(&cast(column, &DataType::Utf8View).ok()?, &DataType::BinaryView).ok();
         }
-    }
-    let mut column = Arc::clone(column);
-    while let Some(to) = plainer(column.data_type()) {
-        column = cast(&column, &to).ok()?;
-    }
-    Some(column)
+        _ => return Some(Arc::clone(column)),
+    };
+    cast(column, &to).ok()
 }
 
 /// A file's type in a few words.

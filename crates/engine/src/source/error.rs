@@ -80,6 +80,14 @@ pub enum SourceError {
     /// A scan was asked for without files.
     NoFiles,
 
+    /// A program's provider does not keep its rules.
+    BrokenProvider {
+        /// The table.
+        table: String,
+        /// The rule.
+        what: &'static str,
+    },
+
     /// A batch in memory has other columns than its table.
     OtherColumns {
         /// Its number, from 1.
@@ -280,12 +288,16 @@ impl SourceError {
                 Some("compare the file with its original, or write it again".to_owned()),
             ),
             Self::Changed { path } => (
-                format!("`{}` was written while the query was being planned", shown(path)),
-                Some("ask again when nothing writes to the table's files".to_owned()),
+                format!("`{}` changed while the query was at work", shown(path)),
+                Some("ask again when nothing writes to the table".to_owned()),
             ),
             Self::NoFiles => (
                 "a table needs at least one data file".to_owned(),
                 Some("this is a fault in Hushtable: please report it, without data".to_owned()),
+            ),
+            Self::BrokenProvider { table, what } => (
+                format!("the program's provider of the table `{table}` breaks its rules: {what}"),
+                Some("see the documentation of `Provider`".to_owned()),
             ),
             Self::OtherColumns { batch } => (
                 format!("batch {batch} has other columns than its table"),

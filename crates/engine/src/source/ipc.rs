@@ -21,12 +21,12 @@ use datafusion::arrow::record_batch::RecordBatch as Decoded;
 use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
 use datafusion::parquet::file::reader::{ChunkReader, Length};
 
+use super::arrow_rows::hand_over;
 use super::convert::{Stored, plain, type_name};
 use super::decoders::{Bytes, guard};
-use super::normalise::read_as;
-use super::sink::{Sink, Watched, misfits};
+use super::sink::{Sink, Watched};
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
-use super::{BATCH_ROWS, Identity, ReadProgress, SourceError};
+use super::{Identity, ReadProgress, SourceError};
 
 /// How the format is named in errors.
 const FORMAT: &str = "Arrow";
@@ -233,22 +233,13 @@ impl<B: Bytes> Source for ArrowFile<B> {
                 failed = true;
                 return ControlFlow::Break(());
             };
-            for from in (0..batch.num_rows()).step_by(BATCH_ROWS) {
-                let rows = BATCH_ROWS.min(batch.num_rows() - from);
-                let array = |(column, pick): (usize, &ColumnPick)| {
-                    let found = columns.get(places.binary_search(&pick.place).ok()?)?;
-                    let found = found.slice(from, rows);
-                    let values = read_as(&found, pick.stored, pick.to).ok()?;
-                    misfits((column, pick.stored), &found, &values, &mut sink);
-                    Some(values)
-                };
-                let arrays: Option<Vec<_>> = picks.iter().enumerate().map(array).collect();
-                failed |= arrays.is_none();
-                if arrays.is_none_or(|arrays| !sink.batch(arrays, rows)) {
-                    return ControlFlow::Break(());
+            match hand_over((&columns, batch.num_rows()), &places, picks, &mut sink) {
+                Ok(true) => ControlFlow::Continue(()),
+                ended => {
+                    failed = ended.is_err();
+                    ControlFlow::Break(())
                 }
             }
-            ControlFlow::Continue(())
         })?;
         if failed { Err(planned_otherwise()) } else { Ok(()) }
     }

@@ -7,10 +7,10 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
 
+use super::SourceError;
 use super::convert::{Stored, plain, type_name};
-use super::provided::Provider;
+use super::provided::{Provider, RowsIdentity};
 use super::stored::planned_otherwise;
-use super::{Identity, SourceError};
 
 /// Most rows of a part.
 const PART_ROWS: usize = 1 << 17;
@@ -26,7 +26,9 @@ const HASHED_AT_ONCE: usize = 1 << 16;
 pub struct MemoryTable {
     schema: SchemaRef,
     parts: Vec<RecordBatch>,
-    identity: Identity,
+    /// The bytes of each part.
+    bytes: Vec<u64>,
+    identity: RowsIdentity,
 }
 
 impl MemoryTable {
@@ -51,7 +53,9 @@ impl MemoryTable {
             }
         }
         let identity = identity(&schema, &parts)?;
-        Ok(Self { schema, parts, identity })
+        let bytes = |array: &ArrayRef| array.to_data().get_slice_memory_size().unwrap_or(0) as u64;
+        let bytes = parts.iter().map(|part| part.columns().iter().map(bytes).sum()).collect();
+        Ok(Self { schema, parts, bytes, identity })
     }
 
     /// The number of rows.
@@ -61,7 +65,7 @@ impl MemoryTable {
 }
 
 impl Provider for MemoryTable {
-    fn identity(&self) -> Identity {
+    fn identity(&self) -> RowsIdentity {
         self.identity.clone()
     }
 
@@ -70,8 +74,7 @@ impl Provider for MemoryTable {
     }
 
     fn parts(&self) -> Vec<u64> {
-        let bytes = |array: &ArrayRef| array.to_data().get_slice_memory_size().unwrap_or(0) as u64;
-        self.parts.iter().map(|part| part.columns().iter().map(bytes).sum()).collect()
+        self.bytes.clone()
     }
 
     fn read(
@@ -89,7 +92,7 @@ impl Provider for MemoryTable {
 
 /// A hash of the names, types and values of all columns that can be read. Columns of other types
 /// change no answer.
-fn identity(schema: &SchemaRef, parts: &[RecordBatch]) -> Result<Identity, SourceError> {
+fn identity(schema: &SchemaRef, parts: &[RecordBatch]) -> Result<RowsIdentity, SourceError> {
     let mut whole = blake3::Hasher::new();
     let rows: usize = parts.iter().map(RecordBatch::num_rows).sum();
     whole.update(&(rows as u64).to_le_bytes());
@@ -109,7 +112,7 @@ fn identity(schema: &SchemaRef, parts: &[RecordBatch]) -> Result<Identity, Sourc
         }
         whole.update(&column.finish());
     }
-    Ok(Identity::Content(*whole.finalize().as_bytes()))
+    Ok(RowsIdentity::Content(*whole.finalize().as_bytes()))
 }
 
 /// A hash of a column's values, which does not depend on how it is cut into arrays.

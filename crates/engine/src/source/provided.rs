@@ -5,26 +5,69 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
 
+use super::arrow_rows::hand_over;
 use super::convert::{Stored, plain, type_name};
-use super::normalise::read_as;
-use super::sink::{Sink, misfits};
+use super::sink::Sink;
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
-use super::{BATCH_ROWS, Identity, ReadProgress, SourceError};
+use super::{Identity, ReadProgress, SourceError};
 
 /// Provides the rows of a table: from memory, a database, a service, a format of its own.
 ///
 /// What a provider hands over is read like a file: values that do not fit the contract's types
-/// become NULL, one by one. A provider keeps three rules. Whether it fails, and how, depends on no
-/// value of its rows. Each row is in one part, and in one batch of it. Equal identities mean equal
-/// rows.
+/// become NULL, one by one. A provider keeps these rules:
+///
+/// - Whether it fails, and with which kind of error, depends on no value of its rows.
+/// - Equal identities mean an equal schema, equal parts and equal rows, each row in one part.
+/// - [`identity`](Self::identity), [`schema`](Self::schema) and [`parts`](Self::parts) are quick:
+///   they are asked for with every question, and the identity around every part that is read.
+///
+/// ```
+/// use std::io;
+/// use std::sync::Arc;
+///
+/// use hushtable_engine::{Provider, RowsIdentity};
+/// # use datafusion::arrow;
+/// use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
+/// use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+///
+/// /// The numbers below ten, each a row.
+/// #[derive(Debug)]
+/// struct Digits;
+///
+/// impl Provider for Digits {
+///     fn identity(&self) -> RowsIdentity {
+///         RowsIdentity::Version("digits, version 1".to_owned())
+///     }
+///     fn schema(&self) -> SchemaRef {
+///         Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]))
+///     }
+///     fn parts(&self) -> Vec<u64> {
+///         vec![80]
+///     }
+///     fn read(
+///         &self,
+///         _part: usize,
+///         columns: &[usize],
+///         each: &mut dyn FnMut(RecordBatch) -> bool,
+///     ) -> io::Result<()> {
+///         let digits: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
+///         let schema = self.schema().project(columns).map_err(io::Error::other)?;
+///         let arrays = columns.iter().map(|_| Arc::clone(&digits)).collect();
+///         // Rows count also where no column is asked for.
+///         let rows = RecordBatchOptions::new().with_row_count(Some(10));
+///         let batch = RecordBatch::try_new_with_options(Arc::new(schema), arrays, &rows);
+///         each(batch.map_err(io::Error::other)?);
+///         Ok(())
+///     }
+/// }
+/// ```
 pub trait Provider: Debug + Send + Sync {
-    /// The identity of the rows as they are now, unlike earlier and later ones. The answer on
-    /// record to a question is given again as long as it stays the same.
-    fn identity(&self) -> Identity;
+    /// The identity of the rows as they are now. The answer on record to a question is given again
+    /// as long as it stays the same.
+    fn identity(&self) -> RowsIdentity;
 
     /// The names and types of the columns.
     fn schema(&self) -> SchemaRef;
@@ -33,11 +76,12 @@ pub trait Provider: Debug + Send + Sync {
     /// same time.
     fn parts(&self) -> Vec<u64>;
 
-    /// Hands the rows of a part to `each`, in batches of any size with the columns at these
-    /// indices of the schema, in that order, until `each` returns false.
+    /// Hands the rows of a part to `each`, in batches of any size, until `each` returns false. The
+    /// batches have the columns at these indices of the schema, which ascend; there may be none,
+    /// and the number of rows counts then.
     ///
     /// # Errors
-    /// When the rows cannot be read. The message is shown to analysts: it names no value.
+    /// When the rows cannot be read. Of the error, its kind alone is shown.
     fn read(
         &self,
         part: usize,
@@ -46,41 +90,71 @@ pub trait Provider: Debug + Send + Sync {
     ) -> io::Result<()>;
 }
 
-/// A provider, as the source of a table.
+/// The identity of the rows of a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowsIdentity {
+    /// A hash of all values: equal rows have it wherever they are.
+    Content([u8; 32]),
+    /// A name of their state, such as the number of a snapshot: unlike those of earlier and later
+    /// states of the same provider.
+    Version(String),
+}
+
+/// A provider, as the source of a table: its rows as they were at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Provided {
+    table: String,
     /// Its name in errors.
     name: PathBuf,
     provider: Arc<dyn Provider>,
-    identity: Identity,
+    identity: RowsIdentity,
     schema: SchemaRef,
     columns: Arc<[StoredColumn]>,
+    parts: Vec<u64>,
 }
 
 impl Provided {
     /// The provider of a table, with its rows as they are now.
-    pub(crate) fn new(table: &str, provider: Arc<dyn Provider>) -> Self {
-        let schema = provider.schema();
+    ///
+    /// # Errors
+    /// When they change meanwhile.
+    pub(crate) fn new(table: &str, provider: Arc<dyn Provider>) -> Result<Self, SourceError> {
+        let identity = provider.identity();
+        let (schema, parts) = (provider.schema(), provider.parts());
         let columns = schema.fields().iter().map(|field| StoredColumn {
             name: field.name().clone(),
             stored: Stored::of(field.data_type()),
             file_type: type_name(field.data_type()),
         });
-        Self {
+        let provided = Self {
+            table: table.to_owned(),
             name: PathBuf::from(format!("table {table}")),
-            identity: provider.identity(),
             columns: columns.collect(),
+            identity,
             schema,
+            parts,
             provider,
-        }
+        };
+        provided.check_unchanged()?;
+        Ok(provided)
     }
 
     /// The same provider, with its rows as they are now.
-    pub(crate) fn renewed(&self) -> Self {
-        Self { identity: self.provider.identity(), ..self.clone() }
+    ///
+    /// # Errors
+    /// When they change meanwhile.
+    pub(crate) fn renewed(&self) -> Result<Self, SourceError> {
+        Self::new(&self.table, Arc::clone(&self.provider))
     }
 
-    /// Whether a batch has the columns that were asked for.
+    /// Whether both are surely the same rows, by their values or as they have one provider.
+    pub(crate) fn has_rows_of(&self, other: &Self) -> bool {
+        let is_content = matches!(self.identity, RowsIdentity::Content(_));
+        Arc::ptr_eq(&self.provider, &other.provider)
+            || is_content && self.identity == other.identity
+    }
+
+    /// Whether a batch has the types of the columns that were asked for.
     fn fits(&self, batch: &RecordBatch, columns: &[usize]) -> bool {
         let types: Option<Vec<&DataType>> = columns
             .iter()
@@ -89,11 +163,22 @@ impl Provided {
         let fields = batch.schema_ref().fields().iter();
         types.is_some_and(|types| types.into_iter().eq(fields.map(|field| field.data_type())))
     }
+
+    fn check_unchanged(&self) -> Result<(), SourceError> {
+        match self.provider.identity() == self.identity {
+            true => Ok(()),
+            false => Err(SourceError::Changed { path: self.name.clone() }),
+        }
+    }
+
+    fn broken(&self, what: &'static str) -> SourceError {
+        SourceError::BrokenProvider { table: self.table.clone(), what }
+    }
 }
 
 impl Source for Provided {
     fn identity(&self) -> Identity {
-        self.identity.clone()
+        Identity::Rows(self.identity.clone())
     }
 
     fn path(&self) -> &Path {
@@ -105,7 +190,7 @@ impl Source for Provided {
     }
 
     fn parts(&self) -> Vec<u64> {
-        self.provider.parts()
+        self.parts.clone()
     }
 
     fn read(
@@ -115,46 +200,36 @@ impl Source for Provided {
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
-        // The rows must be those that the charge is for.
-        if self.provider.identity() != self.identity {
-            return Err(SourceError::Changed { path: self.name.clone() });
-        }
-        let bytes = *self.provider.parts().get(part).ok_or_else(planned_otherwise)?;
+        // The rows must be those that the charge is for, to the end of the part.
+        self.check_unchanged()?;
+        let bytes = *self.parts.get(part).ok_or_else(planned_otherwise)?;
         let mut indices: Vec<usize> = picks.iter().map(|pick| pick.place).collect();
         indices.sort_unstable();
         indices.dedup();
-        let mut failed = false;
+        let mut failed = None;
         let mut each = |batch: RecordBatch| {
             let columns = batch.columns().iter().map(plain).collect::<Option<Vec<_>>>();
-            let Some(columns) = columns.filter(|_| self.fits(&batch, &indices)) else {
-                failed = true;
-                return false;
-            };
-            for from in (0..batch.num_rows()).step_by(BATCH_ROWS) {
-                let rows = BATCH_ROWS.min(batch.num_rows() - from);
-                let array = |(column, pick): (usize, &ColumnPick)| {
-                    let array: &ArrayRef = columns.get(indices.binary_search(&pick.place).ok()?)?;
-                    let stored = array.slice(from, rows);
-                    let values = read_as(&stored, pick.stored, pick.to).ok()?;
-                    misfits((column, pick.stored), &stored, &values, sink);
-                    Some(values)
-                };
-                let arrays: Option<Vec<_>> = picks.iter().enumerate().map(array).collect();
-                failed |= arrays.is_none();
-                if arrays.is_none_or(|arrays| !sink.batch(arrays, rows)) {
-                    return false;
+            let handed = match columns.filter(|_| self.fits(&batch, &indices)) {
+                Some(columns) => {
+                    hand_over((&columns, batch.num_rows()), &indices, picks, &mut *sink)
                 }
-            }
-            true
+                None => Err(self.broken("a batch has other columns than were asked for")),
+            };
+            handed.unwrap_or_else(|error| {
+                failed = Some(error);
+                false
+            })
         };
         let read = self.provider.read(part, &indices, &mut each);
         progress.advance(bytes);
-        if failed {
-            return Err(planned_otherwise());
+        if let Some(error) = failed {
+            return Err(error);
         }
+        // Another text could quote a row.
         read.map_err(|error| SourceError::Unreadable {
             path: self.name.clone(),
-            reason: error.to_string(),
-        })
+            reason: error.kind().to_string(),
+        })?;
+        self.check_unchanged()
     }
 }

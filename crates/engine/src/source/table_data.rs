@@ -60,10 +60,18 @@ impl TableData {
             _ => false,
         }
     }
+
+    /// Whether a program provides both, and they are surely the same rows.
+    pub(crate) fn shares_rows_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Provided(table), Self::Provided(other)) => table.has_rows_of(other),
+            _ => false,
+        }
+    }
 }
 
 /// Whether all tables are the same, and their rows.
-pub(crate) fn is_same(one: &Data, other: &Data) -> bool {
+pub(crate) fn are_same(one: &Data, other: &Data) -> bool {
     let same = |((name, data), (other_name, other)): ((_, &TableData), (_, &TableData))| {
         let (name, other_name): (&String, &String) = (name, other_name);
         name == other_name && data.is_same(other)

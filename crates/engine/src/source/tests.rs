@@ -32,10 +32,9 @@ use hushtable_query::{
     ColumnType, CsvSettings, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat,
 };
 
-use super::provided::Provider;
+use super::provided::{Provider, RowsIdentity};
 use super::{
-    DataFile, Identity, MemoryTable, Provided, SourceError, TableData, Wanted, list_files, scan,
-    scan_data,
+    DataFile, MemoryTable, Provided, SourceError, TableData, Wanted, list_files, scan, scan_data,
 };
 
 /// A decimal of that scale.
@@ -96,8 +95,12 @@ fn read_wanted_of(
 
 /// How many rows a scan of no columns gives.
 fn rows(files: &[DataFile]) -> usize {
+    rows_in(&TableData::Files(files.to_vec()))
+}
+
+fn rows_in(data: &TableData) -> usize {
     block_on(async {
-        let plan = scan(files, &Wanted::default(), 2, &Arc::default()).await.unwrap();
+        let plan = scan_data(data, &Wanted::default(), 2, &Arc::default()).await.unwrap();
         let batches = collect(plan, Arc::default()).await.unwrap();
         batches.iter().map(RecordBatch::num_rows).sum()
     })

@@ -19,6 +19,12 @@ impl WorkloadProgress {
         Self { parts, answered: AtomicUsize::new(0) }
     }
 
+    /// A progress of as many queries that never goes on.
+    #[must_use]
+    pub fn unseen(&self) -> Self {
+        Self::new(self.parts.len())
+    }
+
     pub(super) fn parts(&self) -> &[Progress] {
         &self.parts
     }

@@ -152,5 +152,5 @@ fn a_file_that_is_written_after_it_was_listed_is_refused() {
     assert_eq!(read_files(&files, &[("a", ColumnType::Int)], 1).unwrap().num_rows(), 1);
     write(&folder, "t.csv", "a\n1\n2\n");
     let text = read_files(&files, &[("a", ColumnType::Int)], 1).unwrap_err();
-    assert!(text.contains("t.csv` was written while") && text.contains("hint: "), "{text}");
+    assert!(text.contains("t.csv` changed while") && text.contains("hint: "), "{text}");
 }

@@ -1,6 +1,7 @@
 //! Tables in memory, and others that a program provides.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use datafusion::arrow::array::*;
 use datafusion::arrow::compute::{cast, concat_batches};
@@ -19,7 +20,7 @@ fn rows_of(data: &TableData, wanted: &[(&str, ColumnType)]) -> Vec<String> {
 }
 
 fn provided(table: impl Provider + 'static) -> TableData {
-    TableData::Provided(Provided::new("t", Arc::new(table)))
+    TableData::Provided(Provided::new("t", Arc::new(table)).unwrap())
 }
 
 fn table(batches: &[RecordBatch]) -> MemoryTable {
@@ -43,19 +44,63 @@ fn memory_holds_what_parquet_holds() {
 
 #[test]
 fn every_type_that_can_be_declared_can_be_read_from_memory() {
-    let keyed = |values: DataType| DataType::Dictionary(Box::new(DataType::Int16), values.into());
+    let mut tried = 0;
     for (name, array, declared) in columns() {
-        let mut types = vec![array.data_type().clone(), keyed(array.data_type().clone())];
+        let mut forms = vec![array.clone()];
         if declared == ColumnType::String && name != "nothing" {
-            types.extend([DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View]);
-            types.extend([keyed(DataType::LargeUtf8), keyed(DataType::Utf8View)]);
+            let texts = [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View];
+            forms.extend(texts.map(|data_type| cast(&array, &data_type).unwrap()));
         }
-        for data_type in types {
-            let Ok(array) = cast(&array, &data_type) else { continue };
-            let data = provided(table(&[batch(&[("c", array)])]));
-            assert_eq!(rows_of(&data, &[("c", declared)]).len(), 5, "{name}: {data_type}");
+        if !matches!(array.data_type(), DataType::Dictionary(..)) {
+            let keyed = |values: &ArrayRef| -> ArrayRef {
+                let keys = Int16Array::from(vec![4, 3, 2, 1, 0]);
+                Arc::new(DictionaryArray::try_new(keys, values.clone()).unwrap())
+            };
+            forms.extend(forms.iter().map(keyed).collect::<Vec<_>>());
+        }
+        let rows = |array: ArrayRef| {
+            rows_of(&provided(table(&[batch(&[("c", array)])])), &[("c", declared)])
+        };
+        let expected = rows(array);
+        for form in forms {
+            tried += 1;
+            let data_type = form.data_type().clone();
+            assert_eq!(rows(form), expected, "{name}: {data_type}");
         }
     }
+    assert_eq!(tried, 44);
+}
+
+/// A dictionary can have NULL among its values, which is none of its texts.
+#[test]
+fn null_in_a_dictionary_is_null() {
+    let values: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("")]));
+    let keys = Int16Array::from(vec![Some(0), Some(1), Some(2), None]);
+    let keyed: ArrayRef = Arc::new(DictionaryArray::try_new(keys, values).unwrap());
+    let batches = [batch(&[("c", keyed)])];
+    let wanted = [("c", ColumnType::String)];
+    let expected = [Some("a"), None, Some(""), None];
+    let found = read_data(&provided(table(&batches)), &wanted, 1).unwrap();
+    assert_eq!(strings(found.column(0)), expected);
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "t.arrow", super::arrow::as_file(&batches));
+    assert_eq!(strings(read(&path, &wanted).unwrap().column(0)), expected);
+}
+
+/// Memory is counted by what a batch has, and not by the whole table that it is a part of.
+#[test]
+fn large_batches_are_counted_in_pieces() {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..300_000));
+    let long = "x".repeat(100);
+    let texts: ArrayRef =
+        Arc::new(StringArray::from_iter_values((0..300_000).map(|n| format!("{long} {n}"))));
+    let data = provided(table(&[batch(&[("n", numbers), ("t", texts)])]));
+    let wanted = Wanted::columns(&named(&[("n", ColumnType::Int), ("t", ColumnType::String)]));
+    let plan = block_on(async { scan_data(&data, &wanted, 1, &Arc::default()).await.unwrap() });
+    let batches = block_on(async { collect(plan, Arc::default()).await.unwrap() });
+    let largest = batches.iter().map(RecordBatch::get_array_memory_size).max().unwrap();
+    assert!(largest < 4_000_000, "{largest}");
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 300_000);
 }
 
 /// Equal rows are the same table, however they are cut; any other value is another table.
@@ -65,7 +110,7 @@ fn the_identity_is_that_of_the_values() {
     let all = batch(&arrays);
     let identity = |batches: &[RecordBatch]| table(batches).identity();
     let whole = identity(std::slice::from_ref(&all));
-    assert!(matches!(whole, Identity::Content(_)));
+    assert!(matches!(whole, RowsIdentity::Content(_)));
     for cut in 1..5 {
         assert_eq!(identity(&[all.slice(0, cut), all.slice(cut, 5 - cut)]), whole, "{cut}");
     }
@@ -89,6 +134,23 @@ fn the_identity_is_that_of_the_values() {
     for one in 0..others.len() {
         assert!(!others[one + 1..].contains(&others[one]), "{one}");
     }
+    // One NULL more, and NULL elsewhere.
+    let nulls = |values: [Option<i64>; 2]| {
+        let column: ArrayRef = Arc::new(Int64Array::from(values.to_vec()));
+        identity(&[batch(&[("n", column)])])
+    };
+    let some = [[Some(1), Some(0)], [Some(1), None], [None, Some(1)], [None, None]].map(nulls);
+    for one in 0..some.len() {
+        assert!(!some[one + 1..].contains(&some[one]), "{one}");
+    }
+    // The same bits under another type.
+    let same_bits: [ArrayRef; 3] = [
+        Arc::new(Int64Array::from(vec![1])),
+        Arc::new(UInt64Array::from(vec![1])),
+        Arc::new(TimestampMicrosecondArray::from(vec![1])),
+    ];
+    let [one, other, third] = same_bits.map(|column| identity(&[batch(&[("n", column)])]));
+    assert!(one != other && other != third && third != one);
     // What lies under a NULL is no value.
     let under = |value: i64| {
         let nulls = Some(vec![true, false].into());
@@ -122,30 +184,33 @@ fn batches_of_other_columns_are_refused() {
 }
 
 /// Reads numbers that it makes, or does what a provider should not do.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Numbers {
     fault: Option<Fault>,
-    asked: std::sync::atomic::AtomicU64,
+    /// Raised when the rows change.
+    version: Arc<AtomicU64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     OtherType,
-    FewerColumns,
-    Moves,
+    MoreColumns,
+    MovesWhileRead,
     Fails,
 }
 
 impl Provider for Numbers {
-    fn identity(&self) -> Identity {
-        let asked = self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let moves = self.fault == Some(Fault::Moves);
-        Identity::Version(format!("snapshot {}", if moves { asked } else { 0 }))
+    fn identity(&self) -> RowsIdentity {
+        RowsIdentity::Version(self.version.load(Ordering::Relaxed).to_string())
     }
 
     fn schema(&self) -> SchemaRef {
         let field = |name: &str| Field::new(name, DataType::Int64, true);
-        Arc::new(Schema::new(vec![field("n"), field("square")]))
+        // Each version has the columns in another order.
+        Arc::new(Schema::new(match self.version.load(Ordering::Relaxed) % 2 {
+            0 => vec![field("n"), field("square")],
+            _ => vec![field("square"), field("n")],
+        }))
     }
 
     fn parts(&self) -> Vec<u64> {
@@ -158,55 +223,92 @@ impl Provider for Numbers {
         columns: &[usize],
         each: &mut dyn FnMut(RecordBatch) -> bool,
     ) -> io::Result<()> {
-        let column = |power: u32| -> ArrayRef {
-            let of = |n: i64| n.pow(power);
+        let schema = self.schema();
+        let column = |name: &str| -> ArrayRef {
+            let power = if name == "square" { 2 } else { 1 };
             let from = 10 * i64::try_from(part).unwrap();
             match self.fault {
                 Some(Fault::OtherType) => Arc::new(StringArray::from(vec!["1"])),
-                _ => Arc::new(Int64Array::from_iter_values((from..from + 10).map(of))),
+                _ => {
+                    Arc::new(Int64Array::from_iter_values((from..from + 10).map(|n| n.pow(power))))
+                }
             }
         };
-        let powers = columns.iter().map(|&place| u32::try_from(place).unwrap() + 1);
+        let names = columns.iter().map(|&index| schema.field(index).name().clone());
         let mut arrays: Vec<(String, ArrayRef)> =
-            powers.map(|power| (format!("c{power}"), column(power))).collect();
-        if self.fault == Some(Fault::FewerColumns) {
-            arrays.push(("more".to_owned(), column(1)));
+            names.map(|name| (name.clone(), column(&name))).collect();
+        if self.fault == Some(Fault::MoreColumns) {
+            arrays.push(("more".to_owned(), column("n")));
         }
-        each(RecordBatch::try_from_iter(arrays).unwrap());
+        let options = RecordBatchOptions::new().with_row_count(Some(10));
+        let fields =
+            arrays.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let arrays = arrays.iter().map(|(_, array)| array.clone()).collect();
         match self.fault {
-            Some(Fault::Fails) => Err(io::Error::other("the connection was lost")),
+            Some(Fault::OtherType) => {
+                each(RecordBatch::try_new(schema, arrays).unwrap());
+            }
+            _ => {
+                each(RecordBatch::try_new_with_options(schema, arrays, &options).unwrap());
+            }
+        }
+        match self.fault {
+            Some(Fault::Fails) => Err(io::Error::other("row 17 of Ada Lovelace is damaged")),
+            Some(Fault::MovesWhileRead) => {
+                self.version.fetch_add(2, Ordering::Relaxed);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
 }
 
 fn numbers(fault: Option<Fault>) -> TableData {
-    provided(Numbers { fault, asked: 0.into() })
+    provided(Numbers { fault, ..Numbers::default() })
 }
+
+const BOTH: [(&str, ColumnType); 2] = [("square", ColumnType::Int), ("n", ColumnType::String)];
 
 #[test]
 fn a_provider_of_a_program_is_read_like_a_file() {
-    let wanted = [("square", ColumnType::Int), ("n", ColumnType::String)];
-    let found = read_data(&numbers(None), &wanted, 3).unwrap();
+    let found = read_data(&numbers(None), &BOTH, 3).unwrap();
     let mut squares = ints(found.column(0));
     squares.sort_unstable();
     assert!(squares.into_iter().eq((0..20).map(|n| Some(n * n))));
     assert!(strings(found.column(1)).contains(&Some("19")));
+    // Rows count where no column is read.
+    assert_eq!(rows_in(&numbers(None)), 20);
 }
 
 #[test]
 fn a_provider_that_breaks_its_rules_is_an_error() {
-    let wanted = [("square", ColumnType::Int), ("n", ColumnType::String)];
     for (fault, expected) in [
-        (Fault::OtherType, "another type than planned"),
-        (Fault::FewerColumns, "another type than planned"),
-        (Fault::Moves, "was written while"),
-        (Fault::Fails, "the connection was lost"),
+        (Fault::OtherType, "the table `t` breaks its rules"),
+        (Fault::MoreColumns, "the table `t` breaks its rules"),
+        (Fault::MovesWhileRead, "changed while the query was at work"),
+        (Fault::Fails, "other error"),
     ] {
-        let error = read_data(&numbers(Some(fault)), &wanted, 1).unwrap_err().to_string();
-        assert!(error.contains(expected), "{fault:?}: {error}");
+        let error = read_data(&numbers(Some(fault)), &BOTH, 1).unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("Ada"), "{fault:?}: {error}");
     }
     let missing = read_data(&numbers(None), &[("cube", ColumnType::Int)], 1);
     let error = missing.unwrap_err().to_string();
     assert!(error.contains("cube") && error.contains("table t"), "{error}");
+}
+
+/// Looked at again, a provider has its new rows, in its new columns; read as it was, it is an error.
+#[test]
+fn a_provider_whose_rows_change_is_looked_at_anew() {
+    let version = Arc::new(AtomicU64::new(0));
+    let numbers = Numbers { fault: None, version: Arc::clone(&version) };
+    let before = Provided::new("t", Arc::new(numbers)).unwrap();
+    version.store(1, Ordering::Relaxed);
+    let after = TableData::Provided(before.renewed().unwrap());
+    let before = TableData::Provided(before);
+    assert!(!after.is_same(&before) && after.shares_rows_with(&before));
+    let error = read_data(&before, &BOTH, 1).unwrap_err();
+    assert!(error.contains("changed while"), "{error}");
+    let squares = ints(read_data(&after, &BOTH, 1).unwrap().column(0));
+    assert!(squares.contains(&Some(361)), "{squares:?}");
 }

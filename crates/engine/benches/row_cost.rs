@@ -43,6 +43,7 @@ bench = { epsilon = 1000000, delta = 0.1 }
 "#;
 
 const JOINED: &str = r#"
+ledger = "v.ledger"
 [tables.v]
 path = "v.csv"
 privacy_unit = "id"

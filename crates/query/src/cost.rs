@@ -186,7 +186,9 @@ impl Expr {
             ExprKind::Binary(op, left, right) => match op {
                 BinaryOp::And | BinaryOp::Or => 1,
                 BinaryOp::Add | BinaryOp::Sub => 4,
-                BinaryOp::Mul | BinaryOp::Div | BinaryOp::IntDiv | BinaryOp::Mod => 8,
+                BinaryOp::Mul | BinaryOp::IntDiv | BinaryOp::Mod => 8,
+                // Of floats next to zero.
+                BinaryOp::Div => 20,
                 BinaryOp::Power => 60,
                 _ => 3 + bytes(left).min(bytes(right)) / AT_ONCE,
             },
@@ -221,7 +223,7 @@ impl Expr {
                     }
                     Function::WidthBucket => 20,
                     Function::RangeBucket => (5 + shortest / AT_ONCE) * arguments.len() as u64,
-                    Function::Sqrt => 15,
+                    Function::Sqrt => 25,
                     // A power of ten is computed.
                     Function::Round(_) => 45,
                     // Results near zero are dearest.
@@ -286,12 +288,12 @@ fn pattern_cost(pattern: &Pattern, usage: &MatchUse, bytes: u64, new_text: u64) 
     let look = pattern.per_byte();
     let all = look * most_looks(bytes);
     10 + match usage {
-        MatchUse::Contains => look * bytes,
+        MatchUse::Contains => look * bytes + bytes / 4,
         MatchUse::Count => all,
         // Once to its end and once to its beginning.
         MatchUse::Extract => {
             let groups = if pattern.groups() == 0 { 0 } else { pattern.per_grouped_byte() };
-            (2 * look + groups) * bytes + new_text
+            (2 * look + groups) * bytes + bytes / 2 + new_text
         }
         MatchUse::Replace(with) => {
             let pieces = template(with).unwrap_or_default();

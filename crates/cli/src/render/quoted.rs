@@ -64,7 +64,8 @@ pub(crate) fn left_after(quoted: &Quoted) -> Option<Loss> {
 pub(crate) fn answered_before(charged_at: &str) -> String {
     let day = charged_at.get(..10).unwrap_or(charged_at);
     format!(
-        "The same text was answered on {day}, about an earlier state of the data or the contract"
+        "The same text was charged on {day} and answered; that answer is not for the present \
+         data, contract or version"
     )
 }
 

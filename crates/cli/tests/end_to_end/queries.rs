@@ -400,7 +400,7 @@ fn memory_has_a_limit() {
 /// Written again, a file is other data: the question is new, and both messages say why.
 #[test]
 fn a_question_about_older_data_is_told_of() {
-    const BEFORE: &str = "The same text was answered on 20";
+    const BEFORE: &str = "The same text was charged on 20";
     let shop = Shop::new();
     let new = shop.run(&["explain", COUNT_BY_PRODUCT]).success();
     assert!(!new.contains(BEFORE), "{new}");

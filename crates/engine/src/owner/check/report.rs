@@ -17,7 +17,7 @@ pub struct CheckReport {
 pub struct TableCheck {
     /// The table.
     pub table: String,
-    /// Its files.
+    /// Its files; none where a program provides its rows.
     pub files: usize,
     /// Its rows.
     pub rows: u64,

@@ -94,10 +94,12 @@ impl Pace {
         kept_effects::keep();
         replace_messages(Some(Vec::new()));
         let ended = run();
-        replace_messages(None).iter().for_each(|text| stdio::note(text));
+        replace_messages(Some(Vec::new())).iter().for_each(|text| stdio::note(text));
         let effects = kept_effects::take();
         let elapsed = self.started.elapsed();
         sleep(self.delay.due(elapsed).saturating_sub(elapsed));
+        // The engine's threads may speak until the end.
+        replace_messages(None).iter().for_each(|text| stdio::note(text));
         (ended, effects)
     }
 }

@@ -34,7 +34,7 @@ impl Priced {
 // The futures of the steps are boxed: together they would not fit a caller's small stack.
 impl Session {
     /// Quotes a statement of any form; costs nothing, reads nothing of protected tables but their
-    /// files' schemas, and changes no file.
+    /// schemas, and changes no file.
     ///
     /// # Errors
     /// Those of [`explain`](Self::explain), and when the SQL around parts cannot be run.

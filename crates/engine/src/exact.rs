@@ -76,7 +76,7 @@ pub(crate) struct Exact {
     pub(crate) members: Option<Memberships>,
 }
 
-/// The rows of a table that count for a query, ready to be read: its files' schemas fit, no value
+/// The rows of a table that count for a query, ready to be read: its schemas fit, no value
 /// has been read.
 pub(crate) struct Reading {
     plan: Arc<dyn ExecutionPlan>,
@@ -99,7 +99,7 @@ async fn rows_of(
 }
 
 impl Reading {
-    /// Checks that the files have what the query reads.
+    /// Checks that the tables have what the query reads.
     ///
     /// # Errors
     /// When a column is missing or of a type that cannot become the declared one.
@@ -152,7 +152,7 @@ pub(crate) struct Tallies {
     pub(crate) all_groups: Tally,
 }
 
-/// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
+/// A table that is ready to be read for a query: its schemas fit, no value has been read.
 pub(crate) struct Scan {
     bound: BoundExec,
     memory: Memory,
@@ -161,7 +161,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Checks that the files have what the query reads.
+    /// Checks that the tables have what the query reads.
     ///
     /// # Errors
     /// When a column is missing or of a type that cannot become the declared one.

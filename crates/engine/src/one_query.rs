@@ -115,11 +115,11 @@ struct Prepared<'a> {
 }
 
 impl Session {
-    /// Quotes a query; costs nothing, reads nothing of protected tables but their files' schemas,
+    /// Quotes a query; costs nothing, reads nothing of protected tables but their schemas,
     /// and changes no file.
     ///
     /// # Errors
-    /// When the query is refused, the analyst has no budget on its table, or the files do not have
+    /// When the query is refused, the analyst has no budget on its table, or the tables do not have
     /// what the query reads.
     pub async fn explain(&self, sql: &str, analyst: Option<&str>) -> Result<Quoted, EngineError> {
         let (query, _) = heavy(|| self.bound(sql))?;

@@ -34,7 +34,7 @@ impl Session {
     /// joins are built from, and which expressions are where.
     ///
     /// # Errors
-    /// When the query is refused, or the files do not have what it reads.
+    /// When the query is refused, or the tables do not have what it reads.
     pub async fn plan(&self, sql: &str) -> Result<String, EngineError> {
         let checked = heavy(|| self.check(sql))?;
         let progress = Progress::default();

@@ -88,7 +88,7 @@ struct Released {
 
 impl Session {
     /// Quotes a statement of any number of private parts; costs nothing, reads nothing of protected
-    /// tables but their files' schemas, and changes no file.
+    /// tables but their schemas, and changes no file.
     ///
     /// # Errors
     /// Those of [`explain`](Self::explain), and when the SQL around the parts cannot be run.
@@ -102,8 +102,8 @@ impl Session {
         heavy(|| plan.quoted())
     }
 
-    /// Checks and prices all parts of a statement, looks whether the files have what they read, and
-    /// whether the SQL around them can be run.
+    /// Checks and prices all parts of a statement; looks whether the tables have what they read,
+    /// and whether the SQL around them can be run.
     pub(crate) async fn plan_statement<'a>(
         &'a self,
         sql: &str,

@@ -77,7 +77,7 @@ struct Part {
 }
 
 impl Session {
-    /// Checks and prices all queries of a workload, and looks whether the files have what they
+    /// Checks and prices all queries of a workload, and looks whether the tables have what they
     /// read. Charges nothing, reads no value of protected tables and changes no file.
     ///
     /// # Errors

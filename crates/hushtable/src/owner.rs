@@ -66,7 +66,7 @@ impl Owner {
     /// from the sizes of files.
     ///
     /// # Errors
-    /// When the query is refused, or the files do not have what it reads.
+    /// When the query is refused, or the tables do not have what it reads.
     pub async fn plan(&self, sql: &str) -> Result<String, Error> {
         let (session, sql) = (Arc::clone(&self.session), sql.to_owned());
         self.workers.run(async move { session.plan(&sql).await }).await

@@ -218,7 +218,9 @@ impl<R: Resolve> Binder<'_, R> {
                     _ => None,
                 };
                 match (first, plain_arguments(called, "OFFSET")?.as_slice()) {
-                    (Some(first), [n]) => integer(&self.bind(n)?).map(|n| n - first),
+                    (Some(first), [n]) => {
+                        integer(&self.bind(n)?).and_then(|n| n.checked_sub(first))
+                    }
                     _ => None,
                 }
             }

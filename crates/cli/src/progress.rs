@@ -1,6 +1,7 @@
 //! A progress bar for queries that take long.
 
 use std::io::{self, IsTerminal};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -18,9 +19,14 @@ const TEMPLATE: &str = "{msg} {bar:32} {percent:>3} %, {elapsed} gone, about {et
 /// The thousandths that are done, and a label.
 type Look<'a> = &'a (dyn Fn() -> (u32, String) + Sync);
 
+/// What the bar says after Ctrl-C: the work goes on only where it is charged.
+const GIVEN_UP: &str = "charged, so the answer comes (Ctrl-C ends it; asking again is free)";
+
 /// Runs `work`, and shows on a terminal how far it has come; `label` says what it does.
 pub(crate) fn watched<T>(label: &str, progress: &Progress, work: impl FnOnce() -> T) -> T {
-    beside(&|| (progress.permille(), label.to_owned()), work)
+    let given_up = progress.given_up();
+    let label = || if given_up.load(Ordering::Relaxed) { GIVEN_UP } else { label }.to_owned();
+    beside(&|| (progress.permille(), label()), work)
 }
 
 /// Watches the queries of a workload.

@@ -57,13 +57,16 @@ columns = { n = { type = "int" }, m = { type = "int" } }
 "#;
 
 /// A condition, and the text that is dearest for it.
-const TERMS: [(&str, &str); 34] = [
+const TERMS: [(&str, &str); 37] = [
     ("n = 1", "a"),
     ("n + 1 > 2", "a"),
     ("MOD(n, 7) = 1", "a"),
     ("MOD(d, 0.000000007) = 1", "a"),
     ("d * d > 1", "a"),
     ("x / 3 > 1", "a"),
+    ("x * 1.5e0 > 1", "a"),
+    ("SQRT(x * 1.5e0) > 1", "a"),
+    ("ROUND(x * 1.5e0, 2) > 1", "a"),
     ("IF(n > 1, n, 2) = 1", "a"),
     ("COALESCE(n, 2) = 1", "a"),
     ("GREATEST(n, 2) = 1", "a"),

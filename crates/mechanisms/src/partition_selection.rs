@@ -385,8 +385,8 @@ impl Selection {
         units.saturating_sub(self.least - 1)
     }
 
-    /// The groups whose noisy count decides. `noisy` says whether a count with its noise reaches the
-    /// threshold, and what the two come to.
+    /// The groups whose noisy count decides. `noisy` says whether a count with its noise reaches
+    /// the threshold, and what the two come to.
     fn choose_by_count(
         &self,
         units: &[u64],

@@ -186,9 +186,10 @@ impl Expr {
             ExprKind::Binary(op, left, right) => match op {
                 BinaryOp::And | BinaryOp::Or => 1,
                 BinaryOp::Add | BinaryOp::Sub => 4,
-                BinaryOp::Mul | BinaryOp::IntDiv | BinaryOp::Mod => 8,
-                // Of floats next to zero.
-                BinaryOp::Div => 20,
+                // Floats next to zero are dear.
+                BinaryOp::Mul | BinaryOp::Div if self.column_type == ColumnType::Float => 50,
+                BinaryOp::Mul | BinaryOp::Div | BinaryOp::IntDiv => 8,
+                BinaryOp::Mod => 10,
                 BinaryOp::Power => 60,
                 _ => 3 + bytes(left).min(bytes(right)) / AT_ONCE,
             },
@@ -223,11 +224,11 @@ impl Expr {
                     }
                     Function::WidthBucket => 20,
                     Function::RangeBucket => (5 + shortest / AT_ONCE) * arguments.len() as u64,
-                    Function::Sqrt => 25,
+                    Function::Sqrt => 50,
                     // A power of ten is computed.
-                    Function::Round(_) => 45,
+                    Function::Round(_) => 60,
                     // Results near zero are dearest.
-                    Function::Ln | Function::Log10 | Function::Exp => 60,
+                    Function::Ln | Function::Log10 | Function::Exp => 90,
                     Function::Lower | Function::Upper => CASED * longest + new_text,
                     Function::Trim | Function::LTrim | Function::RTrim => longest + new_text,
                     Function::Substr { start, length } => {
@@ -310,6 +311,8 @@ fn cast(from: ColumnType, to: ColumnType, bytes: u64) -> u64 {
     match (from, to) {
         (T::String, T::String) => 0,
         (T::String, T::Bool | T::Int) => 30 + 2 * bytes.min(MAX_NUMBER_BYTES as u64),
+        // Texts next to the middle of two floats are dearest.
+        (T::String, T::Float) => 150 + 5 * bytes.min(MAX_NUMBER_BYTES as u64),
         (T::String, _) => 100 + READ * bytes.min(MAX_NUMBER_BYTES as u64),
         (T::Bool | T::Int, T::String) => 20,
         (T::Timestamp, T::String) => 400,

@@ -138,6 +138,10 @@ impl Source for CsvFile {
         self.identity.clone()
     }
 
+    fn is_unchanged(&self) -> bool {
+        self.path.identity().is_ok_and(|identity| identity == self.identity)
+    }
+
     fn path(&self) -> &Path {
         &self.path
     }

@@ -57,6 +57,10 @@ impl<B: Bytes> Source for ParquetFile<B> {
         self.identity.clone()
     }
 
+    fn is_unchanged(&self) -> bool {
+        self.bytes.identity().is_ok_and(|identity| identity == self.identity)
+    }
+
     fn path(&self) -> &Path {
         self.bytes.path()
     }

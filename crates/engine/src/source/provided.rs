@@ -135,8 +135,10 @@ impl Provided {
             parts,
             provider,
         };
-        provided.check_unchanged()?;
-        Ok(provided)
+        match provided.is_unchanged() {
+            true => Ok(provided),
+            false => Err(SourceError::Changed { path: provided.name }),
+        }
     }
 
     /// The same provider, with its rows as they are now.
@@ -164,13 +166,6 @@ impl Provided {
         types.is_some_and(|types| types.into_iter().eq(fields.map(|field| field.data_type())))
     }
 
-    fn check_unchanged(&self) -> Result<(), SourceError> {
-        match self.provider.identity() == self.identity {
-            true => Ok(()),
-            false => Err(SourceError::Changed { path: self.name.clone() }),
-        }
-    }
-
     fn broken(&self, what: &'static str) -> SourceError {
         SourceError::BrokenProvider { table: self.table.clone(), what }
     }
@@ -179,6 +174,10 @@ impl Provided {
 impl Source for Provided {
     fn identity(&self) -> Identity {
         Identity::Rows(self.identity.clone())
+    }
+
+    fn is_unchanged(&self) -> bool {
+        self.provider.identity() == self.identity
     }
 
     fn path(&self) -> &Path {
@@ -200,8 +199,6 @@ impl Source for Provided {
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
-        // The rows must be those that the charge is for, to the end of the part.
-        self.check_unchanged()?;
         let bytes = *self.parts.get(part).ok_or_else(planned_otherwise)?;
         let mut indices: Vec<usize> = picks.iter().map(|pick| pick.place).collect();
         indices.sort_unstable();
@@ -229,7 +226,6 @@ impl Source for Provided {
         read.map_err(|error| SourceError::Unreadable {
             path: self.name.clone(),
             reason: error.kind().to_string(),
-        })?;
-        self.check_unchanged()
+        })
     }
 }

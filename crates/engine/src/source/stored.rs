@@ -16,6 +16,9 @@ pub(super) trait Source: Debug + Send + Sync {
     /// The identity of its state when it was opened, unlike earlier and later ones.
     fn identity(&self) -> Identity;
 
+    /// Whether its rows are still those of its identity.
+    fn is_unchanged(&self) -> bool;
+
     /// Its name in errors.
     fn path(&self) -> &Path;
 

@@ -149,7 +149,14 @@ impl Table {
         let rows = if self.rows { Some(planned.numbers(part)?) } else { None };
         let Planned { source, picks, layout, .. } = planned;
         let mut sink = Placed { sink, layout, rows, short: false };
-        source.read(part as usize, picks, progress, &mut sink)?;
+        // The rows must be those that the charge is for, to the end of the part. A file that was
+        // replaced may look damaged.
+        let changed = || SourceError::Changed { path: source.path().to_owned() };
+        let unchanged = || if source.is_unchanged() { Ok(()) } else { Err(changed()) };
+        unchanged()?;
+        let read = source.read(part as usize, picks, progress, &mut sink);
+        unchanged()?;
+        read?;
         match sink.short {
             true => Err(SourceError::Internal { what: "a part has too many rows" }),
             false => Ok(()),

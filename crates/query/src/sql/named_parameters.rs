@@ -3,7 +3,7 @@
 //! A value is a constant of the query from then on: it is part of the question, and recorded.
 
 use hushtable_numbers::Number;
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 
 use super::dialect;
 use crate::error::Refusal;
@@ -39,11 +39,11 @@ pub fn with_parameters(
     let mut sql = String::with_capacity(text.len());
     let mut done = 0;
     let mut used = vec![false; given.len()];
-    for token in &tokens {
-        let Some(name) = parameter(token) else { continue };
+    for (number, token) in tokens.iter().enumerate() {
+        let Some((name, token_span)) = parameter(token, tokens.get(number + 1)) else { continue };
         let found = given.iter().position(|(other, _)| other.eq_ignore_ascii_case(name));
         let Some(index) = found else { continue };
-        let (Some(start), Some(end)) = (lines.byte(token.span.start), lines.byte(token.span.end))
+        let (Some(start), Some(end)) = (lines.byte(token_span.start), lines.byte(token_span.end))
         else {
             continue;
         };
@@ -75,17 +75,26 @@ pub fn with_parameters(
 
 /// Whether a character next to a constant would be read with it.
 fn touches(character: char) -> bool {
-    character.is_alphanumeric() || "_.'\"`".contains(character)
+    character.is_alphanumeric() || "_.'\"`$&".contains(character)
 }
 
-/// The name of a parameter, without its `@`.
-fn parameter(token: &TokenWithSpan) -> Option<&str> {
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_none() => {
-            word.value.strip_prefix('@').filter(|name| !name.starts_with('@'))
-        }
+/// The name of a parameter, without its `@`, and where the two are. `next` is the token after: in
+/// `a<@x` the tokenizer takes `<@` for an operator.
+fn parameter<'a>(
+    token: &'a TokenWithSpan,
+    next: Option<&'a TokenWithSpan>,
+) -> Option<(&'a str, Span)> {
+    let word = |token: &'a TokenWithSpan| match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.value.as_str()),
         _ => None,
+    };
+    if token.token == Token::ArrowAt {
+        let next = next.filter(|next| next.span.start == token.span.end)?;
+        let at = Location { column: token.span.start.column + 1, ..token.span.start };
+        return Some((word(next)?, Span::new(at, next.span.end)));
     }
+    let name = word(token)?.strip_prefix('@').filter(|name| !name.starts_with('@'))?;
+    Some((name, token.span))
 }
 
 /// A value as a constant of SQL.
@@ -207,6 +216,7 @@ mod tests {
         let number = |text: &str| with(text, &[("x", "2")]).unwrap();
         assert_eq!(number("SELECT 1@x"), "SELECT 1 2");
         assert_eq!(number("SELECT (@x), 1+@x"), "SELECT (2), 1+2");
+        assert_eq!(number("SELECT a<@x, a>@x, a<=@x"), "SELECT a<2, a>2, a<=2");
         let text = |text: &str| with(text, &[("x", "b")]).unwrap();
         assert_eq!(text("SELECT 'a'@x"), "SELECT 'a' 'b'");
         assert_eq!(text("SELECT @x'a'"), "SELECT 'b' 'a'");

@@ -154,3 +154,38 @@ fn a_file_that_is_written_after_it_was_listed_is_refused() {
     let text = read_files(&files, &[("a", ColumnType::Int)], 1).unwrap_err();
     assert!(text.contains("t.csv` changed while") && text.contains("hint: "), "{text}");
 }
+
+/// Replaced while it is read, a file's rows are not those that were charged for: none are released,
+/// whatever the format makes of them.
+#[test]
+fn a_file_that_is_written_while_it_is_read_is_an_error() {
+    struct Replacing(PathBuf, Vec<u8>);
+    impl Sink for Replacing {
+        fn batch(&mut self, _: Vec<ArrayRef>, _: usize) -> bool {
+            std::fs::write(&self.0, &self.1).unwrap();
+            true
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..50_000));
+    let columns = [("a", numbers)];
+    let csv: String = (0..50_000).map(|n| format!("{n}\n")).collect();
+    let csv = write(&folder, "t.csv", format!("a\n{csv}"));
+    let parquet = folder.path().join("t.parquet");
+    write_parquet(&parquet, &columns, None);
+    let batch = super::arrow::batch(&columns);
+    let arrow = write(&folder, "t.arrow", super::arrow::as_file(&[batch]));
+    for path in [csv, parquet, arrow] {
+        let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();
+        let wanted = Wanted::columns(&named(&[("a", ColumnType::Int)]));
+        let mut other = std::fs::read(&path).unwrap();
+        other.truncate(100);
+        let mut sink = Replacing(path, other);
+        let data = TableData::Files(files);
+        let error = super::super::observe(&data, &wanted, &Arc::default(), &mut sink).unwrap_err();
+        assert!(matches!(error, SourceError::Changed { .. }), "{error}");
+        // Before it is read, too.
+        let error = super::super::observe(&data, &wanted, &Arc::default(), &mut sink).unwrap_err();
+        assert!(matches!(error, SourceError::Changed { .. }), "{error}");
+    }
+}

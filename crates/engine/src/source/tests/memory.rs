@@ -297,7 +297,7 @@ fn a_provider_that_breaks_its_rules_is_an_error() {
     assert!(error.contains("cube") && error.contains("table t"), "{error}");
 }
 
-/// Looked at again, a provider has its new rows, in its new columns; read as it was, it is an error.
+/// Looked at again, a provider has its new rows and columns; read as it was, it is an error.
 #[test]
 fn a_provider_whose_rows_change_is_looked_at_anew() {
     let version = Arc::new(AtomicU64::new(0));

@@ -116,7 +116,8 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    for _ in 0..2_000 {
+                    // However busy the machine is, somebody gets on.
+                    while claims.load(Ordering::SeqCst) < 500 {
                         let Some(claim) = Claim::take(&ledger, 1).unwrap() else { continue };
                         assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
                         claims.fetch_add(1, Ordering::SeqCst);
@@ -127,7 +128,7 @@ mod tests {
                 });
             }
         });
-        assert!(claims.into_inner() > 100);
+        assert!(claims.into_inner() >= 500);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -8,6 +8,7 @@ use hushtable_query::{ColumnType, CsvSettings};
 
 use super::convert::{Stored, common};
 use super::csv::CsvFile;
+use super::decoders::Bytes;
 use super::folders::FolderValue;
 use super::ipc::ArrowFile;
 use super::parquet::ParquetFile;
@@ -93,6 +94,20 @@ pub(super) fn open_data(
     }
 }
 
+/// Opens a file of any format.
+fn open(
+    file: &DataFile,
+    settings: &Arc<CsvSettings>,
+    text_bytes: &[(String, usize)],
+) -> Result<Arc<dyn Source>, SourceError> {
+    let at = PathBuf::clone(&file.path);
+    Ok(match file.format {
+        FileFormat::Csv { .. } => Arc::new(CsvFile::open(file, settings, text_bytes)?),
+        FileFormat::Parquet => Arc::new(ParquetFile::open(at)?),
+        FileFormat::Arrow => Arc::new(ArrowFile::open(at)?),
+    })
+}
+
 /// Opens all files, as they were when they were listed.
 fn open_all(
     files: &[DataFile],
@@ -105,20 +120,21 @@ fn open_all(
     let settings = Arc::new(csv.cloned().unwrap_or_default());
     let mut opened: Vec<Opened> = Vec::with_capacity(files.len());
     for file in files {
-        let at = PathBuf::clone(&file.path);
-        let source: Arc<dyn Source> = match file.format {
-            FileFormat::Csv { .. } => Arc::new(CsvFile::open(file, &settings, text_bytes)?),
-            format if csv.is_some() => {
-                let (path, format) = (at, format.name());
-                return Err(SourceError::CsvSettingsForOther { path, format });
-            }
-            FileFormat::Parquet => Arc::new(ParquetFile::open(at)?),
-            FileFormat::Arrow => Arc::new(ArrowFile::open(at)?),
+        if let (true, FileFormat::Parquet | FileFormat::Arrow) = (csv.is_some(), file.format) {
+            let (path, format) = (file.path.clone(), file.format.name());
+            return Err(SourceError::CsvSettingsForOther { path, format });
+        }
+        // The file must be the one that was listed, as a release is about that. Another one may
+        // look damaged.
+        let source = open(file, &settings, text_bytes);
+        let changed = match &source {
+            Ok(source) => source.identity() != file.identity(),
+            Err(_) => file.path.identity().is_ok_and(|now| now != file.identity()),
         };
-        // The file must be the one that was listed, as a release is about that.
-        if source.identity() != file.identity() {
+        if changed {
             return Err(SourceError::Changed { path: file.path.clone() });
         }
+        let source = source?;
         opened.push(Opened { source, folders: file.folders.clone() });
     }
     Ok(opened)

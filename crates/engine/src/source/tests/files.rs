@@ -1,6 +1,6 @@
 //! From locations to files.
 
-use super::super::{Compression, FileFormat};
+use super::super::{Compression, FileFormat, Sink};
 use super::*;
 
 #[test]

@@ -185,12 +185,12 @@ impl Expr {
             ExprKind::Not(_) | ExprKind::IsNull(_) => 0,
             ExprKind::Binary(op, left, right) => match op {
                 BinaryOp::And | BinaryOp::Or => 1,
-                BinaryOp::Add | BinaryOp::Sub => 4,
+                BinaryOp::Add | BinaryOp::Sub => 6,
                 // Floats next to zero are dear.
                 BinaryOp::Mul | BinaryOp::Div if self.column_type == ColumnType::Float => 50,
-                BinaryOp::Mul | BinaryOp::Div | BinaryOp::IntDiv => 8,
+                BinaryOp::Mul | BinaryOp::Div | BinaryOp::IntDiv => 11,
                 BinaryOp::Mod => 10,
-                BinaryOp::Power => 60,
+                BinaryOp::Power => 70,
                 _ => 3 + bytes(left).min(bytes(right)) / AT_ONCE,
             },
             ExprKind::Among(keys, _) => {
@@ -289,12 +289,12 @@ fn pattern_cost(pattern: &Pattern, usage: &MatchUse, bytes: u64, new_text: u64) 
     let look = pattern.per_byte();
     let all = look * most_looks(bytes);
     10 + match usage {
-        MatchUse::Contains => look * bytes + bytes / 4,
+        MatchUse::Contains => (look + 1) * bytes,
         MatchUse::Count => all,
         // Once to its end and once to its beginning.
         MatchUse::Extract => {
             let groups = if pattern.groups() == 0 { 0 } else { pattern.per_grouped_byte() };
-            (2 * look + groups) * bytes + bytes / 2 + new_text
+            (2 * look + 2 + groups) * bytes + new_text
         }
         MatchUse::Replace(with) => {
             let pieces = template(with).unwrap_or_default();

@@ -96,8 +96,7 @@ impl Pace {
         let ended = run();
         replace_messages(Some(Vec::new())).iter().for_each(|text| stdio::note(text));
         let effects = kept_effects::take();
-        let elapsed = self.started.elapsed();
-        sleep(self.delay.due(elapsed).saturating_sub(elapsed));
+        sleep(self.delay.rest(self.started));
         // The engine's threads may speak until the end.
         replace_messages(None).iter().for_each(|text| stdio::note(text));
         (ended, effects)

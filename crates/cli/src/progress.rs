@@ -19,7 +19,7 @@ const TEMPLATE: &str = "{msg} {bar:32} {percent:>3} %, {elapsed} gone, about {et
 /// The thousandths that are done, and a label.
 type Look<'a> = &'a (dyn Fn() -> (u32, String) + Sync);
 
-/// What the bar says after Ctrl-C: the work goes on only where it is charged.
+/// The bar's label after Ctrl-C. Work that is not charged has ended by then.
 const GIVEN_UP: &str = "charged, so the answer comes (Ctrl-C ends it; asking again is free)";
 
 /// Runs `work`, and shows on a terminal how far it has come; `label` says what it does.

@@ -262,7 +262,7 @@ impl fmt::Display for EngineError {
 /// The rule that is broken when DataFusion returns an error that it need not.
 const DATAFUSION: &str = "DataFusion returned an error from a plan that cannot fail";
 
-/// The same for Arrow.
+/// The rule that is broken when Arrow returns an error that it need not.
 const ARROW: &str = "Arrow returned an error from an operation that cannot fail";
 
 impl From<DataFusionError> for EngineError {

@@ -10,7 +10,7 @@ use datafusion::error::DataFusionError;
 /// that nothing of the data can be in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Invariant {
-    /// What is so and must not be.
+    /// The state that the rule excludes.
     pub broken: &'static str,
     /// Where in the code that was noticed.
     pub noticed: &'static Location<'static>,
@@ -34,9 +34,9 @@ impl fmt::Display for Invariant {
 /// A file of the code in its crate, without the folders of the machine that built it.
 fn in_crate(file: &str) -> String {
     let file = file.replace('\\', "/");
-    let Some((folder, own)) = file.rsplit_once("/src/") else { return file };
+    let Some((folder, path)) = file.rsplit_once("/src/") else { return file };
     let name = folder.rsplit_once('/').map_or(folder, |(_, name)| name);
-    format!("{name}/src/{own}")
+    format!("{name}/src/{path}")
 }
 
 // Operators report to the libraries that run them: the rule goes through these as it is.
@@ -64,11 +64,11 @@ mod tests {
 
     fn assert_names(error: &EngineError, line: u32) {
         let text = error.to_string();
-        let wanted = format!(
+        let expected = format!(
             "the engine broke its own rule: {BROKEN} (engine/src/invariant.rs:{line})\n  \
              hint: this is a fault in Hushtable: "
         );
-        assert!(text.starts_with(&wanted), "{text}");
+        assert!(text.starts_with(&expected), "{text}");
     }
 
     #[test]
@@ -81,15 +81,17 @@ mod tests {
         let (error, line) = (missing.ok_or_else(|| EngineError::inconsistent(BROKEN)), line!());
         assert_names(&error.unwrap_err(), line);
         // Libraries hand on what an operator reports, wrapped in errors of their own.
-        let (own, line) = (Invariant::new(BROKEN), line!());
-        let nested = || DataFusionError::from(ArrowError::from(own));
-        let shared = [DataFusionError::from(own), nested()].map(Arc::new);
+        let (invariant, line) = (Invariant::new(BROKEN), line!());
+        let nested = || DataFusionError::from(ArrowError::from(invariant));
+        let shared = [DataFusionError::from(invariant), nested()].map(Arc::new);
         for wrapped in [
-            DataFusionError::from(own),
+            DataFusionError::from(invariant),
             DataFusionError::Context("a plan".to_owned(), Box::new(nested())),
             DataFusionError::Shared(Arc::clone(&shared[0])),
             DataFusionError::Shared(Arc::clone(&shared[1])),
-            DataFusionError::from(ArrowError::ExternalError(Box::new(DataFusionError::from(own)))),
+            DataFusionError::from(ArrowError::ExternalError(Box::new(DataFusionError::from(
+                invariant,
+            )))),
         ] {
             assert_names(&wrapped.into(), line);
         }

@@ -61,7 +61,7 @@ struct Planned<'a> {
     same_as: Option<usize>,
     asked: Question,
     identity: Fingerprint,
-    /// The files of its tables.
+    /// Where the rows of its tables are.
     data: Data,
     /// The populations that pay, with the analyst's limit on each; the one that the part bounds is
     /// first.

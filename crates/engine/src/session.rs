@@ -15,8 +15,8 @@ use crate::error::EngineError;
 use crate::memory::Memory;
 use crate::memory_limit::MemoryLimit;
 use crate::source::{
-    Data, DataFile, FileId, Provided, Provider, ReadProgress, SourceError, TableData, are_same,
-    file_id, list_files,
+    Data, DataFile, FileId, Provided, Provider, ReadProgress, SourceError, TableData, file_id,
+    list_files,
 };
 
 /// A contract with the ledger and the data that it names.
@@ -260,16 +260,12 @@ impl Session {
             .ok_or(EngineError::inconsistent("a query's population is not in the contract"))
     }
 
-    /// Where the rows of the tables are that a query reads, as they are now.
-    pub(crate) fn data(&self, query: &PrivateQuery) -> Result<Data, EngineError> {
-        let mut data = Data::new();
-        for name in query.relation().tables() {
-            let table = self.contract.tables.get(name).ok_or(EngineError::inconsistent(
-                "a table that a query reads is not in the contract",
-            ))?;
-            data.insert(name.to_owned(), self.data_of(table)?);
-        }
-        Ok(data)
+    /// A table that a query reads.
+    fn table(&self, name: &str) -> Result<&Table, EngineError> {
+        self.contract
+            .tables
+            .get(name)
+            .ok_or(EngineError::inconsistent("a table that a query reads is not in the contract"))
     }
 
     /// Checks that the rows of a query's tables are still those.
@@ -281,10 +277,12 @@ impl Session {
         query: &PrivateQuery,
         data: &Data,
     ) -> Result<(), EngineError> {
-        match are_same(&self.data(query)?, data) {
-            true => Ok(()),
-            false => Err(EngineError::DataChanged { table: query.population().to_owned() }),
+        for (name, data) in data {
+            if !self.data_of(self.table(name)?)?.is_same(data) {
+                return Err(EngineError::DataChanged { table: query.population().to_owned() });
+            }
         }
+        Ok(())
     }
 
     /// The ledger, for charging; made where there is none.
@@ -345,10 +343,7 @@ impl Session {
     pub(crate) fn own_data(&self, query: &PrivateQuery) -> Result<Data, EngineError> {
         let mut data = Data::new();
         for name in query.relation().tables() {
-            let table = self.contract.tables.get(name).ok_or(EngineError::inconsistent(
-                "a table that a query reads is not in the contract",
-            ))?;
-            data.insert(name.to_owned(), self.own_data_of(table)?);
+            data.insert(name.to_owned(), self.own_data_of(self.table(name)?)?);
         }
         Ok(data)
     }

@@ -66,7 +66,7 @@ pub use provided::{Provider, RowsIdentity};
 pub use reach::{resolved, same, would_read};
 pub(crate) use sink::{Misfit, OddRow, Sink};
 pub(crate) use table::{Table, observe};
-pub(crate) use table_data::{Data, TableData, are_same};
+pub(crate) use table_data::{Data, TableData};
 
 /// Rows of a batch, at most.
 const BATCH_ROWS: usize = 8192;

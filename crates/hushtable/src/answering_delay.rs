@@ -34,6 +34,12 @@ impl AnsweringDelay {
         due
     }
 
+    /// How long what began at `started` has to wait now until it may be seen.
+    pub fn rest(self, started: Instant) -> Duration {
+        let elapsed = started.elapsed();
+        self.due(elapsed).saturating_sub(elapsed)
+    }
+
     /// Does work, and gives its result when it may be seen, counted from this call. It must run on
     /// the engine's threads.
     pub(crate) fn keep<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
@@ -42,8 +48,7 @@ impl AnsweringDelay {
             // A panic must not end it earlier.
             let result = AssertUnwindSafe(work).catch_unwind().await;
             if !self.is_none() {
-                let elapsed = started.elapsed();
-                tokio::time::sleep(self.due(elapsed).saturating_sub(elapsed)).await;
+                tokio::time::sleep(self.rest(started)).await;
             }
             result.unwrap_or_else(|panic| resume_unwind(panic))
         }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, MutableArrayData, make_array};
 use datafusion::arrow::error::ArrowError;
 
-use super::BATCH_ROWS;
-use super::SourceError;
 use super::normalise::read_as;
 use super::sink::{Sink, misfits};
 use super::stored::{ColumnPick, planned_otherwise};
+use super::{BATCH_ROWS, SourceError};
 
 /// Hands rows to `sink` in small batches, until it wants no more; false then. `columns` are
 /// [plain](super::convert::plain), and `indices` are the source's columns that they are, ascending.
@@ -28,7 +27,7 @@ pub(super) fn hand_over(
         for (column, pick) in picks.iter().enumerate() {
             let array = indices.binary_search(&pick.place).ok().and_then(|at| columns.get(at));
             let stored = array.ok_or_else(planned_otherwise)?.slice(from, some);
-            // What is counted as memory are whole buffers, which a slice would share.
+            // Memory is counted by whole buffers, and a slice would share those of all rows.
             let stored = if some < rows { compact(&stored) } else { Ok(stored) };
             let stored = stored.map_err(|_| planned_otherwise())?;
             let values = read_as(&stored, pick.stored, pick.to).map_err(|_| planned_otherwise())?;
@@ -42,7 +41,7 @@ pub(super) fn hand_over(
     Ok(true)
 }
 
-/// The same values in buffers of their own.
+/// Copies the values into buffers of their own.
 fn compact(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     if let Some(views) = array.as_binary_view_opt() {
         return Ok(Arc::new(views.gc()));

@@ -139,7 +139,7 @@ impl Source for CsvFile {
     }
 
     fn is_unchanged(&self) -> bool {
-        self.path.identity().is_ok_and(|identity| identity == self.identity)
+        self.path.are_still(&self.identity)
     }
 
     fn path(&self) -> &Path {

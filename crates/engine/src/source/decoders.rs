@@ -23,6 +23,11 @@ pub(super) trait Bytes: Debug + Send + Sync {
     /// The identity of their state, unlike earlier and later ones.
     fn identity(&self) -> std::io::Result<Identity>;
 
+    /// Whether they still have that identity.
+    fn are_still(&self, identity: &Identity) -> bool {
+        self.identity().is_ok_and(|now| now == *identity)
+    }
+
     /// Their name in errors.
     fn path(&self) -> &Path;
 }

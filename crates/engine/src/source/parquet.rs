@@ -58,7 +58,7 @@ impl<B: Bytes> Source for ParquetFile<B> {
     }
 
     fn is_unchanged(&self) -> bool {
-        self.bytes.identity().is_ok_and(|identity| identity == self.identity)
+        self.bytes.are_still(&self.identity)
     }
 
     fn path(&self) -> &Path {

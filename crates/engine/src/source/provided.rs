@@ -16,7 +16,7 @@ use super::{Identity, ReadProgress, SourceError};
 
 /// Provides the rows of a table: from memory, a database, a service, a format of its own.
 ///
-/// What a provider hands over is read like a file: values that do not fit the contract's types
+/// Rows from a provider are read like those of a file: values that do not fit the contract's types
 /// become NULL, one by one. A provider keeps these rules:
 ///
 /// - Whether it fails, and with which kind of error, depends on no value of its rows.
@@ -141,7 +141,7 @@ impl Provided {
         }
     }
 
-    /// The same provider, with its rows as they are now.
+    /// Looks at the provider anew, with its rows as they are now.
     ///
     /// # Errors
     /// When they change meanwhile.

@@ -69,12 +69,3 @@ impl TableData {
         }
     }
 }
-
-/// Whether all tables are the same, and their rows.
-pub(crate) fn are_same(one: &Data, other: &Data) -> bool {
-    let same = |((name, data), (other_name, other)): ((_, &TableData), (_, &TableData))| {
-        let (name, other_name): (&String, &String) = (name, other_name);
-        name == other_name && data.is_same(other)
-    };
-    one.len() == other.len() && one.iter().zip(other).all(same)
-}

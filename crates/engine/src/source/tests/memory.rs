@@ -143,7 +143,7 @@ fn the_identity_is_that_of_the_values() {
     for one in 0..some.len() {
         assert!(!some[one + 1..].contains(&some[one]), "{one}");
     }
-    // The same bits under another type.
+    // Equal bits of three types.
     let same_bits: [ArrayRef; 3] = [
         Arc::new(Int64Array::from(vec![1])),
         Arc::new(UInt64Array::from(vec![1])),

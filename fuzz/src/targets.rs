@@ -76,21 +76,21 @@ pub fn sql(input: &[u8]) {
 
 /// A statement until its charge: bound, quoted, planned on a table's files, and explained.
 pub fn explain(input: &[u8]) {
-    static SHOP: LazyLock<Option<(tempfile::TempDir, Session)>> = LazyLock::new(|| {
+    static SHOP: LazyLock<Option<(tempfile::TempDir, Arc<Session>)>> = LazyLock::new(|| {
         let folder = tempfile::tempdir().ok()?;
         let contract = folder.path().join("hushtable.toml");
         fs::write(&contract, seeds::SHOP).ok()?;
         let rows = "customer_id,day,town,product,quantity,amount\n1,2025-08-25,A,bread,3,8.92\n";
         fs::write(folder.path().join("visits.csv"), rows).ok()?;
         let session = Session::open(&contract).ok()?;
-        Some((folder, session))
+        Some((folder, Arc::new(session)))
     });
     static RUNTIME: LazyLock<Option<tokio::runtime::Runtime>> = LazyLock::new(|| runtime().ok());
     let (Some((_, session)), Some(runtime)) = (&*SHOP, &*RUNTIME) else { return };
     let Ok(text) = std::str::from_utf8(input) else { return };
     let text = text.to_owned();
     // On a thread of the runtime, whose stack is as in the program.
-    let quoted = runtime.spawn(async move { session.explain_parts(&text, Some("ana")).await });
+    let quoted = runtime.spawn(async move { session.explain(&text, Some("ana")).await });
     match runtime.block_on(quoted) {
         Ok(quoted) => drop(quoted.map(|quoted| quoted.parts.len())),
         Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),

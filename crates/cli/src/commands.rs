@@ -4,6 +4,7 @@ pub(crate) mod assess;
 pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod calc;
+mod charges;
 mod chart;
 pub(crate) mod check;
 pub(crate) mod explain;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use hushtable::{Progress, WorkloadProgress};
+use hushtable::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::kept_effects::is_delayed;
@@ -22,19 +22,18 @@ type Look<'a> = &'a (dyn Fn() -> (u32, String) + Sync);
 /// The bar's label after Ctrl-C. Work that is not charged has ended by then.
 const GIVEN_UP: &str = "charged, so the answer comes (Ctrl-C ends it; asking again is free)";
 
-/// Runs `work`, and shows on a terminal how far it has come; `label` says what it does.
+/// Runs `work`, and shows on a terminal how far it has come; `label` says what it does, and several
+/// parts are counted.
 pub(crate) fn watched<T>(label: &str, progress: &Progress, work: impl FnOnce() -> T) -> T {
     let given_up = progress.given_up();
-    let label = || if given_up.load(Ordering::Relaxed) { GIVEN_UP } else { label }.to_owned();
-    beside(&|| (progress.permille(), label()), work)
-}
-
-/// Watches the queries of a workload.
-pub(crate) fn watched_workload<T>(progress: &WorkloadProgress, work: impl FnOnce() -> T) -> T {
     let look = || {
-        let queries = progress.queries();
-        let current = queries.min(progress.answered() + 1);
-        (progress.permille(), format!("query {current} of {queries}"))
+        let parts = progress.parts();
+        let label = match parts {
+            _ if given_up.load(Ordering::Relaxed) => GIVEN_UP.to_owned(),
+            0 | 1 => label.to_owned(),
+            _ => format!("query {} of {parts}", parts.min(progress.answered() + 1)),
+        };
+        (progress.permille(), label)
     };
     beside(&look, work)
 }

@@ -277,7 +277,7 @@ fn the_readmes_precision_is_that_of_explain() {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let explained: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let half = explained.pointer("/precision/0/half_widths/0/half_width");
+    let half = explained.pointer("/parts/0/explanation/precision/0/half_widths/0/half_width");
     let half = half.unwrap_or_else(|| panic!("{explained:#}")).as_f64().unwrap();
     assert_eq!(half, half_width);
 }

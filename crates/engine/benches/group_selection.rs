@@ -126,7 +126,8 @@ fn measure(name: &str, path: &Path, folder: &Path) -> (f64, f64, f64) {
         let groups = if name == PLAIN {
             counts(path).len()
         } else {
-            let session = Session::open(&folder.join("hushtable.toml")).unwrap();
+            let session =
+                std::sync::Arc::new(Session::open(&folder.join("hushtable.toml")).unwrap());
             let sql = format!(
                 "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1.00{run}, delta = 1e-5, \
                  max_groups_contributed = {KAPPA}, group_selection_strategy = {name}) \

@@ -16,6 +16,7 @@ mod common;
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use hushtable_engine::{Progress, Session};
@@ -123,7 +124,8 @@ fn longest(term: &str, contract: &Contract) -> String {
 }
 
 /// Median of the seconds that reading takes.
-fn seconds(session: &Session, sql: &str) -> f64 {
+fn seconds(session: Session, sql: &str) -> f64 {
+    let session = Arc::new(session);
     let runs = (0..=RUNS).map(|run| {
         // Another budget is another question.
         let sql = sql.replacen("epsilon = 1", &format!("epsilon = 1.00{run}"), 1);
@@ -153,7 +155,7 @@ fn expressions(folder: &Path) {
         let sql = longest(term, &contract);
         let taken = |kept: bool| {
             write(text, kept);
-            seconds(&Session::open(&folder.join("t.toml")).unwrap(), &sql)
+            seconds(Session::open(&folder.join("t.toml")).unwrap(), &sql)
         };
         let more = taken(true) - taken(false);
         let each = more * 1e9 / (ROWS as f64 / 2.0);
@@ -181,7 +183,7 @@ fn joins(folder: &Path) {
             let own: String = (0..rows).map(|n| format!("0,{n}\n")).collect();
             let others: String = (1..100_000).map(|id| format!("{id},7\n")).collect();
             std::fs::write(folder.join("v.csv"), format!("id,n\n{own}{others}")).unwrap();
-            1e3 * seconds(&Session::open(&folder.join("v.toml")).unwrap(), &sql)
+            1e3 * seconds(Session::open(&folder.join("v.toml")).unwrap(), &sql)
         };
         let (without, with) = (taken(0), taken(rows));
         println!("{without:8.2} {with:8.2} {:6.3}  {rows} rows: {from}", with / without);

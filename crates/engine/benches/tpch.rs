@@ -17,6 +17,7 @@ mod common;
 mod data;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use hushtable_engine::{Progress, Session};
@@ -72,7 +73,7 @@ fn main() {
 
 /// Seconds that a query takes with a fresh ledger.
 fn private(contract: &Path, sql: &str) -> f64 {
-    let session = Session::open(contract).unwrap();
+    let session = Arc::new(Session::open(contract).unwrap());
     let _ = std::fs::remove_file(session.ledger_path());
     let started = Instant::now();
     session.query(sql, None, &Progress::default()).wait().unwrap();

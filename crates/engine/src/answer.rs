@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::record::{Asked, Recorded, Statement, decode, encode, question, room};
+use crate::record::{Asked, Recorded, ReleaseStatement, decode, encode, question, room};
 use crate::release::{Released, ReleasedTable};
 use crate::runtime::heavy;
 use crate::stopping::{Point, reached};
@@ -23,29 +23,32 @@ pub(crate) struct Question {
     pub(crate) quote: Quote,
     pub(crate) explanation: Explanation,
     /// Hash of the checked query and its mechanisms.
-    pub(crate) question: String,
+    pub(crate) hash: String,
     /// Its price.
     pub(crate) loss: Loss,
 }
 
 impl Question {
+    /// One of several parts of a statement.
+    ///
     /// # Errors
     /// A refusal where a statement of it could not be read back.
-    pub(crate) fn new(sql: &str, analyst: String, quote: Quote) -> Result<Self, EngineError> {
-        Self::of_part(sql, analyst, quote, 1)
-    }
-
-    /// One of several parts of a statement.
-    pub(crate) fn of_part(
+    pub(crate) fn new(
         sql: &str,
         analyst: String,
         quote: Quote,
         parts: usize,
     ) -> Result<Self, EngineError> {
         let explanation = Explanation::of_part(&quote, parts);
-        let question = question(&quote, &explanation)?;
+        let hash = question(&quote, &explanation)?;
         let loss = quote.total();
-        Ok(Self { sql: sql.to_owned(), analyst, quote, explanation, question, loss })
+        Ok(Self { sql: sql.to_owned(), analyst, quote, explanation, hash, loss })
+    }
+
+    /// Makes more that it depends on a part of the question.
+    pub(crate) fn extend(&mut self, more: &str) {
+        let both = format!("{} {more}", self.hash);
+        self.hash = blake3::hash(both.as_bytes()).to_hex().to_string();
     }
 
     /// The question with released values in its query.
@@ -55,7 +58,7 @@ impl Question {
             analyst: self.analyst.clone(),
             quote,
             explanation: self.explanation.clone(),
-            question: self.question.clone(),
+            hash: self.hash.clone(),
             loss: self.loss,
         }
     }
@@ -162,7 +165,7 @@ impl Answering<'_> {
         scan: Scan,
         timings: &mut Timings,
     ) -> Result<Recorded, EngineError> {
-        let Question { sql, analyst, quote, explanation, question, loss } = asked;
+        let Question { sql, analyst, quote, explanation, hash, loss } = asked;
         // The receipt must be for this question and for what its noise was made for.
         if charge.fingerprint() != identity
             || charge.loss() != *loss
@@ -179,7 +182,7 @@ impl Answering<'_> {
         timings.exact = started.elapsed();
         reached(Point::Read)?;
         let started = Instant::now();
-        let stated = Asked { analyst, sql, question: question.clone() };
+        let stated = Asked { analyst, sql, question: hash.clone() };
         let statement = stated.stated(explanation, quote.query())?;
         let room = room(&statement, explanation, quote.query());
         let drawn = heavy(|| exact.draw(self.ledger, others, room))?;
@@ -207,7 +210,7 @@ impl Recorded {
     pub(crate) fn answering(
         &self,
         asked: &Question,
-    ) -> Result<(ReleasedTable, Statement), EngineError> {
+    ) -> Result<(ReleasedTable, ReleaseStatement), EngineError> {
         let query = asked.quote.query();
         let columns = query.columns_in(&self.statement.query).map_err(|_| EngineError::Record)?;
         let table = self.groups.shown(
@@ -216,7 +219,7 @@ impl Recorded {
                 "a release on record lacks columns that its question shows",
             ))?,
         )?;
-        let statement = Statement {
+        let statement = ReleaseStatement {
             sql: asked.sql.clone(),
             explanation: asked.explanation.clone(),
             query: query.clone(),

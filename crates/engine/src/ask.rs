@@ -1,61 +1,114 @@
-//! Answers to whatever is asked: one private query, or a statement of several parts.
+//! Questions: text in SQL or a workload, bound once, then planned, quoted or answered.
+
+use std::path::Path;
+use std::sync::Arc;
 
 use hushtable_noise::Generator;
-use hushtable_query::{PrivateQuery, SqlStatement, Warning};
+use hushtable_query::{PrivateQuery, SqlStatement, Workload};
 
 use crate::answer::Timings;
+use crate::answer_table::Answer;
 use crate::error::EngineError;
-use crate::one_query::{Answer, Quoted};
+use crate::origin::Origin;
+use crate::progress::Progress;
+use crate::quoted::Quoted;
 use crate::runtime::heavy;
-use crate::session::{Progress, Session, payer};
-use crate::statement_of_parts::StatementQuoted;
+use crate::session::Session;
+use crate::statement_plan::StatementPlan;
 
-/// The price of a statement, whatever its form.
-#[derive(Clone, Debug)]
-pub enum Priced {
-    /// It is one private query of one population, as audits and workloads take it.
-    Query(Box<Quoted>),
-    /// It has several parts, or SQL around one.
-    Statement(StatementQuoted),
+/// Reads and checks a workload. Paths in it are relative to its folder.
+///
+/// # Errors
+/// When the file cannot be read or the workload is wrong.
+pub fn open_workload(path: &Path) -> Result<Workload, EngineError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| EngineError::WorkloadFile { path: path.to_owned(), error })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let sql_file =
+        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|e| e.to_string());
+    Ok(Workload::parse(&text, &path.display().to_string(), &sql_file)?)
 }
 
-impl Priced {
-    /// The warnings about it, for people to see before they ask it.
-    pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
-        let (query, statement) = match self {
-            Self::Query(query) => (Some(&query.explanation), None),
-            Self::Statement(statement) => (None, Some(&statement.parts)),
-        };
-        let parts = statement.into_iter().flatten().map(|part| &part.explanation);
-        query.into_iter().chain(parts).flat_map(|explanation| &explanation.warnings)
-    }
+/// What a plan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A quote: a budget that does not suffice is part of it.
+    Quote,
+    /// An answer: a budget that cannot suffice refuses it, before mechanisms are made for it.
+    Answer,
 }
 
 // The futures of the steps are boxed: together they would not fit a caller's small stack.
 impl Session {
-    /// Quotes a statement of any form; costs nothing, reads nothing of protected tables but their
+    /// Plans a statement of any form; costs nothing, reads nothing of protected tables but their
     /// schemas, and changes no file.
     ///
     /// # Errors
-    /// Those of [`explain`](Self::explain), and when the SQL around parts cannot be run.
-    pub async fn price(&self, sql: &str, analyst: Option<&str>) -> Result<Priced, EngineError> {
+    /// When it is refused, the analyst has no budget on its tables, the tables do not have what it
+    /// reads, or the SQL around its private parts cannot be run.
+    pub async fn plan(
+        self: &Arc<Self>,
+        sql: &str,
+        analyst: Option<&str>,
+        purpose: Purpose,
+        progress: &Progress,
+    ) -> Result<StatementPlan, EngineError> {
         let statement = heavy(|| SqlStatement::bind(sql, self.contract()))?;
-        if statement.is_plain() {
-            let query = heavy(|| statement.plain())?;
-            let quoted = Box::pin(self.explain_one(sql, query, analyst)).await?;
-            return Ok(Priced::Query(Box::new(quoted)));
-        }
-        let plan = Box::pin(self.plan_statement(sql, statement, analyst)).await?;
-        Ok(Priced::Statement(heavy(|| plan.quoted())?))
+        let origin = Origin::Sql(sql.to_owned());
+        self.plan_bound(origin, statement, analyst, purpose, progress).await
     }
 
-    /// Answers a query: charges it, reads the data, adds noise, puts the release on record.
+    /// Plans all queries of a workload, as [`plan`](Self::plan) does.
+    ///
+    /// # Errors
+    /// For the first query that is refused, with its name and line; when the analyst has no budget
+    /// on its table.
+    pub async fn plan_workload(
+        self: &Arc<Self>,
+        workload: &Workload,
+        analyst: Option<&str>,
+        purpose: Purpose,
+        progress: &Progress,
+    ) -> Result<StatementPlan, EngineError> {
+        let statement = heavy(|| workload.statement(self.contract()))?;
+        let origin = Origin::Workload(Box::new(workload.clone()));
+        self.plan_bound(origin, statement, analyst, purpose, progress).await
+    }
+
+    async fn plan_bound(
+        self: &Arc<Self>,
+        origin: Origin,
+        statement: SqlStatement,
+        analyst: Option<&str>,
+        purpose: Purpose,
+        progress: &Progress,
+    ) -> Result<StatementPlan, EngineError> {
+        if purpose == Purpose::Answer {
+            heavy(|| self.check_budgets(&origin, &statement, analyst))?;
+        }
+        Box::pin(StatementPlan::new(self, origin, statement, analyst, progress)).await
+    }
+
+    /// Quotes a statement of any form; see [`plan`](Self::plan).
+    ///
+    /// # Errors
+    /// Those of [`plan`](Self::plan), and when the ledger cannot be read.
+    pub async fn explain(
+        self: &Arc<Self>,
+        sql: &str,
+        analyst: Option<&str>,
+    ) -> Result<Quoted, EngineError> {
+        let plan = self.plan(sql, analyst, Purpose::Quote, &Progress::default()).await?;
+        heavy(|| plan.quoted())
+    }
+
+    /// Answers a statement: charges it, reads the data, adds noise, puts the releases on record.
     ///
     /// # Errors
     /// Those of [`explain`](Self::explain); when the budget does not suffice or the ledger cannot
     /// be written; when the data cannot be read, which leaves the charge in place.
     pub async fn query(
-        &self,
+        self: &Arc<Self>,
         sql: &str,
         analyst: Option<&str>,
         progress: &Progress,
@@ -63,12 +116,12 @@ impl Session {
         Ok(self.timed(sql, analyst, progress).await?.0)
     }
 
-    /// Answers a query as [`query`](Self::query) does, and tells the owner where the time went.
+    /// Answers a statement as [`query`](Self::query) does, and tells the owner where the time went.
     ///
     /// # Errors
     /// Those of [`query`](Self::query).
     pub async fn timed(
-        &self,
+        self: &Arc<Self>,
         sql: &str,
         analyst: Option<&str>,
         progress: &Progress,
@@ -78,37 +131,32 @@ impl Session {
         self.query_with(sql, analyst, progress, &mut generator).await
     }
 
-    /// Answers a query with a given generator; see [`timed`](Self::timed).
+    /// Answers a statement with a given generator; see [`timed`](Self::timed).
     pub(crate) async fn query_with(
-        &self,
+        self: &Arc<Self>,
         sql: &str,
         analyst: Option<&str>,
         progress: &Progress,
         generator: &mut Generator,
     ) -> Result<(Answer, Timings), EngineError> {
-        let statement = heavy(|| SqlStatement::bind(sql, self.contract()))?;
-        if !statement.is_plain() {
-            heavy(|| self.check_budgets(&statement, analyst))?;
-            let plan = Box::pin(self.plan_statement(sql, statement, analyst)).await?;
-            return Box::pin(self.answer_statement(plan, progress, generator)).await;
-        }
-        let query = heavy(|| statement.plain())?;
-        Box::pin(self.answer_one(sql, query, analyst, progress, generator)).await
+        let plan = self.plan(sql, analyst, Purpose::Answer, progress).await?;
+        Box::pin(plan.answer_with(generator)).await
     }
 
     /// Checks the budgets for the parts of a statement; see [`check_budget`](Self::check_budget).
     fn check_budgets(
         &self,
+        origin: &Origin,
         statement: &SqlStatement,
         analyst: Option<&str>,
     ) -> Result<(), EngineError> {
         for (name, population) in &self.contract().populations {
             let pays = |query: &PrivateQuery| query.populations().any(|own| own == name);
             let paid = statement.parts.iter().filter(|part| part.same_as.is_none());
-            let own = paid.filter(|part| pays(&part.query));
-            let queries: Vec<PrivateQuery> = own.map(|part| part.query.clone()).collect();
+            let queries = paid.filter(|part| pays(&part.query)).map(|part| part.query.clone());
+            let queries: Vec<PrivateQuery> = queries.collect();
             if !queries.is_empty() {
-                let (payer, limit) = payer(population, analyst)?;
+                let (payer, limit) = origin.payer(population, analyst)?;
                 self.check_budget(&queries, population, &payer, limit)?;
             }
         }

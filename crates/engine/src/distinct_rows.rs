@@ -6,9 +6,9 @@ use hushtable_query::{ColumnType, MAX_KEY_BYTES, Refusal};
 use crate::batches::{each_batch, files_at};
 use crate::error::EngineError;
 use crate::eval::at_most;
+use crate::progress::Progress;
 use crate::row_counts::RowCounts;
 use crate::runtime::heavy;
-use crate::session::Progress;
 
 /// Different rows that are kept in memory, at most.
 const MOST_ROWS: usize = 1_000_000;

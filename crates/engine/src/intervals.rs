@@ -20,7 +20,7 @@ use crate::value::value_at;
 /// The released values behind a table, and the laws of their noise. Intervals of any level follow
 /// from them, at no cost.
 #[derive(Clone, Debug)]
-pub struct Uncertainty {
+pub(crate) struct Uncertainty {
     quote: Quote,
     released: ReleasedTable,
     /// Of a table that is adjusted to others, the noise of each measurement; `None` for one that is
@@ -80,7 +80,7 @@ impl Uncertainty {
     }
 
     /// The intervals that the query or its contract asks for.
-    pub fn wanted(&self) -> Option<IntervalsWanted> {
+    pub(crate) fn wanted(&self) -> Option<IntervalsWanted> {
         self.quote.query().intervals()
     }
 
@@ -88,7 +88,7 @@ impl Uncertainty {
     ///
     /// # Errors
     /// Only by a fault of this program.
-    pub fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
+    pub(crate) fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
         let query = self.quote.query();
         let ReleasedTable { values, groups, table } = &self.released;
         let noises = self.adjusted.as_deref().unwrap_or_default();

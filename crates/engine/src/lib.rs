@@ -6,6 +6,7 @@
 //! that way: it has the tools of the owner of the data, who sees exact values.
 
 mod answer;
+mod answer_table;
 mod around;
 mod ask;
 mod batches;
@@ -35,12 +36,13 @@ mod members;
 mod memory;
 mod memory_limit;
 mod merged;
-mod one_query;
+mod origin;
 mod owner;
-mod parts;
 mod passes_rows;
 mod pieces;
+mod progress;
 mod public_rows;
+mod quoted;
 mod rebuild;
 mod record;
 mod release;
@@ -50,25 +52,25 @@ mod runtime;
 mod session;
 mod sketch;
 mod source;
-mod statement_of_parts;
+mod statement;
+mod statement_plan;
 mod stopping;
 mod survey;
 mod tabulate;
 mod traced;
 mod value;
-mod workload;
 
 pub use answer::{Standing, Timings};
-pub use ask::Priced;
+pub use answer_table::{AccountCharge, Answer, AnswerTable, Charges};
+pub use ask::{Purpose, open_workload};
 pub use budgets::{BudgetLine, OtherAccount, Together};
 pub use codec::PlanCodec;
 pub use distinct_rows::{DistinctRows, distinct_rows};
 pub use error::EngineError;
-pub use intervals::{ColumnIntervals, TableIntervals, Uncertainty};
+pub use intervals::{ColumnIntervals, TableIntervals};
 pub use invariant::Invariant;
 pub use local::{Secret, randomise};
 pub use memory_limit::MemoryLimit;
-pub use one_query::{Answer, Quoted};
 pub use owner::{
     Advice, AuditOptions, AuditReport, CheckReport, ColumnCheck, Compared, ContributionLimit,
     CutOff, Distribution, EventFound, FitOptions, FitReport, Fitted, FormCount, Forms, GroupLosses,
@@ -76,23 +78,20 @@ pub use owner::{
     MechanismLosses, OwnerLosses, QueryCheck, RangeCheck, Spread, TableCheck, Trial, TrialError,
     TuneReport, TunedSetting, group_sizes,
 };
-pub use record::Statement;
+pub use progress::Progress;
+pub use quoted::{AccountQuoted, PartQuoted, Quoted};
+pub use record::ReleaseStatement;
 pub use runtime::runtime;
-pub use session::{Progress, ProvidedTables, Session};
+pub use session::{ProvidedTables, Session};
 pub use source::{
     Compression, DataFile, FileColumn, FileFormat, FolderValue, Identity, LogKind, LookedAt,
     MemoryTable, Proposed, Provider, ReadProgress, RowsIdentity, SourceError, Wanted, file_schema,
     guess_csv, list_files, look_at, resolved, same, scan, would_read,
 };
-pub use statement_of_parts::{
-    AccountCharge, AccountQuoted, ClippedShare, ClippingReport, PartStated, PopulationTotal,
-    StatementOfParts, StatementPartQuoted, StatementQuoted,
+pub use statement::{
+    ClippedShare, ClippingReport, JointPromise, PartStatement, PopulationTotal, Statement,
 };
+pub use statement_plan::StatementPlan;
 pub use tabulate::{Numbered, Tabulated};
-pub use workload::{
-    PartAnswer, PartQuoted, PartStatement, WorkloadAnswer, WorkloadCharge, WorkloadPlan,
-    WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload,
-};
-
 #[cfg(test)]
 mod tests;

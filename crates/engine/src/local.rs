@@ -10,8 +10,8 @@ use hushtable_query::{ColumnType, Refusal, bind_expression};
 use crate::batches::{each_batch, files_at};
 use crate::error::EngineError;
 use crate::eval::{Program, known};
+use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::Progress;
 
 /// The value that a record keeps to itself.
 #[derive(Clone, Debug)]

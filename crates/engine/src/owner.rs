@@ -26,8 +26,9 @@ pub use tune::{Trial, TrialError, TuneReport, TunedSetting};
 
 use crate::error::EngineError;
 use crate::exact::Scan;
+use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Progress, Session};
+use crate::session::Session;
 
 impl Session {
     /// The physical plan of a query, for the owner of the data: how it is computed, which sides
@@ -35,10 +36,11 @@ impl Session {
     ///
     /// # Errors
     /// When the query is refused, or the tables do not have what it reads.
-    pub async fn plan(&self, sql: &str) -> Result<String, EngineError> {
+    pub async fn physical_plan(&self, sql: &str) -> Result<String, EngineError> {
         let checked = heavy(|| self.check(sql))?;
         let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, self.memory()).await?;
+        let scan =
+            Scan::plan(&checked.quote, &checked.data, &progress.reading(), self.memory()).await?;
         Ok(scan.shown())
     }
 }

@@ -11,8 +11,9 @@ use tokio::task::JoinSet;
 
 use crate::error::EngineError;
 use crate::lower::Lowering;
+use crate::progress::Progress;
 use crate::record::fingerprint;
-use crate::session::{Progress, Session};
+use crate::session::Session;
 use crate::source::Data;
 
 /// Most counts that are remembered.
@@ -65,7 +66,8 @@ impl Session {
         }
         let progress = Progress::default();
         let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-        let lowering = Lowering::of(&relation, &own, partitions, &progress.0);
+        let reading = progress.reading();
+        let lowering = Lowering::of(&relation, &own, partitions, &reading);
         let last =
             relation.fields().len().checked_sub(1).ok_or(EngineError::inconsistent(
                 "a relation that counts public rows has no column",

@@ -24,9 +24,9 @@ pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"))
 ///
 /// It stays on record: a field that comes later needs a default, so that older statements are read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Statement {
+pub struct ReleaseStatement {
     /// Format of the statement.
-    #[serde(rename = "statement")]
+    #[serde(rename = "release_statement")]
     pub format: u32,
     /// The version of the engine that made it.
     pub engine: String,
@@ -127,7 +127,7 @@ impl Asked<'_> {
         query: &PrivateQuery,
     ) -> Result<String, EngineError> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let statement = Statement {
+        let statement = ReleaseStatement {
             format: 1,
             engine: ENGINE.to_owned(),
             analyst: self.analyst.to_owned(),
@@ -192,7 +192,7 @@ pub(crate) fn encode(released: &NoisyGroups, statement: String) -> Result<Releas
 pub(crate) struct Recorded {
     pub(crate) groups: NoisyGroups,
     /// The statement for whoever asked first.
-    pub(crate) statement: Statement,
+    pub(crate) statement: ReleaseStatement,
 }
 
 /// The groups and statement of a release on record.
@@ -200,7 +200,7 @@ pub(crate) fn decode(release: &Release) -> Result<Recorded, EngineError> {
     let unreadable = |_| EngineError::Record;
     let mut reader = StreamReader::try_new(release.table.as_slice(), None).map_err(unreadable)?;
     let batch = reader.next().ok_or(EngineError::Record)?.map_err(unreadable)?;
-    let statement: Statement =
+    let statement: ReleaseStatement =
         serde_json::from_str(&release.statement).map_err(|_| EngineError::Record)?;
     let groups = NoisyGroups { columns: batch.columns().to_vec(), groups: batch.num_rows() };
     Ok(Recorded { groups, statement })

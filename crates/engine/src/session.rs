@@ -2,21 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hushtable_ledger::{Fingerprint, Ledger, NamedPopulation, Notice, Populations, Units};
 use hushtable_privacy::Loss;
-use hushtable_query::{
-    Contract, Population, PrivateQuery, Quote, Table, Warning, bind, least_loss,
-};
+use hushtable_query::{Contract, Population, PrivateQuery, Quote, Table, bind, least_loss};
 
 use crate::error::EngineError;
 use crate::memory::Memory;
 use crate::memory_limit::MemoryLimit;
+use crate::progress::Progress;
 use crate::source::{
-    Data, DataFile, FileId, Provided, Provider, ReadProgress, SourceError, TableData, file_id,
-    list_files,
+    Data, DataFile, FileId, Provided, Provider, SourceError, TableData, file_id, list_files,
 };
 
 /// A contract with the ledger and the data that it names.
@@ -36,39 +33,6 @@ pub struct Session {
 
 /// Tables whose rows a program provides, by their names in the contract.
 pub type ProvidedTables = BTreeMap<String, Arc<dyn Provider>>;
-
-/// How much of the data has been read, or of an audit's runs made, in thousandths; for another
-/// thread to look at. It follows from the bytes that are stored, and not from what is in them.
-#[derive(Clone, Debug, Default)]
-pub struct Progress(pub(crate) Arc<ReadProgress>, Arc<AtomicBool>);
-
-impl Progress {
-    /// Gives up what is not charged yet: it ends there, and costs nothing. What is charged goes on.
-    pub fn give_up(&self) {
-        self.1.store(true, Ordering::Relaxed);
-    }
-
-    /// The flag that [`give_up`](Self::give_up) sets, for handlers of signals.
-    pub fn given_up(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.1)
-    }
-
-    /// A progress that can be given up with this one, and shows this one nothing.
-    #[must_use]
-    pub fn unseen(&self) -> Self {
-        Self(Arc::default(), Arc::clone(&self.1))
-    }
-
-    /// Whether it is given up.
-    pub(crate) fn is_given_up(&self) -> bool {
-        self.1.load(Ordering::Relaxed)
-    }
-
-    /// From 0 to 1000.
-    pub fn permille(&self) -> u32 {
-        self.0.permille()
-    }
-}
 
 /// A query that is checked and priced, and where its rows are.
 pub(crate) struct Checked<'a> {
@@ -198,16 +162,6 @@ impl Session {
         self.ledger.clone().unwrap_or_else(|| self.folder.join(&self.contract.ledger))
     }
 
-    /// The warnings about a query, for people to see before they ask it. Costs nothing and reads no
-    /// file.
-    ///
-    /// # Errors
-    /// When the query is refused.
-    pub fn warnings(&self, sql: &str) -> Result<Vec<Warning>, EngineError> {
-        let parts = hushtable_query::SqlStatement::bind(sql, &self.contract)?.parts;
-        Ok(parts.iter().flat_map(|part| part.query.warnings()).cloned().collect())
-    }
-
     /// Checks and prices a query, independently of who asks.
     ///
     /// # Errors
@@ -233,7 +187,7 @@ impl Session {
         population: &'a Population,
     ) -> Result<Checked<'a>, EngineError> {
         let quote = Quote::new(query)?;
-        let data = self.own_data(quote.query())?;
+        let data = self.data_of_query(quote.query())?;
         let table = self.contract.tables.get(&population.name);
         Ok(Checked { quote, data, population, memory: &self.memory, table })
     }
@@ -268,21 +222,31 @@ impl Session {
             .ok_or(EngineError::inconsistent("a table that a query reads is not in the contract"))
     }
 
-    /// Checks that the rows of a query's tables are still those.
+    /// Checks that the rows of tables are still those.
     ///
     /// # Errors
     /// When they are not.
-    pub(crate) fn check_unchanged(
-        &self,
-        query: &PrivateQuery,
-        data: &Data,
-    ) -> Result<(), EngineError> {
+    pub(crate) fn check_unchanged(&self, data: &Data) -> Result<(), EngineError> {
         for (name, data) in data {
-            if !self.data_of(self.table(name)?)?.is_same(data) {
-                return Err(EngineError::DataChanged { table: query.population().to_owned() });
-            }
+            self.check_table_unchanged(name, data)?;
         }
         Ok(())
+    }
+
+    /// Checks that the rows of a table are still those.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub(crate) fn check_table_unchanged(
+        &self,
+        name: &str,
+        data: &TableData,
+    ) -> Result<(), EngineError> {
+        if self.data_of(self.table(name)?)?.is_same(data) {
+            Ok(())
+        } else {
+            Err(EngineError::DataChanged { table: name.to_owned() })
+        }
     }
 
     /// The ledger, for charging; made where there is none.
@@ -335,15 +299,15 @@ impl Session {
         Populations::new(named.collect(), self.contract.retired.iter().cloned())
     }
 
-    /// Where the rows of the tables are that a query reads, as [`own_data_of`](Self::own_data_of)
+    /// Where the rows of the tables are that a query reads, as [`data_of_one`](Self::data_of_one)
     /// says it.
     ///
     /// # Errors
-    /// Those of [`own_data_of`](Self::own_data_of).
-    pub(crate) fn own_data(&self, query: &PrivateQuery) -> Result<Data, EngineError> {
+    /// Those of [`data_of_one`](Self::data_of_one).
+    pub(crate) fn data_of_query(&self, query: &PrivateQuery) -> Result<Data, EngineError> {
         let mut data = Data::new();
         for name in query.relation().tables() {
-            data.insert(name.to_owned(), self.own_data_of(self.table(name)?)?);
+            data.insert(name.to_owned(), self.data_of_one(self.table(name)?)?);
         }
         Ok(data)
     }
@@ -354,7 +318,7 @@ impl Session {
     ///
     /// # Errors
     /// When there is such a table, or the table has no files.
-    pub(crate) fn own_data_of(&self, table: &Table) -> Result<TableData, EngineError> {
+    pub(crate) fn data_of_one(&self, table: &Table) -> Result<TableData, EngineError> {
         let data = self.data_of(table)?;
         let files = data.files().iter();
         let files: HashSet<FileId> = files.filter_map(|file| file_id(&file.path)).collect();

@@ -30,11 +30,12 @@ use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use hushtable_noise::TestSeed;
 use tokio::runtime::Runtime;
 
+use crate::answer_table::Answer;
 use crate::error::EngineError;
-use crate::one_query::Answer;
-use crate::record::Statement;
+use crate::progress::Progress;
 use crate::runtime::runtime;
-use crate::session::{Progress, Session};
+use crate::session::Session;
+use crate::statement::Statement;
 
 /// A future whose end can be waited for, as tests do.
 pub(crate) trait Wait: Future + Sized {

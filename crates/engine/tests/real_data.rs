@@ -13,7 +13,7 @@ use hushtable_testkit::{Place, real};
 
 fn ask(contract: &str, path: &Path, sql: &str) -> RecordBatch {
     let place = Place::new(&contract.replace("PATH", path.to_str().unwrap()), &[]);
-    let session = Session::open(&place.contract()).unwrap();
+    let session = std::sync::Arc::new(Session::open(&place.contract()).unwrap());
     let progress = Progress::default();
     runtime().unwrap().block_on(session.query(sql, None, &progress)).unwrap().table
 }
@@ -188,8 +188,8 @@ fn consistent_levels_of_public_counties_and_sectors() {
         add(&mut all, squares(&cells(&ask(&public, &path, &fit), "own"), &exact));
     }
     let place = Place::new(&public.replace("PATH", path.to_str().unwrap()), &[]);
-    let session = Session::open(&place.contract()).unwrap();
-    let quoted = runtime().unwrap().block_on(session.explain_parts(&fit, None)).unwrap();
+    let session = std::sync::Arc::new(Session::open(&place.contract()).unwrap());
+    let quoted = runtime().unwrap().block_on(session.explain(&fit, None)).unwrap();
     println!("{} counties, {} sectors", counties.len(), codes.len());
     for ((level, errors), many) in quoted.consistent.iter().zip(means(&all)).zip(&all) {
         let (released, adjusted) = (level.released.powi(2), level.adjusted.unwrap().powi(2));

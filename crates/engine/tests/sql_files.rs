@@ -25,7 +25,7 @@ impl DB for Hushtable {
     type ColumnType = DefaultColumnType;
 
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, EngineError> {
-        let session = Session::open(&self.folder.join("hushtable.toml"))?;
+        let session = std::sync::Arc::new(Session::open(&self.folder.join("hushtable.toml"))?);
         let _ = std::fs::remove_file(session.ledger_path());
         let progress = Progress::default();
         let answer = self.runtime.block_on(session.query(sql, None, &progress))?;
@@ -46,7 +46,7 @@ impl DB for Hushtable {
             columns.iter().map(value).collect()
         };
         let mut rows: Vec<Vec<String>> = (0..table.num_rows()).map(text).collect();
-        for report in answer.parts.iter().flat_map(|whole| &whole.clipping_reports) {
+        for report in &answer.statement.clipping_reports {
             let share = |share: Option<f64>| share.map_or("NULL".to_owned(), |x| format!("{x:.3}"));
             let lines = report.shares.iter();
             rows.extend(lines.map(|own| vec![format!("{}:", own.what), share(own.share)]));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use hushtable_engine::{
-    Answer, BudgetLine, PartAnswer, Priced, Progress, Quoted, Session, StatementQuoted,
-    WorkloadAnswer, WorkloadCharge, WorkloadPlan, WorkloadProgress, WorkloadQuoted,
+    Answer, AnswerTable, BudgetLine, Charges, Progress, Purpose, Quoted, Session, Statement,
+    StatementPlan,
 };
 use hushtable_privacy::Delta;
 use hushtable_query::{Warning, Workload};
@@ -54,45 +54,54 @@ impl Analyst {
         Self { session, workers, delay, name: name.map(str::to_owned) }
     }
 
-    /// Quotes a query. Costs nothing, reads no value of protected tables and changes no file.
+    /// Quotes a statement of any form. Costs nothing, reads no value of protected tables, and
+    /// changes no file.
     ///
     /// # Errors
-    /// When the query is refused, the analyst has no budget for it, or the tables do not have
-    /// what it reads.
+    /// When the statement is refused, the analyst has no budget for it, the tables do not have what
+    /// it reads, or the SQL around its private parts cannot be run.
     pub async fn explain(&self, sql: &str) -> Result<Quoted, Error> {
         let (session, sql, name) = self.owned(sql);
         self.run(async move { session.explain(&sql, name.as_deref()).await }).await
     }
 
-    /// Quotes a statement of any number of private parts, and SQL around them. Costs nothing, reads
-    /// no value and changes no file.
+    /// Plans a statement of any form, to be quoted and answered without being read again. Costs
+    /// nothing, reads no value and changes no file. Its answer can be watched, and given up, with
+    /// `progress`.
     ///
     /// # Errors
-    /// Fails where [`explain`](Self::explain) does, and when the SQL around the parts cannot be
-    /// run.
-    pub async fn explain_parts(&self, sql: &str) -> Result<StatementQuoted, Error> {
+    /// Fails where [`explain`](Self::explain) does; to be answered, also when the budget cannot
+    /// suffice.
+    pub async fn plan(
+        &self,
+        sql: &str,
+        purpose: Purpose,
+        progress: &Progress,
+    ) -> Result<Plan, Error> {
         let (session, sql, name) = self.owned(sql);
-        self.run(async move { session.explain_parts(&sql, name.as_deref()).await }).await
+        let progress = self.visible(progress);
+        let plan = async move { session.plan(&sql, name.as_deref(), purpose, &progress).await };
+        Ok(self.planned(self.run(plan).await?))
     }
 
-    /// Quotes a statement of any form, as [`explain`](Self::explain) or
-    /// [`explain_parts`](Self::explain_parts) does. Costs nothing, reads no value and changes no
-    /// file.
+    /// Plans all queries of a workload, as [`plan`](Self::plan) does.
     ///
     /// # Errors
-    /// Fails where they do.
-    pub async fn price(&self, sql: &str) -> Result<Priced, Error> {
-        let (session, sql, name) = self.owned(sql);
-        self.run(async move { session.price(&sql, name.as_deref()).await }).await
-    }
-
-    /// The probable mistakes in a query. Costs nothing and reads no file.
-    ///
-    /// # Errors
-    /// When the query is refused.
-    pub async fn warnings(&self, sql: &str) -> Result<Vec<Warning>, Error> {
-        let (session, sql, _) = self.owned(sql);
-        self.block(move || session.warnings(&sql)).await
+    /// For the first query that is refused, with its name and line; when the analyst has no budget
+    /// for them.
+    pub async fn plan_workload(
+        &self,
+        workload: &Workload,
+        purpose: Purpose,
+        progress: &Progress,
+    ) -> Result<Plan, Error> {
+        let (session, workload, name) =
+            (Arc::clone(&self.session), workload.clone(), self.name.clone());
+        let progress = self.visible(progress);
+        let plan = async move {
+            session.plan_workload(&workload, name.as_deref(), purpose, &progress).await
+        };
+        Ok(self.planned(self.run(plan).await?))
     }
 
     /// Answers a query: charges it, reads the data, adds noise, puts the release on record.
@@ -114,37 +123,10 @@ impl Analyst {
     /// Those of [`query`](Self::query).
     pub async fn query_watched(&self, sql: &str, progress: &Progress) -> Result<Answer, Error> {
         let (session, sql, name) = self.owned(sql);
-        // How far it is would tell when the work ends.
-        let progress = if self.delay.is_none() { progress.clone() } else { progress.unseen() };
-        let mut unwanted = Unwanted(Some(progress.clone()));
+        let progress = self.visible(progress);
+        let given_up = progress.clone();
         let work = async move { session.query(&sql, name.as_deref(), &progress).await };
-        let answer = self.workers.finish(self.delay.keep(work)).await;
-        unwanted.0 = None;
-        answer
-    }
-
-    /// Refuses a workload that the budget cannot pay for, before mechanisms are made for it.
-    ///
-    /// # Errors
-    /// When it cannot; for the first query that is refused.
-    pub async fn affords(&self, workload: &Workload) -> Result<(), Error> {
-        let (session, workload, name) =
-            (Arc::clone(&self.session), workload.clone(), self.name.clone());
-        let work = move || session.check_workload_budget(&workload, name.as_deref());
-        self.block(work).await
-    }
-
-    /// Checks and prices all queries of a workload. Charges nothing, reads no value and changes no
-    /// file.
-    ///
-    /// # Errors
-    /// For the first query that is refused; when the analyst has no budget for them.
-    pub async fn plan(&self, workload: &Workload) -> Result<Plan, Error> {
-        let (session, workload, name) =
-            (Arc::clone(&self.session), workload.clone(), self.name.clone());
-        let work = async move { session.plan_workload(&workload, name.as_deref()).await };
-        let plan = self.run(work).await?;
-        Ok(Plan { plan, workers: self.workers.clone(), delay: self.delay })
+        finished(&self.workers, self.delay.keep(work), given_up).await
     }
 
     /// The analyst's budgets, with what their charges come to at `delta`: by default the budget's
@@ -181,12 +163,34 @@ impl Analyst {
         self.run(async move { workers.block(work).await }).await
     }
 
+    /// The progress that work reports to: with a fixed delay, one that nobody sees, as it would
+    /// tell when the work ends.
+    fn visible(&self, progress: &Progress) -> Progress {
+        if self.delay.is_none() { progress.clone() } else { progress.unseen() }
+    }
+
+    fn planned(&self, plan: StatementPlan) -> Plan {
+        Plan { plan, workers: self.workers.clone(), delay: self.delay }
+    }
+
     fn owned(&self, sql: &str) -> (Arc<Session>, String, Option<String>) {
         (Arc::clone(&self.session), sql.to_owned(), self.name.clone())
     }
 }
 
-/// Gives a query up when it is dropped, unless it has ended.
+/// Waits for work that is given up when nobody waits for it any more, and otherwise ends.
+async fn finished<T: Send + 'static>(
+    workers: &Workers,
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    progress: Progress,
+) -> Result<T, Error> {
+    let mut unwanted = Unwanted(Some(progress));
+    let result = workers.finish(work).await;
+    unwanted.0 = None;
+    result
+}
+
+/// Gives work up when it is dropped, unless the work has ended.
 struct Unwanted(Option<Progress>);
 
 impl Drop for Unwanted {
@@ -197,47 +201,55 @@ impl Drop for Unwanted {
     }
 }
 
-/// A workload that has passed every check that does not need the ledger.
+/// A statement or a workload that has passed every check that does not need the ledger.
 pub struct Plan {
-    plan: WorkloadPlan,
+    plan: StatementPlan,
     workers: Workers,
     delay: AnsweringDelay,
 }
 
-/// The steps of a workload, one after the other.
-pub enum WorkloadStep {
-    /// The charge stands.
-    Charged(Box<WorkloadCharge>),
-    /// The answer to the next query is on record.
-    Answered(Box<PartAnswer>),
-    /// All queries are answered.
-    Whole(Box<WorkloadAnswer>),
+/// The steps of an answer, one after the other.
+pub enum AnswerStep {
+    /// The charges stand.
+    Charged(Box<Charges>),
+    /// All releases behind the next output are on record.
+    Answered(Box<AnswerTable>),
+    /// Everything is answered.
+    Whole(Box<Statement>),
 }
 
 impl Plan {
-    /// How far the work is, for another thread to look at; with a fixed delay, always at its
-    /// beginning.
-    pub fn progress(&self) -> Arc<WorkloadProgress> {
-        let progress = self.plan.progress();
-        if self.delay.is_none() { progress } else { Arc::new(progress.unseen()) }
-    }
-
-    /// The warnings about the queries, each with its query's name.
+    /// The warnings about the private parts, each with its part's name.
     pub fn warnings(&self) -> impl Iterator<Item = (&str, &Warning)> {
         self.plan.warnings()
     }
 
-    /// The promise and the price of the workload. Changes no file, and depends on nothing but the
-    /// workload and the ledger: it comes at once.
+    /// The promise and the price. Changes no file, and depends on nothing but the question and the
+    /// ledger: it comes at once.
     ///
     /// # Errors
     /// When the ledger cannot be read.
-    pub fn quoted(&self) -> Result<WorkloadQuoted, Error> {
+    pub fn quoted(&self) -> Result<Quoted, Error> {
         self.plan.quoted()
     }
 
-    /// Charges all queries that are not paid for, and answers them one by one, in their order.
-    /// `file` names the file that the answer to a query is written to, for the statement.
+    /// Answers a statement: charges it, reads the data, adds noise, puts the releases on record.
+    ///
+    /// A future that is dropped before the charge costs nothing. After the charge the work goes on
+    /// until the releases are on record, where the same question finds them.
+    ///
+    /// # Errors
+    /// When the budget does not suffice or the ledger cannot be written; when the data cannot be
+    /// read, which leaves the charge in place.
+    pub async fn answer(self) -> Result<Answer, Error> {
+        let Self { plan, workers, delay } = self;
+        let progress = plan.progress().clone();
+        finished(&workers, delay.keep(plan.answer()), progress).await
+    }
+
+    /// Charges all parts that are not paid for, and gives the outputs one by one, in their order.
+    /// `file` names the file that the answer to a workload's query is written to, for the
+    /// statement.
     ///
     /// The work goes on until all releases are on record, whether anybody waits for them or not.
     /// With a fixed delay, all steps come at its end.
@@ -254,16 +266,16 @@ impl Plan {
         let (charges, answers) = (steps.clone(), steps.clone());
         let work = async move {
             // Where nobody listens, the releases go on record all the same.
-            let charged = |charge: &WorkloadCharge| {
-                let _ = charges.unbounded_send(Ok(WorkloadStep::Charged(Box::new(charge.clone()))));
-            };
-            let answered = |answer: &PartAnswer| {
+            let charged = |charges_now: &Charges| {
                 let _ =
-                    answers.unbounded_send(Ok(WorkloadStep::Answered(Box::new(answer.clone()))));
-                Ok::<_, Error>(file(&answer.name))
+                    charges.unbounded_send(Ok(AnswerStep::Charged(Box::new(charges_now.clone()))));
+            };
+            let answered = |output: &AnswerTable| {
+                let _ = answers.unbounded_send(Ok(AnswerStep::Answered(Box::new(output.clone()))));
+                Ok::<_, Error>(output.name.as_deref().map(&file))
             };
             let ended = plan.release(charged, answered).await;
-            let _ = steps.unbounded_send(ended.map(|answer| WorkloadStep::Whole(Box::new(answer))));
+            let _ = steps.unbounded_send(ended.map(|whole| AnswerStep::Whole(Box::new(whole))));
         };
         if delay.is_none() {
             workers.begin(work)?;
@@ -280,9 +292,9 @@ impl Plan {
     }
 }
 
-/// A workload that is being answered.
+/// A question that is being answered, step by step.
 pub struct Releasing {
-    steps: UnboundedReceiver<Result<WorkloadStep, Error>>,
+    steps: UnboundedReceiver<Result<AnswerStep, Error>>,
     ended: bool,
 }
 
@@ -292,12 +304,12 @@ impl Releasing {
     /// # Errors
     /// When the budget does not suffice for all or the ledger cannot be written; when the data
     /// cannot be read, which leaves the charges in place.
-    pub async fn next(&mut self) -> Option<Result<WorkloadStep, Error>> {
+    pub async fn next(&mut self) -> Option<Result<AnswerStep, Error>> {
         if self.ended {
             return None;
         }
         let step = self.steps.next().await.unwrap_or(Err(Error::Interrupted));
-        self.ended = !matches!(step, Ok(WorkloadStep::Charged(_) | WorkloadStep::Answered(_)));
+        self.ended = !matches!(step, Ok(AnswerStep::Charged(_) | AnswerStep::Answered(_)));
         Some(step)
     }
 }

@@ -24,10 +24,10 @@
 //! let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT id) AS n \
 //!            FROM visits";
 //! let quote = wait(analyst.explain(sql))?;
-//! assert_eq!(quote.charge.to_string(), "epsilon = 1");
+//! assert_eq!(quote.accounts[0].charge.to_string(), "epsilon = 1");
 //! let answer = wait(analyst.query(sql))?;
 //! assert_eq!(answer.table.num_rows(), 1);
-//! assert_eq!(answer.account.left.to_string(), "epsilon = 2, delta = 1e-6");
+//! assert_eq!(answer.charges.accounts[0].account.left.to_string(), "epsilon = 2, delta = 1e-6");
 //! // The same question is free, and has the same answer.
 //! assert_eq!(wait(analyst.query(sql))?.table, answer.table);
 //! # Ok(())
@@ -53,7 +53,7 @@ mod workers;
 #[doc = include_str!("../../../docs/library.md")]
 struct LibraryPage;
 
-pub use analyst::{Analyst, Plan, Releasing, WorkloadStep};
+pub use analyst::{Analyst, AnswerStep, Plan, Releasing};
 pub use answering_delay::AnsweringDelay;
 pub use bare_files::{group_sizes, randomise};
 pub use builder::EngineBuilder;
@@ -61,17 +61,15 @@ pub use datafusion::{arrow, parquet};
 pub use engine::Engine;
 pub use hint::Hint;
 pub use hushtable_engine::{
-    AccountCharge, AccountQuoted, Advice, Answer, AuditOptions, AuditReport, BudgetLine,
-    CheckReport, ClippedShare, ClippingReport, ColumnCheck, ColumnIntervals, Compared,
-    ContributionLimit, CutOff, Distribution, EngineError as Error, EventFound, FitOptions,
-    FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, Identity, KeysCheck,
-    LossOptions, LossQuantile, LossReport, Losses, MechanismLosses, MemoryLimit, MemoryTable,
-    OtherAccount, OwnerLosses, PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal,
-    Priced, Progress, Provider, QueryCheck, Quoted, RangeCheck, RowsIdentity, Secret, SourceError,
-    Spread, Standing, Statement, StatementOfParts, StatementPartQuoted, StatementQuoted,
-    TableCheck, TableIntervals, Timings, Together, Trial, TrialError, TuneReport, TunedSetting,
-    Uncertainty, WorkloadAnswer, WorkloadCharge, WorkloadProgress, WorkloadQuoted,
-    WorkloadStatement, open_workload, resolved, same,
+    AccountCharge, AccountQuoted, Advice, Answer, AnswerTable, AuditOptions, AuditReport,
+    BudgetLine, Charges, CheckReport, ClippedShare, ClippingReport, ColumnCheck, ColumnIntervals,
+    Compared, ContributionLimit, CutOff, Distribution, EngineError as Error, EventFound,
+    FitOptions, FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck,
+    JointPromise, KeysCheck, LossOptions, LossQuantile, LossReport, Losses, MechanismLosses,
+    MemoryLimit, MemoryTable, OtherAccount, OwnerLosses, PartQuoted, PartStatement,
+    PopulationTotal, Progress, Provider, Purpose, QueryCheck, Quoted, RangeCheck, ReleaseStatement,
+    RowsIdentity, Secret, SourceError, Spread, Standing, Statement, TableCheck, TableIntervals,
+    Timings, Together, Trial, TrialError, TuneReport, TunedSetting, open_workload, resolved, same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;
@@ -88,15 +86,15 @@ pub mod query {
         AutomaticLimit, ChoiceExplained, Clamps, ClassesExplained, Column, ColumnType,
         ConsistentPrecision, Contract, ContractError, CsvSettings, Defaults, EpsilonAt,
         ExchangeExplained, Explanation, GroupLimit, GroupSize, GroupsExplained, HalfWidth,
-        INTERVAL_LEVEL, IntervalExplained, IntervalsExplained, IntervalsWanted, KeepProbability,
-        Level, LimitExplained, MAX_LATTICE, MAX_QUERY_BYTES, MeasurementExplained,
-        MechanismCompared, MechanismsExplained, MechanismsOnData, NoInterval, NoiseKind, Number,
-        OutputExplained, PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
-        Population, PrecisionExplained, Prefer, PrivateGroups, PrivateQuery, QuantileEndExplained,
-        QuantileExplained, Refusal, Relation, RoundExplained, RunnerUp, SimultaneousInterval,
-        SizeQuantile, Split, SplitBy, Strategy, Table, TableUnit, Usefulness, Warning, WarningCode,
-        Workload, WorkloadExplanation, WorkloadPolicy, WorkloadQuery, WorkloadTerm, function_names,
-        option_names, statement_end, with_parameters,
+        INTERVAL_LEVEL, IntervalExplained, IntervalsExplained, IntervalsWanted, JointExplanation,
+        JointPolicy, JointTerm, KeepProbability, Level, LimitExplained, MAX_LATTICE,
+        MAX_QUERY_BYTES, MeasurementExplained, MechanismCompared, MechanismsExplained,
+        MechanismsOnData, NoInterval, NoiseKind, Number, OutputExplained, PerRowExplained,
+        PolicyExample, PolicyExplained, PolicyTermExplained, Population, PrecisionExplained,
+        Prefer, PrivateGroups, PrivateQuery, QuantileEndExplained, QuantileExplained, Refusal,
+        Relation, RoundExplained, RunnerUp, SimultaneousInterval, SizeQuantile, Split, SplitBy,
+        Strategy, Table, TableUnit, Usefulness, Warning, WarningCode, Workload, WorkloadQuery,
+        function_names, option_names, statement_end, with_parameters,
     };
 }
 

@@ -69,7 +69,7 @@ impl Owner {
     /// When the query is refused, or the tables do not have what it reads.
     pub async fn plan(&self, sql: &str) -> Result<String, Error> {
         let (session, sql) = (Arc::clone(&self.session), sql.to_owned());
-        self.workers.run(async move { session.plan(&sql).await }).await
+        self.workers.run(async move { session.physical_plan(&sql).await }).await
     }
 
     /// Tries to break a query's promise on the data. Charges nothing and writes nothing.

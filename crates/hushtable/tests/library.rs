@@ -15,7 +15,7 @@ use hushtable::arrow::array::{AsArray, RecordBatch};
 use hushtable::arrow::datatypes::Int64Type;
 use hushtable::ledger::{ChargeRecord, ChargeState};
 use hushtable::{
-    AuditOptions, Engine, Error, LossOptions, Progress, WorkloadStatement, WorkloadStep, wait,
+    AnswerStep, AuditOptions, Engine, Error, LossOptions, Progress, Purpose, Statement, wait,
 };
 use hushtable_testkit::Place;
 
@@ -83,7 +83,7 @@ fn one_engine_answers_several_threads() {
     let both = async { futures::join!(analyst.query(&one), analyst.explain(&other)) };
     let (answer, quote) = wait(both);
     assert_eq!(number(&answer.unwrap().table), 500);
-    assert_eq!(quote.unwrap().charge.to_string(), "epsilon = 100");
+    assert_eq!(quote.unwrap().accounts[0].charge.to_string(), "epsilon = 100");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_future_that_is_dropped_after_the_charge_leaves_its_release() {
     sometime(|| charges(&contract)[dropped].state == ChargeState::Recorded);
     let again = Engine::open(&contract).unwrap().analyst(Some("ana"));
     let answer = wait(again.query(&count(&format!("n{dropped}")))).unwrap();
-    assert_eq!((number(&answer.table), answer.charged), (100_000, None));
+    assert_eq!((number(&answer.table), answer.charged()), (100_000, None));
 }
 
 #[test]
@@ -198,27 +198,30 @@ fn a_workload_goes_on_record_whether_anybody_waits_or_not() {
     let file = folder.write("w.toml", text);
     let (engine, workload) = Engine::with_workload(&file, None, |_| {}).unwrap();
     let analyst = engine.analyst(None);
-    wait(analyst.affords(&workload)).unwrap();
-    let plan = wait(analyst.plan(&workload)).unwrap();
-    drop(plan.release(|name| format!("{name}.csv")).unwrap());
+    let plan = || {
+        let progress = Progress::default();
+        wait(analyst.plan_workload(&workload, Purpose::Answer, &progress)).unwrap()
+    };
+    drop(plan().release(|name| format!("{name}.csv")).unwrap());
     let done = || {
         charges(&contract).iter().filter(|charge| charge.state == ChargeState::Recorded).count()
             == 2
     };
     sometime(done);
-    let plan = wait(analyst.plan(&workload)).unwrap();
-    let mut releasing = plan.release(|name| format!("{name}.csv")).unwrap();
+    let mut releasing = plan().release(|name| format!("{name}.csv")).unwrap();
     let mut steps = Vec::new();
     while let Some(step) = wait(releasing.next()) {
         steps.push(match step.unwrap() {
-            WorkloadStep::Charged(charge) => {
+            AnswerStep::Charged(charge) => {
                 format!("{} new, {} known", charge.new, charge.on_record)
             }
-            WorkloadStep::Answered(answer) => format!("{}: {}", answer.name, number(&answer.table)),
-            WorkloadStep::Whole(whole) => {
-                let text = serde_json::to_string(&whole.statement).unwrap();
-                let read: WorkloadStatement = serde_json::from_str(&text).unwrap();
-                read.parts.into_iter().map(|part| part.file).collect()
+            AnswerStep::Answered(output) => {
+                format!("{}: {}", output.name.unwrap(), number(&output.table))
+            }
+            AnswerStep::Whole(whole) => {
+                let text = serde_json::to_string(&whole).unwrap();
+                let read: Statement = serde_json::from_str(&text).unwrap();
+                read.parts.into_iter().filter_map(|part| part.file).collect()
             }
         });
     }

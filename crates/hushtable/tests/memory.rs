@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use hushtable::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use hushtable::arrow::datatypes::{Int64Type, SchemaRef};
 use hushtable::{
-    Engine, EngineBuilder, MemoryTable, Progress, Provider, RowsIdentity, open_workload, wait,
+    Engine, EngineBuilder, MemoryTable, Progress, Provider, Purpose, RowsIdentity, open_workload,
+    wait,
 };
 
 const CONTRACT: &str = r#"
@@ -57,7 +58,7 @@ fn builder(folder: &Path) -> EngineBuilder {
 fn totals(engine: &Engine) -> (Vec<i64>, bool) {
     let answer = wait(engine.analyst(Some("ana")).query(SUM)).unwrap();
     let totals = answer.table.column(1).as_primitive::<Int64Type>().values().to_vec();
-    (totals, answer.charged.is_some())
+    (totals, answer.charged().is_some())
 }
 
 /// Tables in memory beside files give what the same rows in a file give; asking again is free as
@@ -225,9 +226,10 @@ fn analysts_wait_for_the_delay() {
         assert!(started.elapsed() >= delay, "{:?}", started.elapsed());
     };
     waited(&|| drop(wait(analyst.explain(SUM)).unwrap()));
-    waited(&|| drop(wait(analyst.price(SUM)).unwrap()));
-    waited(&|| drop(wait(analyst.warnings(SUM)).unwrap()));
     let progress = Progress::default();
+    let plan = || wait(analyst.plan(SUM, Purpose::Answer, &progress)).unwrap();
+    waited(&|| drop(plan()));
+    waited(&|| drop(wait(plan().answer()).unwrap()));
     waited(&|| drop(wait(analyst.query_watched(SUM, &progress)).unwrap()));
     assert_eq!(progress.permille(), 0);
     waited(&|| drop(wait(analyst.query(SUM)).unwrap()));
@@ -241,9 +243,9 @@ fn analysts_wait_for_the_delay() {
     let workload = folder.path().join("workload.toml");
     std::fs::write(&workload, text).unwrap();
     let workload = open_workload(&workload).unwrap();
-    waited(&|| drop(wait(analyst.plan(&workload)).unwrap()));
-    let plan = wait(analyst.plan(&workload)).unwrap();
-    let progress = plan.progress();
+    let plan = || wait(analyst.plan_workload(&workload, Purpose::Answer, &progress)).unwrap();
+    waited(&|| drop(plan()));
+    let plan = plan();
     let started = Instant::now();
     let mut releasing = plan.release(str::to_owned).unwrap();
     let mut steps = 0;

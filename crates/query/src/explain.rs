@@ -38,7 +38,7 @@ pub use policy::{
 };
 use policy::{delta_of_pieces, explain_policy};
 pub use precision::{HalfWidth, PrecisionExplained};
-pub use workload::{WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm};
+pub use workload::{JointExplanation, JointPolicy, JointTerm, WholePieces};
 
 /// Most different outputs of a statement whose precision is explained.
 const MAX_PRECISE: usize = 20;

@@ -61,11 +61,11 @@ pub use error::Refusal;
 pub use explain::{
     ChoiceExplained, ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt,
     ExchangeExplained, Explanation, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained,
-    IntervalsExplained, KeepProbability, LimitExplained, MeasurementExplained, MechanismCompared,
-    MechanismsExplained, MechanismsOnData, Met, OutputExplained, PerRowExplained, PolicyExample,
-    PolicyExplained, PolicyTermExplained, PrecisionExplained, PrivateGroups, QuantileEndExplained,
-    QuantileExplained, RoundExplained, SimultaneousInterval, SizeQuantile, WholePieces,
-    WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
+    IntervalsExplained, JointExplanation, JointPolicy, JointTerm, KeepProbability, LimitExplained,
+    MeasurementExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, Met,
+    OutputExplained, PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
+    PrecisionExplained, PrivateGroups, QuantileEndExplained, QuantileExplained, RoundExplained,
+    SimultaneousInterval, SizeQuantile, WholePieces, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse, Rows};
 pub use group_size::GroupSize;

@@ -1,8 +1,8 @@
 //! A workload: queries of one table that share one budget, in `workload.toml`.
 
+mod binding;
 mod hierarchy;
 mod query_names;
-mod quotes;
 mod read;
 
 use hushtable_privacy::Loss;

@@ -626,3 +626,40 @@ fn split_columns_are_joined_on_unique_keys() {
         assert_eq!(bound(unique, once).unwrap().unit(), None);
     }
 }
+
+/// A query with the further measurements of another has its release, in whatever order; a release
+/// that lacks something is no release of it.
+#[test]
+fn fewer_measurements_have_the_release_of_more() {
+    let identity = |query: PrivateQuery| Quote::new(query).unwrap().identity().unwrap();
+    let of = |select: &str| query(&format!("{PRIVATE} {select}"));
+    let all = of("forum, COUNT(*, contribution_bounds_per_group => (0, 5)) AS n, \
+                  SUM(score, contribution_bounds_per_group => (0, 9)) AS s, \
+                  MEDIAN(score, contribution_bounds_per_row => (0, 99)) AS m \
+                  FROM posts WHERE score > 3 GROUP BY forum");
+    for few in [
+        "forum, SUM(score, contribution_bounds_per_group => (0, 9)) AS s \
+         FROM posts WHERE score > 3 GROUP BY forum",
+        "COUNT(*, contribution_bounds_per_group => (0, 5)) AS number \
+         FROM posts WHERE score > 3 GROUP BY forum HAVING number > 7",
+        "MEDIAN(score, contribution_bounds_per_row => (0, 99)) - 1 AS m, forum \
+         FROM posts WHERE score > 3 GROUP BY forum ORDER BY m LIMIT 2",
+    ] {
+        let few = of(few);
+        assert_eq!(few.family_bytes().unwrap(), all.family_bytes().unwrap());
+        let whole = few.with_measurements_of(&all).unwrap().expect("the release has all of it");
+        assert_eq!(whole.outputs(), few.outputs());
+        assert_ne!(identity(few.clone()), identity(all.clone()));
+        assert_eq!(identity(whole), identity(all.clone()));
+        assert!(all.with_measurements_of(&few).unwrap().is_none());
+    }
+    for other in [
+        "forum, SUM(score, contribution_bounds_per_group => (0, 9)) AS s \
+         FROM posts WHERE score > 4 GROUP BY forum",
+        "SUM(score, contribution_bounds_per_group => (0, 9)) AS s FROM posts WHERE score > 3",
+        "forum, SUM(score, contribution_bounds_per_group => (0, 8)) AS s \
+         FROM posts WHERE score > 3 GROUP BY forum",
+    ] {
+        assert!(of(other).with_measurements_of(&all).unwrap().is_none(), "{other}");
+    }
+}

@@ -5,7 +5,9 @@
 use std::fmt::Write as _;
 
 use hushtable_privacy::{Composition, Delta, Loss, Rho};
-use hushtable_query::{Contract, ContractError, Explanation, Quote, Workload, WorkloadExplanation};
+use hushtable_query::{
+    Contract, ContractError, Explanation, JointExplanation, Quote, Refusal, Workload,
+};
 use hushtable_testkit::near;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -41,7 +43,10 @@ ana = { rho = 2, delta = 1e-6 }
 "#;
 
 fn priced(workload: &Workload, contract: &Contract) -> Result<Vec<Quote>, ContractError> {
-    workload.quotes(workload.bind(contract)?)
+    let priced = workload.queries.iter().zip(workload.bind(contract)?).map(|(query, bound)| {
+        Quote::new(bound).map_err(|refusal| workload.error(query, &refusal.what, &refusal.hint))
+    });
+    priced.collect()
 }
 
 const WORKLOAD: &str = concat!(
@@ -110,7 +115,7 @@ fn explained(workload: &Workload) -> (Value, Vec<Value>) {
         .zip(&each)
         .map(|((name, quote), explanation)| (name, quote, explanation))
         .collect();
-    let whole = WorkloadExplanation::new(&parts, Some(table)).unwrap();
+    let whole = JointExplanation::new(&parts, Some(table)).unwrap();
     let json = |value: &Explanation| serde_json::to_value(value).unwrap();
     (serde_json::to_value(&whole).unwrap(), each.iter().map(json).collect())
 }
@@ -220,8 +225,14 @@ sql = "SELECT naics2, COUNT(*) AS n, SUM(loan) AS s FROM firms GROUP BY naics2"
 fn fitting(text: &str) -> Result<String, ContractError> {
     let workload = Workload::parse(text, "workload.toml", &sql_file)?;
     let quotes = priced(&workload, &contract())?;
-    let levels = workload.levels(&quotes.iter().collect::<Vec<_>>())?;
-    Ok(levels.map_or_else(|| "NOT ADJUSTED".to_owned(), |consistent| format!("{consistent:?}")))
+    let statement = workload.statement(&contract())?;
+    let Some(consistent) = statement.consistent.first() else {
+        return Ok("NOT ADJUSTED".to_owned());
+    };
+    let measured = consistent.measurements(&quotes.iter().collect::<Vec<_>>());
+    let error =
+        |refusal: Refusal| workload.error(&workload.queries[0], &refusal.what, &refusal.hint);
+    measured.map(|_| format!("{consistent:?}")).map_err(error)
 }
 
 #[test]

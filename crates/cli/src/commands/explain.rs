@@ -1,11 +1,11 @@
 //! `hushtable explain`.
 
-use hushtable::{Priced, wait};
+use hushtable::wait;
 
 use super::engine;
 use crate::arguments::{ExplainArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::render::{explanation, page, parts, quoted};
+use crate::render::quoted;
 use crate::{sql_input, stdio};
 
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
@@ -16,14 +16,10 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
         return stdio::print(plan.as_bytes());
     }
     let analyst = engine.analyst(arguments.question.analyst().as_deref());
-    let text = match (wait(analyst.price(&sql))?, arguments.format) {
-        (Priced::Query(quote), ReportFormat::Text) if arguments.verbose => {
-            explanation::text(&quote)
-        }
-        (Priced::Query(quote), ReportFormat::Text) => page::text(&quote),
-        (Priced::Query(quote), ReportFormat::Json) => quoted::json(&quote)?,
-        (Priced::Statement(quote), ReportFormat::Text) => parts::text(&quote, arguments.verbose),
-        (Priced::Statement(quote), ReportFormat::Json) => parts::json(&quote)?,
+    let quote = wait(analyst.explain(&sql))?;
+    let text = match arguments.format {
+        ReportFormat::Text => quoted::text(&quote, arguments.verbose),
+        ReportFormat::Json => quoted::json(&quote)?,
     };
     stdio::print(text.as_bytes())
 }

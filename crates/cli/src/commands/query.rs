@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use hushtable::query::Explanation;
-use hushtable::{AccountCharge, Answer, Engine, Progress, resolved, same, wait};
+use hushtable::{Answer, Engine, Progress, Purpose, resolved, same, wait};
 
 use hushtable_plot::ImageFormat;
 
 use super::chart::ChartFile;
-use super::{engine, within};
+use super::{charges, engine, within};
 use crate::arguments::QueryArguments;
 use crate::failure::Failure;
 use crate::interruption::Interruption;
@@ -18,7 +18,7 @@ use crate::render::cell::timestamp;
 use crate::render::grid::visible;
 use crate::render::intervals::TableView;
 use crate::render::number::number;
-use crate::render::quoted::answered_before;
+use crate::render::plain_quote::answered_before;
 use crate::table_format::TableFormat;
 use crate::{kept_effects, render, sql_input, stdio};
 
@@ -55,23 +55,20 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
     }
 
     let analyst = engine.analyst(arguments.question.analyst().as_deref());
-    for warning in wait(analyst.warnings(&sql))? {
-        stdio::note(&render::warnings::note(&warning, None));
-    }
     let progress = Progress::default();
     Interruption::of(&progress).for_good();
-    let work = || wait(analyst.query_watched(&sql, &progress));
-    let answer = watched("reading", &progress, work)?;
+    let plan = wait(analyst.plan(&sql, Purpose::Answer, &progress))?;
+    for (_, warning) in plan.warnings() {
+        stdio::note(&render::warnings::note(warning, None));
+    }
+    let answer = watched("reading", &progress, || wait(plan.answer()))?;
     // From here on the charge stands, so it is reported whatever happens to the files.
     stdio::note(&account_of(&answer, &engine));
-    let view = TableView::of(&answer, requested)?;
+    let view = TableView::of(&answer.output, requested)?;
     let result = render::result(&view, style)?;
     stdio::note(&view.notes(style.format));
     if let Some(statement) = statement {
-        let json = match &answer.parts {
-            Some(parts) => render::pretty_json(parts)?,
-            None => render::pretty_json(&answer.statement)?,
-        };
+        let json = render::pretty_json(&answer.statement)?;
         kept_effects::write(statement, json.into_bytes())?;
     }
     match output {
@@ -113,50 +110,24 @@ pub(super) fn by_extension(path: &Path) -> Option<TableFormat> {
     }
 }
 
-/// The charge, and the rest of the budget.
+/// The charges, and the rest of each budget.
 pub(super) fn account_of(answer: &Answer, engine: &Engine) -> String {
-    let mut out = String::new();
-    if answer.ledger_created {
-        out = format!(
-            "created the ledger {}; it records spent budget, so back it up\n",
-            engine.ledger_path().display()
-        );
-    }
-    for part in answer.parts.iter().flat_map(|whole| &whole.parts) {
+    let mut out = charges::created(&answer.charges, engine);
+    for part in &answer.statement.parts {
         if !part.limits_from.is_empty() {
-            out += &chosen_limits(&part.statement.explanation);
+            out += &chosen_limits(&part.release.explanation);
         }
     }
-    let analyst = visible(&answer.analyst);
-    let table = format!(" on {}", visible(&answer.population));
-    let left = answer.account.left;
-    out += &match answer.charged {
-        Some(charged) => {
-            // Where sums are not clamped, larger records may lose more.
-            let parts = answer.parts.iter().flat_map(|whole| &whole.parts);
-            let mut all = parts.map(|part| &part.statement).chain([&answer.statement]);
-            let policy = all.any(|statement| statement.explanation.policy.is_some());
-            let of_whom = if policy { ", for a record at the thresholds," } else { "" };
-            let before = answer.answered_before.as_deref();
-            let before = before.map_or_else(String::new, |at| answered_before(at) + "\n");
-            format!("charged {charged}{of_whom} to {analyst}{table}; left: {left}\n{before}")
-        }
-        None if answer.taken_up => {
-            format!("paid before: no charge to {analyst}{table}; left: {left}\n")
-        }
-        None => {
-            let since = released_at(answer).map_or(String::new(), |at| format!(" since {at} UTC"));
-            format!("on record{since}: no charge to {analyst}{table}; left: {left}\n")
-        }
+    let why_free = match released_at(answer) {
+        _ if answer.charges.resumed > 0 => "paid before".to_owned(),
+        Some(at) => format!("on record since {at} UTC"),
+        None => "on record".to_owned(),
     };
-    for AccountCharge { population, charged, account } in &answer.others {
-        let (population, left) = (visible(population), account.left);
-        out += &match charged {
-            Some(charged) => {
-                format!("charged {charged} to {analyst} on {population}; left: {left}\n")
-            }
-            None => format!("on record: no charge to {analyst} on {population}; left: {left}\n"),
-        };
+    for account in &answer.charges.accounts {
+        out += &charges::of_account(&answer.charges, account, "", &format!("{why_free}: "));
+    }
+    if let Some(before) = &answer.charges.answered_before {
+        out += &(answered_before(before) + "\n");
     }
     out
 }
@@ -182,7 +153,7 @@ fn chosen_limits(explanation: &Explanation) -> String {
 }
 
 fn released_at(answer: &Answer) -> Option<String> {
-    let seconds = i64::try_from(answer.statement.released_at).ok()?;
+    let seconds = i64::try_from(answer.statement.last_release()?.released_at).ok()?;
     Some(timestamp(seconds.checked_mul(1_000_000)?).replacen('T', " ", 1))
 }
 

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 
 use hushtable::output::{PendingFile, Protected};
 use hushtable::query::{IntervalsWanted, Workload};
-use hushtable::{Engine, Plan, WorkloadCharge, WorkloadStep, wait};
+use hushtable::{AnswerStep, Charges, Engine, Plan, Progress, Purpose, wait};
 
-use super::within;
+use super::{charges, within};
 use crate::arguments::{ReleaseArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::progress::{is_visible, watched_workload};
+use crate::progress::{is_visible, watched};
+use crate::render::TableStyle;
 use crate::render::grid::visible;
 use crate::render::intervals::TableView;
-use crate::render::{TableStyle, workload};
+use crate::render::plain_quote::answered_before;
+use crate::render::quoted;
 use crate::table_format::TableFormat;
 use crate::{kept_effects, pace, render, stdio, surroundings};
 
@@ -29,15 +31,14 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
         None => surroundings::analyst(arguments.analyst.as_deref()),
     };
     let analyst = engine.analyst(named.as_deref());
-    if arguments.explain.is_none() {
-        wait(analyst.affords(&workload))?;
-    }
-    let plan = wait(analyst.plan(&workload))?;
+    let progress = Progress::default();
+    let purpose = if arguments.explain.is_some() { Purpose::Quote } else { Purpose::Answer };
+    let plan = wait(analyst.plan_workload(&workload, purpose, &progress))?;
     let Some(folder) = arguments.out.as_deref().filter(|_| arguments.explain.is_none()) else {
-        let quoted = plan.quoted()?;
+        let quote = plan.quoted()?;
         let text = match arguments.explain {
-            Some(ReportFormat::Json) => workload::json(&quoted)?,
-            _ => workload::text(&quoted),
+            Some(ReportFormat::Json) => quoted::json(&quote)?,
+            _ => quoted::text(&quote, false),
         };
         return stdio::print(text.as_bytes());
     };
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
     let protected = engine.protected().and(&arguments.workload);
     let created = make(folder)?;
     let result = Files::in_folder(folder, &workload, style, &protected)
-        .and_then(|files| release(plan, files, requested, &engine));
+        .and_then(|files| release(plan, &progress, files, requested, &engine));
     if created && result.is_err() {
         let folder = folder.to_owned();
         kept_effects::perform(move || {
@@ -63,23 +64,23 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
 
 fn release(
     plan: Plan,
+    progress: &Progress,
     files: Files,
     requested: Option<IntervalsWanted>,
     engine: &Engine,
 ) -> Result<(), Failure> {
     let Files { folder, style, tables, statement } = files;
-    let progress = plan.progress();
     let mut releasing = plan.release(move |query| named(query, style))?;
-    let whole = watched_workload(&progress, || -> Result<_, Failure> {
+    let whole = watched("reading", progress, || -> Result<_, Failure> {
         let (mut tables, mut number) = (tables.into_iter(), 0);
         loop {
-            let answer = match wait(releasing.next()).ok_or_else(not_planned)?? {
-                WorkloadStep::Charged(charge) => {
-                    stdio::note(&account_of(&charge, engine));
+            let output = match wait(releasing.next()).ok_or_else(not_planned)?? {
+                AnswerStep::Charged(charges) => {
+                    stdio::note(&account_of(&charges, engine));
                     continue;
                 }
-                WorkloadStep::Answered(answer) => answer,
-                WorkloadStep::Whole(whole) => return Ok(whole),
+                AnswerStep::Answered(output) => output,
+                AnswerStep::Whole(statement) => return Ok(statement),
             };
             // The old statement goes first: a folder that is being written must not look complete.
             if number == 0 {
@@ -88,24 +89,16 @@ fn release(
             }
             number += 1;
             let (name, file) = tables.next().ok_or_else(not_planned)?;
-            let requested = requested.or(answer.uncertainty.wanted());
-            let intervals = requested.unwrap_or(IntervalsWanted::USUAL);
-            let view = TableView {
-                table: &answer.table,
-                intervals: answer.uncertainty.intervals(intervals)?,
-                requested: requested.is_some(),
-                not_in_them: answer.statement.explanation.intervals.not_in_them.clone(),
-                clipping: &[],
-            };
+            let view = TableView::of(&output, requested)?;
             kept_effects::write(file, render::result(&view, style)?)?;
             if !is_visible() {
-                let count = progress.queries();
-                stdio::note(&finished(number, count, &folder.join(&name), answer.on_record));
+                let count = progress.parts();
+                stdio::note(&finished(number, count, &folder.join(&name), output.on_record));
             }
         }
     })?;
-    kept_effects::write(statement, render::pretty_json(&whole.statement)?.into_bytes())?;
-    let count = progress.queries();
+    kept_effects::write(statement, render::pretty_json(&whole)?.into_bytes())?;
+    let count = progress.parts();
     let tables = if count == 1 { "1 table" } else { &format!("{count} tables") };
     let folder = visible(&folder.display().to_string());
     stdio::note(&format!("{tables} and {STATEMENT} are in {folder}\n"));
@@ -195,34 +188,22 @@ fn finished(number: usize, count: usize, file: &Path, on_record: bool) -> String
     format!("{number} of {count}: {file}{again}\n")
 }
 
-/// The charge, and the rest of the budget.
-fn account_of(charge: &WorkloadCharge, engine: &Engine) -> String {
-    let mut out = String::new();
-    if charge.ledger_created {
-        out = format!(
-            "created the ledger {}; it records spent budget, so back it up\n",
-            engine.ledger_path().display()
-        );
-    }
+/// The charges, and the rest of the budget.
+fn account_of(charges: &Charges, engine: &Engine) -> String {
     let of =
         |count: usize| if count == 1 { "1 query".to_owned() } else { format!("{count} queries") };
-    let whom = format!("to {} on {}", visible(&charge.analyst), visible(&charge.table));
-    let left = charge.account.left;
-    // Where sums are not clamped, larger records may lose more.
-    let table = engine.contract().table(&charge.table);
-    let split = table.is_some_and(|table| table.columns.iter().any(|c| c.split.is_some()));
-    let of_whom = if split { ", for a record at the thresholds," } else { "" };
-    out += &match charge.charged {
-        Some(charged) => {
-            format!("charged {charged}{of_whom} {whom} for {}; left: {left}\n", of(charge.new))
-        }
-        None => format!("no charge {whom}; left: {left}\n"),
-    };
-    if charge.paid > 0 {
-        out += &format!("taken up: {} paid for before\n", of(charge.paid));
+    let mut out = charges::created(charges, engine);
+    for account in &charges.accounts {
+        out += &charges::of_account(charges, account, &format!(" for {}", of(charges.new)), "");
     }
-    if charge.on_record > 0 {
-        out += &format!("on record: {}\n", of(charge.on_record));
+    if charges.resumed > 0 {
+        out += &format!("taken up: {} paid for before\n", of(charges.resumed));
+    }
+    if charges.on_record > 0 {
+        out += &format!("on record: {}\n", of(charges.on_record));
+    }
+    if let Some(before) = &charges.answered_before {
+        out += &(answered_before(before) + "\n");
     }
     out
 }

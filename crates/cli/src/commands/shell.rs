@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use hushtable::privacy::Loss;
 use hushtable::query::{IntervalsWanted, MAX_QUERY_BYTES, statement_end};
-use hushtable::{Analyst, Answer, Engine, Priced, Progress, Standing, wait};
+use hushtable::{Analyst, Answer, Engine, Plan, Progress, Purpose, Quoted, wait};
 
 use self::command::Command;
 use self::input::{Input, Line};
@@ -27,8 +27,7 @@ use crate::pace::Pace;
 use crate::progress::watched;
 use crate::render::grid::visible;
 use crate::render::intervals::TableView;
-use crate::render::quoted::left_after;
-use crate::render::{self, TableStyle, budget, page, parts};
+use crate::render::{self, TableStyle, budget, quoted};
 use crate::table_format::TableFormat;
 use crate::{stdio, surroundings};
 
@@ -97,13 +96,6 @@ struct Shell {
     put_back: Option<String>,
     done: usize,
     failed: usize,
-}
-
-/// A statement's price.
-struct Price {
-    message: String,
-    free: bool,
-    affordable: bool,
 }
 
 impl Shell {
@@ -268,10 +260,7 @@ impl Shell {
     fn explain(&self, sql: &str) -> Result<(), Failure> {
         let analyst = &self.analyst;
         self.paced(|| {
-            let text = match wait(analyst.price(sql))? {
-                Priced::Query(quoted) => page::text(&quoted),
-                Priced::Statement(quoted) => parts::text(&quoted, false),
-            };
+            let text = quoted::text(&wait(analyst.explain(sql))?, false);
             stdio::print(text.as_bytes())
         })
     }
@@ -279,21 +268,21 @@ impl Shell {
     /// Prints a statement's price, and runs it if the budget suffices and the user agrees, where a
     /// charge needs that.
     fn ask(&mut self, input: &mut dyn Input, sql: &str) -> Result<(), Failure> {
-        let price = self.paced(|| self.price(sql))?;
-        stdio::note(&price.message);
-        if !price.affordable {
+        let progress = Progress::default();
+        let (plan, quote) = self.paced(|| self.price(sql, &progress))?;
+        stdio::note(&quoted::price(&quote));
+        if !quote.is_affordable() {
             return Err(Failure::new(
                 "the budget does not suffice; nothing is charged",
                 "ask for less, as in OPTIONS (epsilon = 0.1), or see \\budget",
             ));
         }
-        if !price.free && !self.auto && !self.agreed(input)? {
+        if !quote.is_free() && !self.auto && !self.agreed(input)? {
             stdio::note("not asked: nothing is charged\n");
             return Ok(());
         }
-        let progress = Progress::default();
         let _interruption = Interruption::of(&progress);
-        let answered = self.paced(|| self.answered(sql, &progress));
+        let answered = self.paced(|| self.answered(plan, &progress));
         if answered.is_ok() {
             self.output = None;
         }
@@ -305,27 +294,14 @@ impl Shell {
         answered.map(|_| ())
     }
 
-    /// A statement's price, from its structure and the ledger alone.
-    fn price(&self, sql: &str) -> Result<Price, Failure> {
-        let priced = wait(self.analyst.price(sql))?;
-        for warning in priced.warnings() {
+    /// A statement's plan and price, from its structure and the ledger alone.
+    fn price(&self, sql: &str, progress: &Progress) -> Result<(Plan, Quoted), Failure> {
+        let plan = wait(self.analyst.plan(sql, Purpose::Quote, progress))?;
+        for (_, warning) in plan.warnings() {
             stdio::note(&render::warnings::note(warning, None));
         }
-        Ok(match &priced {
-            Priced::Query(quoted) => Price {
-                message: page::cost(quoted),
-                free: quoted.standing != Standing::New,
-                affordable: left_after(quoted).is_some(),
-            },
-            Priced::Statement(quoted) => Price {
-                message: parts::costs(quoted),
-                free: quoted
-                    .accounts
-                    .iter()
-                    .all(|account| account.charge == account.charge.nothing()),
-                affordable: parts::is_affordable(quoted),
-            },
-        })
+        let quote = plan.quoted()?;
+        Ok((plan, quote))
     }
 
     /// Whether the next line is a yes. A line that is neither yes nor no is the next statement's,
@@ -344,8 +320,8 @@ impl Shell {
         }
     }
 
-    /// Runs a statement, and prints the answer.
-    fn answered(&self, sql: &str, progress: &Progress) -> Result<Answer, Failure> {
+    /// Answers a statement, and prints the answer.
+    fn answered(&self, plan: Plan, progress: &Progress) -> Result<Answer, Failure> {
         // A file that cannot be written is found before the budget is touched.
         let output = self.output.as_deref();
         let pending = output.map(|path| self.engine.protected().pending(path)).transpose()?;
@@ -356,11 +332,10 @@ impl Shell {
             None => TableFormat::Csv,
         };
         let style = TableStyle::new(format, false, on_terminal)?;
-        let work = || wait(self.analyst.query_watched(sql, progress));
-        let answer = watched("reading", progress, work)?;
+        let answer = watched("reading", progress, || wait(plan.answer()))?;
         // From here on the charge stands, so it is reported whatever happens to the file.
         stdio::note(&account_of(&answer, &self.engine));
-        let view = TableView::of(&answer, self.intervals)?;
+        let view = TableView::of(&answer.output, self.intervals)?;
         let result = render::result(&view, style)?;
         stdio::note(&view.notes(format));
         match (pending, output) {
@@ -391,9 +366,8 @@ fn left(analyst: &Analyst) -> Result<Vec<(String, Loss)>, Failure> {
 /// The rest of each budget after an answer.
 fn rest(before: &[(String, Loss)], answer: &Answer) -> Vec<(String, Loss)> {
     let after = |population: &String| {
-        let answer_left = (*population == answer.population).then_some(answer.account.left);
-        let mut others = answer.others.iter().filter(|other| other.population == *population);
-        answer_left.or_else(|| others.next().map(|other| other.account.left))
+        let mut accounts = answer.charges.accounts.iter();
+        Some(accounts.find(|account| account.population == *population)?.account.left)
     };
     let each = before.iter().map(|(of, left)| (of.clone(), after(of).unwrap_or(*left)));
     each.collect()

@@ -1,30 +1,17 @@
-//! A quote as text.
-
-use std::fmt::Write;
+//! All that one query promises, as text.
 
 use hushtable::privacy::Neighbouring;
 use hushtable::query::{
     ChoiceExplained, Explanation, GroupSize, GroupsExplained, KeepProbability, LimitExplained,
     MechanismsExplained, PrivateGroups, RunnerUp, Strategy, Usefulness,
 };
-use hushtable::{Quoted, Standing};
 
 use super::grid::{Grid, Side, visible};
 use super::measurements::{counted, measurements};
 use super::mechanisms::compared;
-use super::number::{at_least, number, probability};
+use super::number::{number, probability};
 use super::policy::policy;
-use super::quoted::{answered_before, left_after};
 use super::warnings::warned;
-
-/// A quote as text.
-pub(crate) fn text(quoted: &Quoted) -> String {
-    format!(
-        "{}\n{}",
-        of_one_query(&quoted.explanation, &quoted.mechanisms, &quoted.limits),
-        cost(quoted)
-    )
-}
 
 /// Everything that one query promises, without its budget.
 pub(super) fn of_one_query(
@@ -312,44 +299,4 @@ fn outputs(explanation: &Explanation) -> String {
         grid.push([visible(&output.name), output.column_type.clone(), from, within]);
     }
     format!("What is shown\n{}", grid.text(2))
-}
-
-fn cost(quoted: &Quoted) -> String {
-    let explanation = &quoted.explanation;
-    let account = &quoted.account;
-    let mut grid = Grid::pairs();
-    let total = explanation.total.to_string();
-    let of_whom =
-        if explanation.policy.is_some() { ", for a record at the thresholds" } else { "" };
-    grid.push(["the query's loss", &format!("{total}{of_whom}")]);
-    for implied in &explanation.total_as_epsilon {
-        let (epsilon, delta) = (at_least(implied.epsilon), at_least(implied.delta));
-        grid.push(["  that implies", &format!("epsilon = {epsilon}, delta = {delta}")]);
-    }
-    // The charge in the budget's currency, where that is another one.
-    if quoted.standing == Standing::New && quoted.charge != explanation.total {
-        grid.push(["charged", &quoted.charge.to_string()]);
-    }
-    grid.push(["budget", &account.total.to_string()]);
-    grid.push(["spent", &account.spent.to_string()]);
-    grid.push(["left before", &account.left.to_string()]);
-    let (after, verdict) = match left_after(quoted) {
-        Some(left) if quoted.standing == Standing::OnRecord => {
-            (left.to_string(), "This question has an answer on record: asking again is free.")
-        }
-        Some(left) if quoted.standing == Standing::Paid => (
-            left.to_string(),
-            "This question is paid for and has no answer yet: asking again is free.",
-        ),
-        Some(left) => (left.to_string(), "The budget suffices."),
-        None => ("-".to_owned(), "The budget does not suffice: the query would be refused."),
-    };
-    grid.push(["left after", &after]);
-    let mut out = String::new();
-    let before = quoted.answered_before.as_deref();
-    let before = before.map_or_else(String::new, |at| answered_before(at) + ".\n");
-    let (analyst, table) = (visible(&quoted.analyst), visible(&explanation.population));
-    // Writing to a String cannot fail.
-    let _ = write!(out, "Budget of {analyst} on {table}\n{}\n{verdict}\n", grid.text(2));
-    out + &before
 }

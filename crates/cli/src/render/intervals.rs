@@ -2,7 +2,7 @@
 
 use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::query::IntervalsWanted;
-use hushtable::{Answer, ClippingReport, ColumnIntervals, TableIntervals};
+use hushtable::{AnswerTable, ClippingReport, ColumnIntervals, TableIntervals};
 
 use super::cell::rows;
 use super::clipping;
@@ -18,24 +18,24 @@ pub(crate) struct TableView<'a> {
     /// Whether the command, the query or the contract asks for them.
     pub(crate) requested: bool,
     /// Everything that bounds cut off: no interval holds it.
-    pub(crate) not_in_them: Vec<String>,
+    pub(crate) not_in_them: &'a [String],
     /// The released shares of it, where they were asked for.
     pub(crate) clipping: &'a [ClippingReport],
 }
 
 impl<'a> TableView<'a> {
-    /// An answer with the intervals that the command asks for, or else the query or the contract.
+    /// An output with the intervals that the command asks for, or else the query or the contract.
     pub(crate) fn of(
-        answer: &'a Answer,
+        output: &'a AnswerTable,
         by_command: Option<IntervalsWanted>,
     ) -> Result<Self, Failure> {
-        let requested = by_command.or(answer.intervals_wanted());
+        let requested = by_command.or(output.intervals_wanted());
         Ok(Self {
-            table: &answer.table,
-            intervals: answer.intervals(requested.unwrap_or(IntervalsWanted::USUAL))?,
+            table: &output.table,
+            intervals: output.intervals(requested.unwrap_or(IntervalsWanted::USUAL))?,
             requested: requested.is_some(),
-            not_in_them: cut_off(answer),
-            clipping: answer.parts.as_ref().map_or(&[], |whole| whole.clipping_reports.as_slice()),
+            not_in_them: &output.cut_off,
+            clipping: &output.clipping_reports,
         })
     }
 }
@@ -123,19 +123,4 @@ impl TableView<'_> {
             ("without", object(without)),
         ]))
     }
-}
-
-/// Everything that bounds cut off, in all parts.
-fn cut_off(answer: &Answer) -> Vec<String> {
-    let parts = answer.parts.iter().flat_map(|whole| &whole.parts);
-    let selected = parts.filter(|part| part.report_of.is_empty() && !part.is_histogram);
-    let parts = selected.map(|part| &part.statement);
-    let single = answer.parts.is_none().then_some(&answer.statement);
-    let mut all: Vec<String> = Vec::new();
-    for text in parts.chain(single).flat_map(|of| &of.explanation.intervals.not_in_them) {
-        if !all.contains(text) {
-            all.push(text.clone());
-        }
-    }
-    all
 }

@@ -1,16 +1,16 @@
 //! A quote as one page for people without training in privacy, within 80 columns.
 
+use hushtable::Standing;
 use hushtable::privacy::Neighbouring;
 use hushtable::query::{
     Explanation, GroupSize, GroupsExplained, PrecisionExplained, PrivateGroups,
 };
-use hushtable::{Quoted, Standing};
 
 use super::assess::wrapped_at;
 use super::explanation::mechanisms;
 use super::grid::visible;
 use super::number::{at_least, number, probability};
-use super::quoted::{answered_before, left_after};
+use super::plain_quote::{Plain, answered_before};
 
 /// The widest line.
 const WIDTH: usize = 80;
@@ -18,9 +18,9 @@ const WIDTH: usize = 80;
 const INDENT: usize = 13;
 
 /// A quote as one page.
-pub(crate) fn text(quoted: &Quoted) -> String {
+pub(super) fn text(plain: &Plain<'_>) -> String {
     let more = entry("More", "--verbose shows all mechanisms, losses and probabilities");
-    page(&quoted.explanation, &cost(quoted), None) + &more
+    page(&plain.part.explanation, &cost(plain), None) + &more
 }
 
 /// One query, without its budget.
@@ -210,30 +210,31 @@ fn short(value: f64) -> String {
 }
 
 /// The price, and what is left of the budget.
-pub(crate) fn cost(quoted: &Quoted) -> String {
-    let explanation = &quoted.explanation;
-    let (analyst, population) = (visible(&quoted.analyst), visible(&explanation.population));
-    let left = quoted.account.left;
+pub(super) fn cost(plain: &Plain<'_>) -> String {
+    let Plain { analyst, part, account, .. } = plain;
+    let explanation = &part.explanation;
+    let (analyst, population) = (visible(analyst), visible(&explanation.population));
+    let left = account.account.left;
     let of_whom =
         if explanation.policy.is_some() { ", for a record at the thresholds" } else { "" };
-    let mut text = match left_after(quoted) {
-        _ if quoted.standing == Standing::OnRecord => {
+    let mut text = match account.left_after() {
+        _ if part.standing == Standing::OnRecord => {
             format!("nothing: the answer is on record. Left to {analyst} on {population}: {left}")
         }
-        _ if quoted.standing == Standing::Paid => {
+        _ if part.standing == Standing::Paid => {
             format!("nothing: it is paid for. Left to {analyst} on {population}: {left}")
         }
         Some(after) => format!(
             "{}{of_whom}, of {left} that {analyst} has left on {population}; then {after} is left",
-            quoted.charge
+            account.charge
         ),
         None => format!(
             "{}{of_whom}, and {analyst} has only {left} left on {population}: \
              the budget does not suffice, and the query would be refused",
-            quoted.charge
+            account.charge
         ),
     };
-    if let Some(before) = &quoted.answered_before {
+    if let Some(before) = plain.answered_before {
         text += &format!(". {}", answered_before(before));
     }
     if let [.., implied] = explanation.total_as_epsilon.as_slice() {

@@ -220,7 +220,7 @@ mod tests {
             table: &table,
             intervals,
             requested: false,
-            not_in_them: Vec::new(),
+            not_in_them: &[],
             clipping: &[],
         })
         .unwrap()

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use hushtable::mechanisms::RecordMechanism;
 use hushtable::privacy::LossCurve;
 use hushtable::query::{
-    ClassesExplained, ExchangeExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
-    WorkloadPolicy, WorkloadTerm,
+    ClassesExplained, ExchangeExplained, JointPolicy, JointTerm, PolicyExample, PolicyExplained,
+    PolicyTermExplained,
 };
 
 use super::grid::{Grid, Side, visible};
@@ -75,14 +75,14 @@ const SECRET: &str = "  The function is public; JSON and statements have all dig
                       What it says of a record in the table is as\n  secret as the record.\n";
 
 /// The policy function of a workload, in the same way.
-pub(super) fn policy_of_workload(policy: &WorkloadPolicy) -> String {
+pub(super) fn policy_of_workload(policy: &JointPolicy) -> String {
     let mut formula = format!("rho(record) = {}", policy.rho_constant);
     for (index, pieces) in policy.pieces.iter().enumerate() {
         if let Some(rho) = pieces.rho_choice {
             let _ = write!(formula, "\n    + {rho} pieces_{}^2", index + 1);
         }
     }
-    for WorkloadTerm { column, term, .. } in &policy.terms {
+    for JointTerm { column, term, .. } in &policy.terms {
         let _ = write!(formula, "\n    + {}", loss_by(term, &visible(column)));
     }
     let mut notes = String::new();

@@ -15,7 +15,7 @@ use hushtable::query::{
     IntervalsWanted, KeepProbability, MeasurementExplained, NoInterval, NoiseKind, OutputExplained,
     PrivateGroups, RoundExplained, RunnerUp, Strategy, Usefulness,
 };
-use hushtable::{ColumnIntervals, Quoted, Standing, TableIntervals};
+use hushtable::{AccountQuoted, ColumnIntervals, PartQuoted, Quoted, Standing, TableIntervals};
 
 pub(super) fn batch() -> RecordBatch {
     let decimals = Decimal128Array::from(vec![
@@ -142,91 +142,74 @@ fn output(
 /// One row of counts: free, as it is on record.
 pub(super) fn single() -> Quoted {
     let loss = epsilon("0.5", "0");
-    Quoted {
-        explanation: Explanation {
-            intervals: noise_only(),
-            condition: Some("age >= 18".to_owned()),
-            precision: Vec::new(),
-            advice: vec!["twice the epsilon: half of the noise".to_owned()],
-            population: "loans".to_owned(),
-            tables: vec!["loans".to_owned()],
-            privacy_unit: "row".to_owned(),
-            beside: None,
-            neighbouring: Neighbouring::Replace,
-            max_groups_contributed: 1,
-            max_rows_joined: None,
-            groups: GroupsExplained::Single,
-            choice: chosen(NoiseKind::Laplace, 0.0),
-            measurements: vec![measurement("count of rows", (0.0, 1.0), 1.0, Some(loss))],
-            outputs: vec![output("n", "int", &[0], Some(24.0))],
-            total: loss,
-            policy: None,
-            total_as_epsilon: Vec::new(),
-            warnings: Vec::new(),
-        },
-        mechanisms: Vec::new(),
-        limits: Vec::new(),
-        analyst: "ana".to_owned(),
-        account: Account {
-            total: epsilon("3", "1e-5"),
-            spent: epsilon("0.5", "0"),
-            left: epsilon("2.5", "1e-5"),
-        },
-        charge: epsilon("0", "0"),
-        standing: Standing::OnRecord,
-        answered_before: None,
-    }
+    let explanation = Explanation {
+        intervals: noise_only(),
+        condition: Some("age >= 18".to_owned()),
+        precision: Vec::new(),
+        advice: vec!["twice the epsilon: half of the noise".to_owned()],
+        population: "loans".to_owned(),
+        tables: vec!["loans".to_owned()],
+        privacy_unit: "row".to_owned(),
+        beside: None,
+        neighbouring: Neighbouring::Replace,
+        max_groups_contributed: 1,
+        max_rows_joined: None,
+        groups: GroupsExplained::Single,
+        choice: chosen(NoiseKind::Laplace, 0.0),
+        measurements: vec![measurement("count of rows", (0.0, 1.0), 1.0, Some(loss))],
+        outputs: vec![output("n", "int", &[0], Some(24.0))],
+        total: loss,
+        policy: None,
+        total_as_epsilon: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let account = Account {
+        total: epsilon("3", "1e-5"),
+        spent: epsilon("0.5", "0"),
+        left: epsilon("2.5", "1e-5"),
+    };
+    quoted("ana", explanation, account, epsilon("0", "0"), Standing::OnRecord)
 }
 
 /// Public groups, a sum and a mean, paid in rho from a budget that does not suffice.
 pub(super) fn public() -> Quoted {
     let share = rho("0.25", "0");
     let total = rho("0.5", "0");
-    Quoted {
-        explanation: Explanation {
-            intervals: noise_only(),
-            condition: Some("age >= 18".to_owned()),
-            precision: Vec::new(),
-            advice: vec!["twice the epsilon: half of the noise".to_owned()],
-            population: "posts".to_owned(),
-            tables: vec!["posts".to_owned()],
-            privacy_unit: "author".to_owned(),
-            beside: None,
-            neighbouring: Neighbouring::AddRemove,
-            max_groups_contributed: 2,
-            max_rows_joined: None,
-            groups: GroupsExplained::Public { groups: 1_200, by_query: false },
-            choice: ChoiceExplained { runner_up: None, ..chosen(NoiseKind::Gaussian, 0.0) },
-            measurements: vec![
-                measurement("sum of price", (0.0, 1_543.209_876), 0.01, Some(share)),
-                measurement("count of price", (0.0, 3.0), 1.0, Some(share)),
-            ],
-            outputs: vec![
-                output("lang", "string", &[], None),
-                output("total", "decimal(2)", &[0], Some(4_623.5)),
-                output("mean", "float", &[1, 0], None),
-            ],
-            total,
-            policy: None,
-            total_as_epsilon: vec![
-                EpsilonAt { delta: 1e-5, epsilon: 4.801_23 },
-                EpsilonAt { delta: 1e-6, epsilon: 5.256_52 },
-                EpsilonAt { delta: 1e-9, epsilon: 6.437_1 },
-            ],
-            warnings: Vec::new(),
-        },
-        mechanisms: Vec::new(),
-        limits: Vec::new(),
-        analyst: "bo".to_owned(),
-        account: Account {
-            total: rho("1", "1e-5"),
-            spent: rho("0.75", "0"),
-            left: rho("0.25", "1e-5"),
-        },
-        charge: total,
-        standing: Standing::New,
-        answered_before: None,
-    }
+    let explanation = Explanation {
+        intervals: noise_only(),
+        condition: Some("age >= 18".to_owned()),
+        precision: Vec::new(),
+        advice: vec!["twice the epsilon: half of the noise".to_owned()],
+        population: "posts".to_owned(),
+        tables: vec!["posts".to_owned()],
+        privacy_unit: "author".to_owned(),
+        beside: None,
+        neighbouring: Neighbouring::AddRemove,
+        max_groups_contributed: 2,
+        max_rows_joined: None,
+        groups: GroupsExplained::Public { groups: 1_200, by_query: false },
+        choice: ChoiceExplained { runner_up: None, ..chosen(NoiseKind::Gaussian, 0.0) },
+        measurements: vec![
+            measurement("sum of price", (0.0, 1_543.209_876), 0.01, Some(share)),
+            measurement("count of price", (0.0, 3.0), 1.0, Some(share)),
+        ],
+        outputs: vec![
+            output("lang", "string", &[], None),
+            output("total", "decimal(2)", &[0], Some(4_623.5)),
+            output("mean", "float", &[1, 0], None),
+        ],
+        total,
+        policy: None,
+        total_as_epsilon: vec![
+            EpsilonAt { delta: 1e-5, epsilon: 4.801_23 },
+            EpsilonAt { delta: 1e-6, epsilon: 5.256_52 },
+            EpsilonAt { delta: 1e-9, epsilon: 6.437_1 },
+        ],
+        warnings: Vec::new(),
+    };
+    let account =
+        Account { total: rho("1", "1e-5"), spent: rho("0.75", "0"), left: rho("0.25", "1e-5") };
+    quoted("bo", explanation, account, total, Standing::New)
 }
 
 /// A choice between two kinds of mechanisms.
@@ -257,78 +240,103 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
     let name = if measured { "count of rows" } else { "count of privacy units" };
     let mut choice = chosen(if gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace }, 51.0);
     choice.selection_share = choice.selection_share.filter(|_| !measured);
-    Quoted {
-        explanation: Explanation {
-            intervals: noise_only(),
-            condition: Some("age >= 18".to_owned()),
-            precision: Vec::new(),
-            advice: vec!["twice the epsilon: half of the noise".to_owned()],
-            population: "posts".to_owned(),
-            tables: vec!["posts".to_owned()],
-            privacy_unit: "author".to_owned(),
-            beside: None,
-            neighbouring: Neighbouring::AddRemove,
-            max_groups_contributed: 1_000,
-            max_rows_joined: None,
-            groups: GroupsExplained::Private(Box::new(PrivateGroups {
-                strategy,
-                sizes_in: match strategy {
-                    Strategy::MeasuredCount => GroupSize::Rows,
-                    _ => GroupSize::Units,
-                },
-                loss: match strategy {
-                    Strategy::MeasuredCount => make("0", "1e-6"),
-                    other if other.gives_count() => total,
-                    _ => half,
-                },
-                threshold: (strategy.gives_count() || weighted || measured).then_some(51.5),
-                keep: vec![
-                    KeepProbability { units: 1, probability: 4.634_2e-7 },
-                    KeepProbability { units: 10, probability: 0.000_018_245 },
-                    KeepProbability { units: 100, probability: 0.999_999_5 },
-                ],
-                units_for_half: 51,
-                units_for_half_alone: (strategy == Strategy::Sips).then_some(17),
-                min_units: gaussian.then_some(5),
-                known_groups: gaussian.then_some(20),
-                known_groups_threshold: gaussian.then_some(0),
-                rounds: match strategy {
-                    Strategy::Sips => vec![
-                        RoundExplained { sigma: 31.9, threshold: 168.0 },
-                        RoundExplained { sigma: 11.3, threshold: 56.2 },
-                        RoundExplained { sigma: 4.0, threshold: 51.5 },
-                    ],
-                    Strategy::WeightedGaussian => {
-                        vec![RoundExplained { sigma: 3.7, threshold: 51.5 }]
-                    }
-                    _ => Vec::new(),
-                },
-            })),
-            choice,
-            measurements: vec![measurement(name, (0.0, 1.0), 1.0, count_loss)],
-            outputs: vec![
-                output("forum", "string", &[], None),
-                output("authors", "int", &[0], Some(12.0)),
-            ],
-            total,
-            policy: None,
-            total_as_epsilon: if gaussian {
-                vec![EpsilonAt { delta: 1e-5 + 1e-6, epsilon: 7.786_1 }]
-            } else {
-                Vec::new()
+    let explanation = Explanation {
+        intervals: noise_only(),
+        condition: Some("age >= 18".to_owned()),
+        precision: Vec::new(),
+        advice: vec!["twice the epsilon: half of the noise".to_owned()],
+        population: "posts".to_owned(),
+        tables: vec!["posts".to_owned()],
+        privacy_unit: "author".to_owned(),
+        beside: None,
+        neighbouring: Neighbouring::AddRemove,
+        max_groups_contributed: 1_000,
+        max_rows_joined: None,
+        groups: GroupsExplained::Private(Box::new(PrivateGroups {
+            strategy,
+            sizes_in: match strategy {
+                Strategy::MeasuredCount => GroupSize::Rows,
+                _ => GroupSize::Units,
             },
-            warnings: Vec::new(),
+            loss: match strategy {
+                Strategy::MeasuredCount => make("0", "1e-6"),
+                other if other.gives_count() => total,
+                _ => half,
+            },
+            threshold: (strategy.gives_count() || weighted || measured).then_some(51.5),
+            keep: vec![
+                KeepProbability { units: 1, probability: 4.634_2e-7 },
+                KeepProbability { units: 10, probability: 0.000_018_245 },
+                KeepProbability { units: 100, probability: 0.999_999_5 },
+            ],
+            units_for_half: 51,
+            units_for_half_alone: (strategy == Strategy::Sips).then_some(17),
+            min_units: gaussian.then_some(5),
+            known_groups: gaussian.then_some(20),
+            known_groups_threshold: gaussian.then_some(0),
+            rounds: match strategy {
+                Strategy::Sips => vec![
+                    RoundExplained { sigma: 31.9, threshold: 168.0 },
+                    RoundExplained { sigma: 11.3, threshold: 56.2 },
+                    RoundExplained { sigma: 4.0, threshold: 51.5 },
+                ],
+                Strategy::WeightedGaussian => {
+                    vec![RoundExplained { sigma: 3.7, threshold: 51.5 }]
+                }
+                _ => Vec::new(),
+            },
+        })),
+        choice,
+        measurements: vec![measurement(name, (0.0, 1.0), 1.0, count_loss)],
+        outputs: vec![
+            output("forum", "string", &[], None),
+            output("authors", "int", &[0], Some(12.0)),
+        ],
+        total,
+        policy: None,
+        total_as_epsilon: if gaussian {
+            vec![EpsilonAt { delta: 1e-5 + 1e-6, epsilon: 7.786_1 }]
+        } else {
+            Vec::new()
         },
+        warnings: Vec::new(),
+    };
+    let account =
+        Account { total: make("3", "1e-5"), spent: make("0", "0"), left: make("3", "1e-5") };
+    quoted("ana", explanation, account, total, Standing::New)
+}
+
+/// A quote of one query.
+fn quoted(
+    analyst: &str,
+    explanation: Explanation,
+    account: Account,
+    charge: Loss,
+    standing: Standing,
+) -> Quoted {
+    let (population, total) = (explanation.population.clone(), explanation.total);
+    let part = PartQuoted {
+        name: "part_1".to_owned(),
+        sql: "SELECT".to_owned(),
+        weight: None,
+        reads: Vec::new(),
+        report_of: Vec::new(),
+        limits_from: Vec::new(),
+        is_histogram: false,
+        same_as: None,
+        automatic: Vec::new(),
+        explanation,
         mechanisms: Vec::new(),
         limits: Vec::new(),
-        analyst: "ana".to_owned(),
-        account: Account {
-            total: make("3", "1e-5"),
-            spent: make("0", "0"),
-            left: make("3", "1e-5"),
-        },
-        charge: total,
-        standing: Standing::New,
+        standing,
+    };
+    Quoted {
+        analyst: analyst.to_owned(),
+        parts: vec![part],
+        around: None,
+        consistent: Vec::new(),
+        together: None,
+        accounts: vec![AccountQuoted { population, total, account, charge }],
         answered_before: None,
     }
 }

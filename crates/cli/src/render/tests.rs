@@ -15,8 +15,7 @@ fn style(format: TableFormat) -> TableStyle {
 /// A result without intervals that were asked for.
 fn written(table: &RecordBatch, format: TableFormat) -> Vec<u8> {
     let intervals = intervals(table);
-    let not_in_them = Vec::new();
-    let view = TableView { table, intervals, requested: false, not_in_them, clipping: &[] };
+    let view = TableView { table, intervals, requested: false, not_in_them: &[], clipping: &[] };
     result(&view, style(format)).unwrap()
 }
 
@@ -28,7 +27,7 @@ fn text(format: TableFormat) -> String {
 fn intervals_are_beside_their_values() {
     let table = batch().project(&[0, 2, 3, 4]).unwrap();
     let intervals = intervals(&table);
-    let not_in_them = vec!["groups of one person beyond 3".to_owned()];
+    let not_in_them = &["groups of one person beyond 3".to_owned()];
     let view = TableView { table: &table, intervals, requested: true, not_in_them, clipping: &[] };
     let texts = [TableFormat::Table, TableFormat::Csv, TableFormat::Json]
         .map(|format| String::from_utf8(result(&view, style(format)).unwrap()).unwrap());
@@ -113,8 +112,8 @@ fn parquet_keeps_everything() {
 
 #[test]
 fn explanations() {
-    let mut rendered = vec![explanation::text(&single()), explanation::text(&public())];
-    rendered.extend(Strategy::ALL.map(|strategy| explanation::text(&private(strategy))));
+    let mut rendered = vec![quoted::text(&single(), true), quoted::text(&public(), true)];
+    rendered.extend(Strategy::ALL.map(|strategy| quoted::text(&private(strategy), true)));
     insta::assert_snapshot!(rendered.join("\n================\n\n"));
 }
 

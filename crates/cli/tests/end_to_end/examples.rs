@@ -129,5 +129,5 @@ fn establishments_by_sector() {
     let policy = fs::read_to_string(folder.path().join("tables/statement.json")).unwrap();
     let policy: serde_json::Value = serde_json::from_str(&policy).unwrap();
     // Pay is summed three times, at the same threshold.
-    assert_eq!(policy["policy"]["terms"].as_array().unwrap().len(), 2, "{policy:#}");
+    assert_eq!(policy["together"]["policy"]["terms"].as_array().unwrap().len(), 2, "{policy:#}");
 }

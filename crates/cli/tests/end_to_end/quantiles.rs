@@ -73,6 +73,7 @@ fn quantiles_are_near_and_on_record() {
     assert_eq!(rows.len(), 3);
     let statement = fs::read_to_string(shop.path("statement.json")).unwrap();
     let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
+    let statement = &statement["parts"][0]["release"];
     let median = &statement["measurements"][2];
     assert_eq!(median["mechanism"], "exponential");
     assert_eq!(median["quantile"]["percentile"], 0.5);

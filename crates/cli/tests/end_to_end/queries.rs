@@ -250,16 +250,12 @@ fn warnings_come_before_the_charge() {
     run.success();
     let statement = fs::read_to_string(shop.path("s.json")).unwrap();
     let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
-    assert_eq!(statement["warnings"][0]["code"], "not_a_public_key");
-    assert_eq!(statement["warnings"][0]["what"], warning);
-    // Warned, and not charged.
+    assert_eq!(statement["parts"][0]["release"]["warnings"][0]["code"], "not_a_public_key");
+    assert_eq!(statement["parts"][0]["release"]["warnings"][0]["what"], warning);
+    // What the budget cannot pay is refused before anything else is looked at.
     let dear = odd.replace("SELECT ", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 9) ");
-    let run = shop.run(&["query", &dear]);
-    assert!(
-        run.stderr.starts_with("warning: ") && run.stderr.contains("error: "),
-        "{}",
-        run.stderr
-    );
+    let refused = shop.run(&["query", &dear]).refusal();
+    assert!(refused.starts_with("error: "), "{refused}");
     assert_eq!(shop.spent(), 1.0);
     // A refused query is not charged, either.
     for mistake in ["town = NULL", "\"town\" = 'Wick'", "product = 'Wine'"] {
@@ -283,7 +279,7 @@ fn rows_are_bounded_as_the_statement_says() {
     assert!((0.2..0.47).contains(&mean), "{mean}");
     let statement = fs::read_to_string(shop.path("s.json")).unwrap();
     let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
-    let sum = &statement["measurements"][0];
+    let sum = &statement["parts"][0]["release"]["measurements"][0];
     assert_eq!(sum["per_row"]["rows"], 5);
     assert_eq!(sum["per_row"]["bounds"][1], 1.0);
     assert_eq!(sum["bounds"][1], 5.0);
@@ -345,9 +341,9 @@ fn explain_knows_what_is_on_record_and_what_is_too_much() {
     shop.run(&["query", COUNT_BY_PRODUCT]).success();
     let json = shop.run(&["explain", "--format", "json", COUNT_BY_PRODUCT]).success();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["budget"]["standing"], "on_record");
-    assert_eq!(json["budget"]["charge"]["epsilon"], 0.0);
-    assert_eq!(json["budget"]["left_after"]["epsilon"], 2.0);
+    assert_eq!(json["parts"][0]["standing"], "on_record");
+    assert_eq!(json["accounts"][0]["charge"]["epsilon"], 0.0);
+    assert_eq!(json["accounts"][0]["left_after"]["epsilon"], 2.0);
     let much = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 2.5) COUNT(*) FROM visits";
     let text = shop.run(&["explain", "--verbose", much]).success();
     assert!(text.contains("does not suffice"), "{text}");

@@ -140,28 +140,28 @@ fn the_statement_is_about_all_of_it() {
     let shop = with_workload(500, "3");
     let explained = shop.run(&["release", "--explain=json", "workload.toml"]).success();
     let mut explained = json(explained.as_bytes());
-    assert_eq!(explained["budget"]["suffices"], true);
-    assert_eq!(explained["budget"]["charge"]["epsilon"], 2.0);
+    assert_eq!(explained["accounts"][0]["suffices"], true);
+    assert_eq!(explained["accounts"][0]["charge"]["epsilon"], 2.0);
     shop.assert_untouched();
     shop.run(&["release", "--out", "out", "workload.toml"]).success();
     let statement = json(&fs::read(shop.path("out/statement.json")).unwrap());
-    let explained_parts = explained.as_object_mut().unwrap().remove("parts").unwrap();
-    explained.as_object_mut().unwrap().remove("budget").unwrap();
-    for (key, value) in explained.as_object().unwrap() {
-        assert_eq!(&statement[key], value, "{key}");
+    let explained_parts = explained["parts"].take();
+    for (key, value) in explained["together"].as_object().unwrap() {
+        assert_eq!(&statement["together"][key], value, "{key}");
     }
-    assert_eq!(statement["total"]["epsilon"], 2.0);
-    assert_eq!(statement["total"]["delta"], 1e-6);
+    for total in [&statement["together"]["total"], &statement["totals"][0]["total"]] {
+        assert_eq!((&total["epsilon"], &total["delta"]), (&2.0.into(), &1e-6.into()));
+    }
     assert_eq!(statement["analyst"], "ana");
     for (i, part) in statement["parts"].as_array().unwrap().iter().enumerate() {
         assert_eq!(part["name"], NAMES[i]);
         assert_eq!(part["file"], format!("{}.csv", NAMES[i]));
         assert_eq!(part["weight"], [1, 1, 3, 1][i]);
         for (key, value) in explained_parts[i]["explanation"].as_object().unwrap() {
-            assert_eq!(&part["statement"][key], value, "{key}");
+            assert_eq!(&part["release"][key], value, "{key}");
         }
         // The statement that the query by itself would have.
-        assert!(part["statement"]["sql"].is_string() && part["statement"]["question"].is_string());
+        assert!(part["release"]["sql"].is_string() && part["release"]["question"].is_string());
     }
     // Nothing of the data's files.
     let text = fs::read_to_string(shop.path("out/statement.json")).unwrap();
@@ -442,7 +442,7 @@ fn the_policy_in_the_statement_is_the_sum_of_the_parts() {
     );
     shop.run(&["release", "--out", "out", "workload.toml"]).success();
     let statement = json(&fs::read(shop.path("out/statement.json")).unwrap());
-    let policy = &statement["policy"];
+    let policy = &statement["together"]["policy"];
     let parts = statement["parts"].as_array().unwrap();
     let mut dice = Dice::new(1);
     let mut random = || dice.uniform();
@@ -451,9 +451,9 @@ fn the_policy_in_the_statement_is_the_sum_of_the_parts() {
         let of = |i: usize| policy["terms"][i]["column"].as_str().unwrap().to_owned();
         let whole = policy["rho_constant"].as_f64().unwrap() + sums(&policy["terms"], &of, firm);
         let part = |part: &serde_json::Value| {
-            let part_policy = &part["statement"]["policy"];
+            let part_policy = &part["release"]["policy"];
             if part_policy.is_null() {
-                return part["statement"]["total"]["rho"].as_f64().unwrap();
+                return part["release"]["total"]["rho"].as_f64().unwrap();
             }
             let of = |i: usize| {
                 part_policy["terms"][i]["measurement"].as_str().unwrap().replace("sum of ", "")

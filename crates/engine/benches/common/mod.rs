@@ -38,7 +38,7 @@ impl Mix {
 /// A session for each table of `contract`, by name. Each has a contract of its own, as no two
 /// tables of one contract may read one file.
 #[allow(dead_code, reason = "not every benchmark has several tables")]
-pub(crate) fn sessions(folder: &Path, contract: &str) -> HashMap<String, Session> {
+pub(crate) fn sessions(folder: &Path, contract: &str) -> HashMap<String, Arc<Session>> {
     let mut texts: Vec<(String, String)> = Vec::new();
     for line in contract.lines() {
         let name = line.strip_prefix("[tables.").and_then(|rest| rest.strip_suffix(']'));
@@ -53,7 +53,7 @@ pub(crate) fn sessions(folder: &Path, contract: &str) -> HashMap<String, Session
     let open = |(name, text): (String, String)| {
         let path = folder.join(format!("{name}.toml"));
         std::fs::write(&path, text).unwrap();
-        (name, Session::open(&path).unwrap())
+        (name, Arc::new(Session::open(&path).unwrap()))
     };
     texts.into_iter().map(open).collect()
 }

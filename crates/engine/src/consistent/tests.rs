@@ -2,9 +2,9 @@ use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use hushtable_query::IntervalsWanted;
 
+use crate::answer_table::Answer;
 use crate::intervals::ColumnIntervals;
-use crate::one_query::Answer;
-use crate::parts::tests::ask;
+use crate::statement_plan::tests::ask;
 use crate::tests::{Place, shown};
 
 const CONTRACT: &str = r#"
@@ -116,8 +116,8 @@ fn levels_of_public_keys_add_up_and_are_the_same_again() {
     let total = total.unwrap().1[0];
     assert!((2800..3200).contains(&total), "{total}");
     let again = ask(&folder, &sql, 2).unwrap();
-    assert_eq!((again.charged, shown(&again.table)), (None, shown(&first.table)));
-    assert_eq!(again.parts, first.parts);
+    assert_eq!((again.charged(), shown(&again.table)), (None, shown(&first.table)));
+    assert_eq!(again.statement, first.statement);
     // Not without the option.
     let plain = ask(&folder, &query("consistent = false", rest), 3).unwrap();
     let (adjusted_widths, plain_widths) = (widths(&first), widths(&plain));

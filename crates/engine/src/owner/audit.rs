@@ -28,8 +28,9 @@ use crate::contributions::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::exact::{Exact, Looked, Scan};
+use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Progress, Session};
+use crate::session::{Checked, Session};
 use crate::source::ReadProgress;
 use crate::survey::ScanOptions;
 use event_search::{Trial, search};
@@ -97,8 +98,9 @@ impl Session {
         let names: Vec<String> =
             checked.quote.query().measurements().iter().map(|m| m.name.clone()).collect();
         let bar = Bar { promised, more, options };
-        let comparisons =
-            heavy(|| audited(&checked.quote, &names, tables, &bar, generators, &progress.0))?;
+        let comparisons = heavy(|| {
+            audited(&checked.quote, &names, tables, &bar, generators, &progress.reading())
+        })?;
         let epsilon_at_least = comparisons.iter().map(|c| c.epsilon_at_least).fold(0.0, f64::max);
         Ok(AuditReport {
             table: checked.population.name.clone(),

@@ -13,8 +13,9 @@ use hushtable_query::{Refusal, Table};
 use crate::bound::Histogram;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
+use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Progress, Session};
+use crate::session::Session;
 pub use forms::{FormCount, Forms};
 pub(crate) use query::rows;
 pub use report::{
@@ -55,7 +56,7 @@ impl Session {
         };
         let read = |table: &&Table| {
             let identifying = self.contract().identifying(table);
-            columns::read(table, &identifying, &self.own_data_of(table)?, progress)
+            columns::read(table, &identifying, &self.data_of_one(table)?, progress)
         };
         let mut reports = heavy(|| tables.iter().map(read).collect::<Result<Vec<_>, _>>())?;
         if let Some(checked) = &checked {

@@ -7,10 +7,10 @@ use hushtable_query::{ColumnType, CountRelease, MAX_KEY_BYTES, bind_count_releas
 use crate::batches::{each_batch, files_at};
 use crate::error::EngineError;
 use crate::eval::{Program, at_most, known};
+use crate::progress::Progress;
 use crate::row_counts::RowCounts;
 use crate::rows::spread;
 use crate::runtime::heavy;
-use crate::session::Progress;
 
 /// How many records count in each group: exact, and so confidential.
 #[derive(Clone, Debug)]

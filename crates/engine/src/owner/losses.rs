@@ -11,8 +11,9 @@ use hushtable_query::{MechanismsOnData, Refusal};
 use serde::Serialize;
 
 use crate::error::EngineError;
+use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Progress, Session};
+use crate::session::{Checked, Session};
 pub use crate::sketch::{Distribution, LossQuantile};
 use each_record::{Tally, tally};
 pub use fit::{FitOptions, FitReport, Fitted};

@@ -12,8 +12,9 @@ use crate::error::EngineError;
 use crate::exact::{Exact, Looked, Scan};
 use crate::owner::chances::{are_least, chances};
 use crate::owner::check::rows;
+use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Progress, Session};
+use crate::session::{Checked, Session};
 use crate::survey::ScanOptions;
 pub use report::{Trial, TrialError, TuneReport, TunedSetting};
 
@@ -49,7 +50,8 @@ impl Session {
         let mut counting = checked.quote.query().clone();
         counting.push_measurement(rows());
         let look = ScanOptions { tally: true, ..ScanOptions::default() };
-        let scan = Scan::of(&counting, false, &checked.data, &progress.0, checked.memory).await?;
+        let scan =
+            Scan::of(&counting, false, &checked.data, &progress.reading(), checked.memory).await?;
         let Looked { tallies, .. } = scan.look(key, look).await?;
         let all = tallies
             .ok_or(EngineError::inconsistent(
@@ -73,7 +75,8 @@ async fn read(
     (key, progress): (SamplingKey, &Progress),
 ) -> Result<Exact, EngineError> {
     let with_members = votes && matches!(query.groups(), Groups::Private { .. });
-    let scan = Scan::of(query, with_members, &checked.data, &progress.0, checked.memory).await?;
+    let scan =
+        Scan::of(query, with_members, &checked.data, &progress.reading(), checked.memory).await?;
     Ok(scan.look(key, ScanOptions::default()).await?.exact)
 }
 

@@ -9,10 +9,10 @@ use hushtable_noise::TestSeed;
 use hushtable_query::{Noise, PrivateQuery, Quote, SqlStatement};
 
 use super::{Place, Wait, json, shown};
+use crate::answer_table::Answer;
 use crate::contributions::SamplingKey;
 use crate::exact::Scan;
-use crate::one_query::Answer;
-use crate::session::Progress;
+use crate::progress::Progress;
 use crate::survey::ScanOptions;
 
 const CONTRACT: &str = r#"
@@ -64,7 +64,7 @@ fn options(options: &str) -> String {
 }
 
 fn bounds(answer: &Answer) -> Vec<(f64, f64)> {
-    let measured = &answer.statement.query.measurements();
+    let measured = &answer.statement.last_release().unwrap().query.measurements();
     measured
         .iter()
         .map(|m| (m.low as f64, m.high as f64))
@@ -79,7 +79,7 @@ fn bounds(answer: &Answer) -> Vec<(f64, f64)> {
 fn limits_are_charged_with_the_sizes_that_they_are_chosen_from() {
     let place = place();
     let sql = "SELECT shop, SUM(paid) AS paid, COUNT(*) AS n FROM visits GROUP BY shop";
-    let quoted = place.session().explain_parts(sql, None).wait().unwrap();
+    let quoted = place.session().explain(sql, None).wait().unwrap();
     let totals: Vec<String> =
         quoted.parts.iter().map(|part| part.explanation.total.to_string()).collect();
     assert_eq!(totals, ["epsilon = 0.05", "epsilon = 0.05", "epsilon = 0.9"]);
@@ -88,12 +88,12 @@ fn limits_are_charged_with_the_sizes_that_they_are_chosen_from() {
     assert_eq!(quoted.parts[2].limits_from, ["part_1", "part_2"]);
 
     let answer = place.ask(sql, 1).unwrap();
-    assert_eq!(answer.charged.unwrap().to_string(), "epsilon = 1");
+    assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 1");
     let again = place.ask(sql, 2).unwrap();
-    assert_eq!((again.charged, again.parts), (None, answer.parts.clone()));
+    assert_eq!((again.charged(), again.statement), (None, answer.statement.clone()));
     assert_eq!(shown(&again.table), shown(&answer.table));
     // The query ran with its limits written out, within its own share.
-    let query = &answer.statement.query;
+    let query = &answer.statement.last_release().unwrap().query;
     let most = query.max_groups_contributed();
     let (low, high) = bounds(&answer)[0];
     let written = options(&format!("epsilon = 0.9, max_groups_contributed = {most}"))
@@ -113,7 +113,7 @@ fn limits_follow_sizes() {
     let sql = options("epsilon = 500") + " shop, SUM(paid) AS paid FROM visits GROUP BY shop";
     let answer = place.ask(&sql, 1).unwrap();
     // Noise is small, so that nothing is cut off: nobody is in more shops, or pays more.
-    assert_eq!(answer.statement.query.max_groups_contributed(), 16);
+    assert_eq!(answer.statement.last_release().unwrap().query.max_groups_contributed(), 16);
     let (low, high) = bounds(&answer)[0];
     assert!(low == 0.0 && (10.0..=20.0).contains(&high), "{low} {high}");
 
@@ -143,10 +143,11 @@ fn histograms(sql: &str, visits: &[(u32, u32, i64)]) -> Vec<BTreeMap<String, i64
     let statement = SqlStatement::bind(sql, session.contract()).unwrap();
     let of = |query: &PrivateQuery| {
         let quote = Quote::new(query.clone()).unwrap();
-        let data = session.own_data(query).unwrap();
+        let data = session.data_of_query(query).unwrap();
         let progress = Progress::default();
         let exact = async {
-            let scan = Scan::plan(&quote, &data, &progress.0, session.memory()).await.unwrap();
+            let scan =
+                Scan::plan(&quote, &data, &progress.reading(), session.memory()).await.unwrap();
             scan.look(SamplingKey([3; 16]), ScanOptions::default()).await.unwrap().exact
         };
         let exact = exact.wait();

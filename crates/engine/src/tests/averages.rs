@@ -7,7 +7,7 @@ use hushtable_query::Measure;
 
 use super::{Place, Wait, exactly};
 use crate::exact::Reading;
-use crate::session::Progress;
+use crate::progress::Progress;
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -275,7 +275,7 @@ fn ranges_hold() {
         let mut values = 0;
         let read = async {
             let reading =
-                Reading::plan(query, &checked.data, &Progress::default().0, checked.memory)
+                Reading::plan(query, &checked.data, &Progress::default().reading(), checked.memory)
                     .await
                     .unwrap();
             let look = reading.each(|rows| {

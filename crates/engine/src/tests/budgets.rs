@@ -26,7 +26,7 @@ fn delta(text: &str) -> Option<Delta> {
 
 fn ask(place: &Place, analyst: &str, options: &str, rest: &str) {
     let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}");
-    let progress = crate::session::Progress::default();
+    let progress = crate::progress::Progress::default();
     place.session().query(&sql, Some(analyst), &progress).wait().unwrap();
 }
 
@@ -78,7 +78,7 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     let place = place();
     let error_of = |analyst: &str, options: &str, rest: &str| {
         let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}");
-        let progress = crate::session::Progress::default();
+        let progress = crate::progress::Progress::default();
         place.session().query(&sql, Some(analyst), &progress).wait().unwrap_err().to_string()
     };
     let error = |options: &str, rest: &str| error_of("bob", options, rest);

@@ -16,7 +16,8 @@ use crate::error::EngineError;
 use crate::eval::steps_of;
 use crate::exact::{Exact, Scan, exact_of};
 use crate::measurements::Measured;
-use crate::session::{Progress, Session};
+use crate::progress::Progress;
+use crate::session::Session;
 
 const CONTRACT: &str = r#"
 [units.person.budgets]
@@ -91,7 +92,7 @@ fn public_rows_are_counted_before_the_charge() {
         assert_eq!(refusal(asked), explained);
         // In a statement of several parts, too.
         let parts = format!("{sql} UNION ALL {sql}");
-        let priced = session.price(&parts, None).wait().err().map(refusal);
+        let priced = session.explain(&parts, None).wait().err().map(refusal);
         assert!(priced.is_some_and(|text| text.contains("one row could meet")), "{parts}");
     }
     assert!(!session.ledger_path().exists(), "something was charged");
@@ -128,7 +129,8 @@ fn exact(session: &Session, sql: &str, key: u8) -> Exact {
     let checked = session.check(sql).unwrap();
     async {
         let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
+        let reading = progress.reading();
+        let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(SamplingKey([key; 16]));
         exact_of(plan, &memory, checked.quote.query()).await.unwrap()
     }
@@ -244,10 +246,12 @@ fn limits_on_rows_need_a_key() {
     let checked = session.check(&sql).unwrap();
     async {
         let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
+        let reading = progress.reading();
+        let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
         let shown = scan.await.unwrap().shown();
         assert_eq!(shown.matches("LimitRowsExec: unit=1, rows=3").count(), 2, "{shown}");
-        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
+        let reading = progress.reading();
+        let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(SamplingKey([1; 16]));
         let again = crate::limit_rows::LimitRowsExec::new(
             Arc::clone(plan.children()[0]),
@@ -340,7 +344,8 @@ fn one_row_adds_no_more_than_is_said_before_the_charge() {
             let query = checked.quote.query();
             let row = runtime.block_on(session.check_row(query, &checked.data)).ok()?;
             let progress = Progress::default();
-            let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
+            let reading = progress.reading();
+            let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
             let (plan, memory) = runtime.block_on(scan).unwrap().keyed(SamplingKey([4; 16]));
             let run = exact_of(Arc::clone(&plan), &memory, query);
             let (steps, _) = steps_of(|| runtime.block_on(run).unwrap());

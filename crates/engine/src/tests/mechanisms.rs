@@ -5,7 +5,7 @@ use hushtable_privacy::{LossCurve, zcdp_epsilon_at};
 use serde_json::Value;
 
 use super::{Place, Wait};
-use crate::session::Progress;
+use crate::progress::Progress;
 use crate::{AuditOptions, FitOptions, Standing};
 
 const CONTRACT: &str = r#"
@@ -80,7 +80,7 @@ fn answers_are_unbiased_and_their_intervals_cover() {
         let _ = std::fs::remove_file(place.session().ledger_path());
         let answer = place.ask(&sql, seed).unwrap();
         let table = super::shown(&answer.table);
-        let promise = &super::json(&answer.statement)["measurements"];
+        let promise = &super::json(answer.statement.last_release().unwrap())["measurements"];
         for (place, x) in table.trim().split('|').enumerate() {
             let x: f64 = x.parse().unwrap();
             sums[place] += x;
@@ -112,7 +112,7 @@ fn statements_carry_the_function_of_each_mechanism() {
          mechanism => 'SQRT') AS s, SUM(pay, mechanism => 'EXPONENTIAL_POLYLOGARITHMIC') AS p, \
          AVG(pay) AS a FROM firms GROUP BY sector",
     );
-    let statement = super::json(&place.ask(&sql, 1).unwrap().statement);
+    let statement = super::json(place.ask(&sql, 1).unwrap().statement.last_release().unwrap());
     let shown = ["policy", "measurements"]
         .map(|key| serde_json::to_string_pretty(&statement[key]).unwrap());
     insta::assert_snapshot!(shown.join("\n"));
@@ -121,9 +121,9 @@ fn statements_carry_the_function_of_each_mechanism() {
 #[test]
 fn the_mechanisms_are_compared() {
     let quoted = place().session().explain(&asked("1", ALL), None).wait().unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&quoted.mechanisms[1]).unwrap());
+    insta::assert_snapshot!(serde_json::to_string_pretty(&quoted.parts[0].mechanisms[1]).unwrap());
     // A record at the threshold loses the same by each; in the second table the error is the same.
-    for sum in &quoted.mechanisms {
+    for sum in &quoted.parts[0].mechanisms {
         for one in &sum.at_equal_loss {
             assert!((one.losses[1] * 3.0 - 1.0).abs() < 1e-9, "{one:?}");
         }
@@ -178,7 +178,7 @@ fn means_sums_below_zero_and_naming_the_default() {
     let named = asked("1", "SUM(pay, mechanism => 'GAUSSIAN') AS s FROM firms");
     let plain = asked("1", "SUM(pay) AS s FROM firms");
     assert_eq!(place.rows(&named), place.rows(&plain));
-    let standing = |sql: &str| place.session().explain(sql, None).wait().unwrap().standing;
+    let standing = |sql: &str| place.session().explain(sql, None).wait().unwrap().parts[0].standing;
     assert_eq!(standing(&plain), Standing::OnRecord);
     let other = asked("1", "SUM(pay, mechanism => 'SQRT') AS s FROM firms");
     assert_eq!(standing(&other), Standing::New);

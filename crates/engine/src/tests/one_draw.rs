@@ -5,16 +5,18 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use hushtable_ledger::{ChargeRecord, ChargeState};
 use hushtable_noise::TestSeed;
 use hushtable_query::SqlStatement;
 
 use super::{Place, Wait};
+use crate::ask::{Purpose, open_workload};
 use crate::error::EngineError;
-use crate::session::{Progress, Session};
+use crate::progress::Progress;
+use crate::session::Session;
 use crate::stopping::{Fault, Point, inject};
-use crate::workload::open_workload;
 
 const CONTRACT: &str = r#"
 [tables.people]
@@ -69,7 +71,7 @@ const WAYS: [(&str, usize); 5] = [
     ("workload.toml", 2),
 ];
 
-fn ask(session: Session, way: &str) -> Result<(), EngineError> {
+fn ask(session: Arc<Session>, way: &str) -> Result<(), EngineError> {
     let mut generator = TestSeed(1).generator();
     if !way.ends_with(".toml") {
         let progress = Progress::default();
@@ -77,17 +79,18 @@ fn ask(session: Session, way: &str) -> Result<(), EngineError> {
         return asked.wait().map(drop);
     }
     let workload = open_workload(&session.folder().join(way))?;
-    let plan = std::sync::Arc::new(session).plan_workload(&workload, None).wait()?;
+    let progress = Progress::default();
+    let plan = session.plan_workload(&workload, None, Purpose::Answer, &progress).wait()?;
     let released = plan.release_with(
         &mut generator,
         |_| {},
-        |answer| Ok::<_, EngineError>(format!("{}.csv", answer.name)),
+        |output| Ok::<_, EngineError>(output.name.clone()),
     );
     released.wait().map(drop)
 }
 
-fn open(contract: &Path) -> Session {
-    Session::open(contract).unwrap()
+fn open(contract: &Path) -> Arc<Session> {
+    Arc::new(Session::open(contract).unwrap())
 }
 
 fn charges(place: &Place) -> Vec<ChargeRecord> {

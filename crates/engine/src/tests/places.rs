@@ -1,9 +1,12 @@
 //! Where a budget is: with the contract itself, and with the one table that reads a file.
 
 use std::fs;
+use std::sync::Arc;
 
 use super::{Place, Wait};
-use crate::session::{Progress, Session};
+use crate::ask::Purpose;
+use crate::progress::Progress;
+use crate::session::Session;
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -44,9 +47,9 @@ fn a_link_to_the_contract_finds_the_same_budget() {
     symlink(place.contract(), &link).unwrap();
     symlink("hushtable.toml", &second).unwrap();
     for contract in [&link, &second] {
-        let session = Session::open(contract).unwrap();
+        let session = Arc::new(Session::open(contract).unwrap());
         let again = session.query(SQL, None, &Progress::default()).wait().unwrap();
-        assert_eq!((again.charged, again.table), (None, answer.table.clone()));
+        assert_eq!((again.charged(), again.table), (None, answer.table.clone()));
         let other = SQL.replace("visits", "visits WHERE days > 0");
         let refused =
             session.query(&other, None, &Progress::default()).wait().unwrap_err().to_string();
@@ -100,8 +103,10 @@ fn a_workload_asks_no_table_that_shares_its_file() {
                     sql = \"SELECT SUM(days) AS n FROM visits\"\n";
     let contract = CONTRACT.replace("OTHER", "visits.csv");
     let place = Place::new(&contract, &[("visits.csv", DATA), ("w.toml", workload)]);
-    let workload = crate::workload::open_workload(&place.path().join("w.toml")).unwrap();
+    let workload = crate::ask::open_workload(&place.path().join("w.toml")).unwrap();
     let session = place.session();
-    let Err(error) = session.plan_workload(&workload, None).wait() else { panic!("planned") };
+    let progress = Progress::default();
+    let plan = session.plan_workload(&workload, None, Purpose::Quote, &progress);
+    let Err(error) = plan.wait() else { panic!("planned") };
     assert!(error.to_string().contains("both read"), "{error}");
 }

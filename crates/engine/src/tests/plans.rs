@@ -16,7 +16,8 @@ use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::{Exact, Scan, exact_of};
 use crate::measurements::Measured;
-use crate::session::{Progress, Session};
+use crate::progress::Progress;
+use crate::session::Session;
 use crate::source::SourceError;
 use crate::survey::ScanOptions;
 
@@ -64,7 +65,8 @@ fn text(exact: &Exact) -> Vec<String> {
 async fn plans(session: &Session, sql: &str) -> (Arc<dyn ExecutionPlan>, Vec<u8>) {
     let checked = session.check(sql).unwrap();
     let progress = Progress::default();
-    let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
+    let reading = progress.reading();
+    let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
     let (plan, _) = scan.await.unwrap().keyed(KEY);
     let bytes = PlanCodec::encode(&plan).unwrap();
     (plan, bytes)
@@ -97,8 +99,8 @@ fn plans_compute_the_same_after_a_round_trip() {
                     let travelled = text(&exact_of(again, checked.memory, query).await.unwrap());
                     assert_eq!(direct, travelled, "{sql}");
                     let progress = Progress::default();
-                    let scan =
-                        Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
+                    let reading = progress.reading();
+                    let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
                     let looked =
                         scan.await.unwrap().look(KEY, ScanOptions::default()).await.unwrap();
                     assert_eq!(text(&looked.exact), direct, "{sql}");
@@ -155,7 +157,7 @@ const JOINED: &str = "area, COUNT(*) AS c, SUM(n + 1, contribution_bounds_per_gr
 #[test]
 fn owners_see_the_plan() {
     let shown = |units: usize| {
-        let plan = place(units).session().plan(&asked(JOINED)).wait().unwrap();
+        let plan = place(units).session().physical_plan(&asked(JOINED)).wait().unwrap();
         let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         plan.replace(&format!("input_partitions={threads}"), "input_partitions=T")
             .replace(&format!("partitions={threads}"), "partitions=T")
@@ -221,7 +223,8 @@ fn bounding_needs_a_key_and_whole_units() {
     async {
         let checked = session.check(&asked("COUNT(*) AS c FROM t")).unwrap();
         let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
+        let reading = progress.reading();
+        let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(KEY);
         let bound = plan.downcast_ref::<crate::bound_exec::BoundExec>().unwrap();
         let spread = Arc::clone(bound.input().children()[0]);
@@ -251,13 +254,13 @@ fn too_little_memory_is_a_clean_error() {
         let sql = asked(select);
         let spent = || {
             let quoted = place.session().explain(&sql, None).wait().unwrap();
-            (quoted.account, quoted.standing)
+            (quoted.accounts[0].account, quoted.parts[0].standing)
         };
         let before = spent();
         let ask = |limit: Option<&str>| {
             let limit = limit.map(|limit| limit.parse().unwrap());
             let session = Arc::unwrap_or_clone(place.session()).with_memory(limit).unwrap();
-            session.query(&sql, None, &Progress::default()).wait()
+            Arc::new(session).query(&sql, None, &Progress::default()).wait()
         };
         let error = ask(Some("1MiB")).unwrap_err();
         assert!(matches!(error, EngineError::Memory { limit: Some(_) }), "{select}: {error}");
@@ -266,7 +269,7 @@ fn too_little_memory_is_a_clean_error() {
         assert_ne!(format!("{:?}", before.0), format!("{:?}", after.0), "{select}");
         // Nothing was drawn: with more memory the same charge is answered.
         assert_eq!(after.1, Standing::Paid);
-        assert_eq!(ask(Some("4GiB")).unwrap().charged, None, "{select}");
+        assert_eq!(ask(Some("4GiB")).unwrap().charged(), None, "{select}");
     }
 }
 
@@ -294,7 +297,8 @@ fn orders(rows: &[(u32, String)]) -> BTreeMap<String, Vec<String>> {
     let session = place.session();
     let checked = session.check("SELECT shop FROM visits GROUP BY shop").unwrap();
     let progress = Progress::default();
-    let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory);
+    let reading = progress.reading();
+    let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
     let exact =
         async { scan.await.unwrap().look(KEY, ScanOptions::default()).await.unwrap().exact };
     let exact = exact.wait();

@@ -3,7 +3,7 @@
 use hushtable_noise::TestSeed;
 
 use super::{Place, Wait, exactly};
-use crate::session::Progress;
+use crate::progress::Progress;
 
 const CONTRACT: &str = r#"
 [tables.firms]

@@ -7,7 +7,7 @@ use hushtable_noise::TestSeed;
 
 use super::{Place, Wait, exactly, shown};
 use crate::error::EngineError;
-use crate::session::Progress;
+use crate::progress::Progress;
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -131,20 +131,20 @@ fn the_same_question_is_answered_from_the_record() {
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) \
                COUNT(DISTINCT person) AS n FROM visits";
     let first = place.ask(sql, 1).unwrap();
-    assert!(first.charged.is_some() && first.ledger_created);
+    assert!(first.charged().is_some() && first.charges.ledger_created);
     // Another seed would give other noise; other spelling is the same question.
     let again = place.ask(&sql.replace(" AS n", "  as n"), 2).unwrap();
-    assert!(again.charged.is_none() && !again.ledger_created);
+    assert!(again.charged().is_none() && !again.charges.ledger_created);
     assert_eq!(first.table, again.table);
     let same = place.ask(sql, 3).unwrap();
-    assert_eq!((same.charged, same.statement), (None, first.statement));
-    assert_eq!(first.account.spent, again.account.spent);
+    assert_eq!((same.charged(), same.statement), (None, first.statement));
+    assert_eq!(first.charges.accounts[0].account.spent, again.charges.accounts[0].account.spent);
     // Another budget, other files: another question.
     let other = place.ask(&sql.replace("0.01", "0.02"), 3).unwrap();
-    assert!(other.charged.is_some());
+    assert!(other.charged().is_some());
     std::fs::write(place.path().join("visits.csv"), format!("{DATA}p9,A,north,1,1,1\n")).unwrap();
     let other = place.ask(sql, 4).unwrap();
-    assert!(other.charged.is_some());
+    assert!(other.charged().is_some());
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn statements_tell_nothing_of_the_files() {
     let statement = |data: &str| {
         let place = Place::new(CONTRACT, &[("visits.csv", data)]);
         let mut statement = place.ask(&sql, 1).unwrap().statement;
-        statement.released_at = 0;
+        statement.parts[0].release.released_at = 0;
         statement
     };
     assert_eq!(statement(DATA), statement(&doubled()));
@@ -349,7 +349,7 @@ fn what_is_computed_from_a_release_is_free() {
     let whole = "town, shop, {people} AS people, {sum} AS days";
     let rows = "WHERE days < 90 AND load >= 0 GROUP BY town, shop";
     let first = ask(whole, rows, 1);
-    assert!(first.charged.is_some());
+    assert!(first.charged().is_some());
     let after = |more: &str| format!("{rows} {more}");
     let same = [
         (whole, after("ORDER BY people DESC")),
@@ -370,9 +370,16 @@ fn what_is_computed_from_a_release_is_free() {
     ];
     for (seed, (select, rows)) in same.iter().enumerate() {
         let answer = ask(select, rows, 100 + seed as u64);
-        assert_eq!(answer.charged, None, "{select} {rows}");
-        assert_eq!(answer.statement.question, first.statement.question, "{select} {rows}");
-        assert_eq!(answer.statement.query.outputs().len(), answer.table.num_columns());
+        assert_eq!(answer.charged(), None, "{select} {rows}");
+        assert_eq!(
+            answer.statement.last_release().unwrap().question,
+            first.statement.last_release().unwrap().question,
+            "{select} {rows}"
+        );
+        assert_eq!(
+            answer.statement.last_release().unwrap().query.outputs().len(),
+            answer.table.num_columns()
+        );
         let again = ask(select, rows, 300);
         assert_eq!((answer.table, answer.statement), (again.table, again.statement));
     }
@@ -405,7 +412,7 @@ fn what_is_computed_from_a_release_is_free() {
     .into_iter()
     .enumerate()
     {
-        assert!(ask(select, rows, 200 + seed as u64).charged.is_some(), "{select} {rows}");
+        assert!(ask(select, rows, 200 + seed as u64).charged().is_some(), "{select} {rows}");
     }
 }
 
@@ -424,7 +431,7 @@ fn shares_do_not_follow_the_order_of_select() {
              GROUP BY town",
             all[a], all[b], all[c]
         );
-        charged.extend(place.ask(&sql, seed as u64).unwrap().charged);
+        charged.extend(place.ask(&sql, seed as u64).unwrap().charged());
     }
     assert_eq!(charged.len(), 1);
 }

@@ -5,7 +5,7 @@ use hushtable_privacy::gaussian_epsilon_at;
 
 use super::{Place, Wait};
 use crate::AuditOptions;
-use crate::session::Progress;
+use crate::progress::Progress;
 
 const CONTRACT: &str = r#"
 [tables.firms]
@@ -70,7 +70,7 @@ fn clipping_reports_leave_out_sums_that_are_not_clamped() {
                 clipping_report = true) SUM(pay) AS pay, \
                 SUM(jobs, contribution_bounds_per_group => (0, 10)) AS j FROM firms";
     let answer = place().ask(both, 1).unwrap();
-    let report = &answer.parts.unwrap().clipping_reports[0];
+    let report = &answer.statement.clipping_reports[0];
     let shares = report.shares.iter().map(|own| format!("{} {:.1}", own.what, own.share.unwrap()));
     let shares: Vec<String> = shares.collect();
     // Of 7, -3 and a million, one is within. The report sees 40 of each.
@@ -103,7 +103,7 @@ fn the_statement_carries_the_policy() {
                max_groups_contributed = 1, group_selection_strategy = GAUSSIAN_THRESHOLD) \
                town, SUM(pay, weight => 2) AS p, SUM(jobs) AS j, COUNT(*) AS n \
                FROM firms GROUP BY town";
-    let statement = super::json(&place.ask(sql, 1).unwrap().statement);
+    let statement = super::json(place.ask(sql, 1).unwrap().statement.last_release().unwrap());
     insta::assert_snapshot!(serde_json::to_string_pretty(&statement["policy"]).unwrap());
 }
 
@@ -199,7 +199,7 @@ fn explained(sql: &str) -> String {
     let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
     match place.session().explain(sql, None).wait() {
         Ok(quoted) => {
-            let json = serde_json::to_value(&quoted.explanation).unwrap();
+            let json = serde_json::to_value(&quoted.parts[0].explanation).unwrap();
             let classes = json["measurements"].as_array().unwrap().iter().map(|m| {
                 let (scale, threshold) = (&m["noise_scale"], &m["split_threshold"]);
                 format!("{}: T {threshold}, noise {scale}, {}", m["name"], m["by_class"])
@@ -306,7 +306,9 @@ fn what_choosing_by_pieces_costs_is_told() {
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 2, delta = 1e-6{options}) {select}"
         );
         match place.session().explain(&sql, None).wait() {
-            Ok(quoted) => serde_json::to_string_pretty(&quoted.explanation.policy).unwrap(),
+            Ok(quoted) => {
+                serde_json::to_string_pretty(&quoted.parts[0].explanation.policy).unwrap()
+            }
             Err(refused) => refused.to_string(),
         }
     };
@@ -406,7 +408,16 @@ fn records_at_the_threshold_lose_no_more_than_rho() {
         );
         let place = Place::new(&contract, &[("firms.csv", FIRMS)]);
         let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) SUM(jobs) AS j FROM firms";
-        let policy = place.session().explain(sql, None).wait().unwrap().explanation.policy.unwrap();
+        let policy = place
+            .session()
+            .explain(sql, None)
+            .wait()
+            .unwrap()
+            .parts
+            .remove(0)
+            .explanation
+            .policy
+            .unwrap();
         let rounded = (f64::from(split) / f64::from(granularity)).round() * f64::from(granularity);
         assert!(rounded <= policy.terms[0].threshold, "{column}: {:?}", policy.terms);
     }
@@ -420,7 +431,16 @@ fn examples_are_of_the_class_that_loses_most() {
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, \
                delta = 1e-6, group_selection_weight = 1) sector, \
                SUM(pay, mechanism => 'LOG', offset => 1000) AS p FROM firms GROUP BY sector";
-    let policy = place.session().explain(sql, None).wait().unwrap().explanation.policy.unwrap();
+    let policy = place
+        .session()
+        .explain(sql, None)
+        .wait()
+        .unwrap()
+        .parts
+        .remove(0)
+        .explanation
+        .policy
+        .unwrap();
     let [_, _, ten, _, _] = policy.examples[..] else { panic!("examples") };
     let growth = |threshold: f64| {
         hushtable_privacy::LossCurve::log("0.5".parse().unwrap(), threshold, 1000.0).unwrap()

@@ -19,9 +19,10 @@ use super::Wait;
 use crate::contributions::SamplingKey;
 use crate::draw::Counted;
 use crate::exact::Scan;
-use crate::parts::given;
+use crate::progress::Progress;
 use crate::release::table;
-use crate::session::{Progress, Session};
+use crate::session::Session;
+use crate::statement_plan::given;
 use crate::survey::ScanOptions;
 
 /// The queries that run as the standard writes them, but for bounds. Query 9 joins lines, which are
@@ -36,9 +37,9 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
         let value = |read: &Read| given(&tables[read.part].1, read).unwrap();
         let values: Vec<_> = part.reads.iter().map(value).collect();
         let quote = Quote::new(part.query).unwrap().with_released(&values).unwrap();
-        let data = session.own_data(quote.query()).unwrap();
+        let data = session.data_of_query(quote.query()).unwrap();
         let progress = Progress::default();
-        let scan = Scan::plan(&quote, &data, &progress.0, session.memory()).await.unwrap();
+        let scan = Scan::plan(&quote, &data, &progress.reading(), session.memory()).await.unwrap();
         let looked = scan.look(SamplingKey([7; 16]), ScanOptions::default()).await.unwrap();
         let (keys, counted) = Counted::new(quote.query(), looked.exact).unwrap();
         let sums = counted.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();

@@ -129,6 +129,47 @@ impl PrivateQuery {
         }
         Ok(Some(columns))
     }
+
+    /// The bytes of its leaf without its measurements. Where they are equal, at equal losses, the
+    /// release of one query may hold all that another one asks for.
+    ///
+    /// # Errors
+    /// When the query cannot be serialised, which binding excludes.
+    pub fn family_bytes(&self) -> Result<Vec<u8>, Error> {
+        Ok(Leaf::of(self)?.without_measurements()?.into_bytes())
+    }
+
+    /// This query with the further measurements of `released`, which was made for more: it asks
+    /// for that release, and shows a part of it. `None` where that release lacks something that
+    /// this query asks for.
+    ///
+    /// # Errors
+    /// When a query cannot be serialised, which binding excludes.
+    pub fn with_measurements_of(&self, released: &Self) -> Result<Option<Self>, Error> {
+        if self.columns_in(released)?.is_none() {
+            return Ok(None);
+        }
+        let (leaf, other) = (Leaf::of(self)?, Leaf::of(released)?);
+        let known = leaf.measurement_texts()?;
+        let mut whole = self.clone();
+        for (at, text) in other.measurement_texts()?.into_iter().enumerate() {
+            if known.contains(&text) {
+                continue;
+            }
+            let at = other.measurements.get(at).ok_or_else(|| incomplete("a measurement"))?;
+            let measurement = released.measurements.get(*at);
+            let mut measurement = measurement.ok_or_else(|| incomplete("a measurement"))?.clone();
+            // The key that tells a group's class, by its position in this query.
+            if let Some(key) =
+                classes_mut(&mut measurement).and_then(|classes| classes.key.as_mut())
+            {
+                let at = position(&other.keys, *key)?;
+                *key = *leaf.keys.get(at).ok_or_else(|| incomplete("a key"))?;
+            }
+            whole.measurements.push(measurement);
+        }
+        Ok(Some(whole))
+    }
 }
 
 fn classes_mut(measurement: &mut Measurement) -> Option<&mut Classes> {

@@ -47,7 +47,7 @@ pub struct SqlStatement {
     /// The private parts, each after those whose released values it reads.
     pub parts: Vec<Part>,
     /// The SQL that is computed from their releases; `None` where the answer is the release of the
-    /// last part that is no clipping report.
+    /// last part that is no clipping report, or of a workload that of each part.
     pub around: Option<Around>,
     /// Parts that are adjusted to each other before the SQL around reads them.
     pub consistent: Vec<Consistent>,
@@ -84,6 +84,22 @@ pub struct Part {
 }
 
 impl Part {
+    /// A query of a workload.
+    pub(crate) fn of_workload(name: String, sql: String, weight: u32, query: PrivateQuery) -> Self {
+        Self {
+            name,
+            sql,
+            weight: Some(weight),
+            reads: Vec::new(),
+            query,
+            report_of: Vec::new(),
+            limits_from: Vec::new(),
+            is_histogram: false,
+            same_as: None,
+            example: None,
+        }
+    }
+
     /// Whether the statement itself asks for it: it does not serve another part.
     pub fn is_asked(&self) -> bool {
         self.report_of.is_empty() && !self.is_histogram
@@ -115,6 +131,11 @@ impl SqlStatement {
     /// Whatever is not SQL, not in the contract, not supported or not provably private.
     pub fn bind(text: &str, contract: &Contract) -> Result<Self, Refusal> {
         bind(text, contract, Paying::Statement).map_err(|refusal| refusal.within(text))
+    }
+
+    /// A statement of queries that nothing is computed from.
+    pub(crate) fn of_parts(parts: Vec<Part>, consistent: Vec<Consistent>) -> Self {
+        Self { parts, around: None, consistent, day: None }
     }
 
     /// A part with limits that were chosen privately in place of the examples. `text` is that of

@@ -16,7 +16,7 @@ use crate::quote::Quote;
 
 /// Promise of a workload, all of its queries together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorkloadExplanation {
+pub struct JointExplanation {
     /// Whose budget pays: a population of the contract.
     pub population: String,
     /// `row`, or the column of the privacy unit.
@@ -31,7 +31,7 @@ pub struct WorkloadExplanation {
     /// The possible loss of a record that is larger than a threshold, where sums are not clamped;
     /// the total is then that of a record at the thresholds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy: Option<WorkloadPolicy>,
+    pub policy: Option<JointPolicy>,
     /// Every mechanism, as a program can add it up.
     pub events: Vec<Event>,
 }
@@ -49,13 +49,13 @@ pub struct WorkloadExplanation {
 /// It holds for every record. A record enters each query at most once, and one that a query's WHERE
 /// leaves out loses nothing by that query: then it loses less.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorkloadPolicy {
+pub struct JointPolicy {
     /// The loss of every record: counts, quantiles, clamped sums, and the choice of groups by
     /// records.
     pub rho_constant: Rho,
     /// Sums that are not clamped, those of one column with the same thresholds together if their
     /// noise is Gaussian.
-    pub terms: Vec<WorkloadTerm>,
+    pub terms: Vec<JointTerm>,
     /// Mechanisms that run after a record is split into whole pieces, queries that split it in the
     /// same way together.
     pub pieces: Vec<WholePieces>,
@@ -66,7 +66,7 @@ pub struct WorkloadPolicy {
 
 /// The sums of one column in a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorkloadTerm {
+pub struct JointTerm {
     /// The column of the contract.
     pub column: String,
     /// Multiples that its values are rounded to.
@@ -91,7 +91,7 @@ pub struct WholePieces {
     pub terms: Vec<usize>,
 }
 
-impl WorkloadExplanation {
+impl JointExplanation {
     /// Explains queries of one population, each with its name, its quote and its own promise.
     /// `table` is the one whose rows are the units, where they are.
     ///
@@ -155,8 +155,8 @@ fn together(events: &[Event], total: Loss, in_advance: bool) -> Vec<EpsilonAt> {
 }
 
 /// The sum of the queries' policies; `None` where every sum is clamped.
-fn policy(parts: &[(&str, &Quote, &Explanation)], table: &Table) -> Option<WorkloadPolicy> {
-    let mut whole = WorkloadPolicy {
+fn policy(parts: &[(&str, &Quote, &Explanation)], table: &Table) -> Option<JointPolicy> {
+    let mut whole = JointPolicy {
         rho_constant: Rho::ZERO,
         terms: Vec::new(),
         pieces: Vec::new(),
@@ -179,7 +179,7 @@ fn policy(parts: &[(&str, &Quote, &Explanation)], table: &Table) -> Option<Workl
     Some(whole)
 }
 
-impl WorkloadPolicy {
+impl JointPolicy {
     /// Adds the policy of a query, whose terms are of these columns; `None` where a sum is too
     /// large.
     fn add(
@@ -192,7 +192,7 @@ impl WorkloadPolicy {
         let mut rho = policy.rho_pieces.unwrap_or(Rho::ZERO);
         for (term, (column, granularity)) in policy.terms.iter().zip(columns) {
             rho = rho.checked_add(term.rho)?;
-            let same = |other: &WorkloadTerm| {
+            let same = |other: &JointTerm| {
                 term.growth.is_none()
                     && other.column == column
                     && other.term == PolicyTermExplained { rho: other.term.rho, ..term.clone() }
@@ -206,7 +206,7 @@ impl WorkloadPolicy {
                 }
                 None => {
                     let (term, queries) = (term.clone(), vec![query.to_owned()]);
-                    self.terms.push(WorkloadTerm { column, granularity, term, queries });
+                    self.terms.push(JointTerm { column, granularity, term, queries });
                     self.terms.len() - 1
                 }
             };

@@ -3,7 +3,6 @@
 use super::{Workload, WorkloadQuery};
 use crate::bind::{Consistent, ConsistentLevel, Key, Measure, PrivateQuery};
 use crate::contract::ContractError;
-use crate::quote::Quote;
 
 impl Workload {
     /// Checks that queries are levels of one table, if that is requested. Rows whose values are not
@@ -88,23 +87,16 @@ impl Workload {
     }
 
     /// The levels that fit each other, if that is requested: all queries, in their order.
-    ///
-    /// # Errors
-    /// When they cannot be adjusted to each other.
-    pub fn levels(&self, quotes: &[&Quote]) -> Result<Option<Consistent>, ContractError> {
-        let (Some(non_negative), Some(first)) = (self.consistent, self.queries.first()) else {
-            return Ok(None);
-        };
+    pub(super) fn levels(&self, queries: &[PrivateQuery]) -> Option<Consistent> {
+        let non_negative = self.consistent?;
         let mut keys = Vec::new();
-        let level = |(query, quote): (&WorkloadQuery, &&Quote)| ConsistentLevel {
+        let level = |(query, bound): (&WorkloadQuery, &PrivateQuery)| ConsistentLevel {
             part: query.name.clone(),
             table: query.name.clone(),
-            keys: key_indexes(quote.query(), &mut keys),
+            keys: key_indexes(bound, &mut keys),
         };
-        let levels = self.queries.iter().zip(quotes).map(level).collect();
-        let consistent = Consistent { levels, non_negative };
-        consistent.measurements(quotes).map_err(|refusal| self.refuse(first, &refusal))?;
-        Ok(Some(consistent))
+        let levels = self.queries.iter().zip(queries).map(level).collect();
+        Some(Consistent { levels, non_negative })
     }
 }
 

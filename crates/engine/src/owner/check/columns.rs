@@ -17,7 +17,7 @@ use crate::eval::{Program, at_most};
 use crate::feed::rows_at_once;
 use crate::intern::Interner;
 use crate::intern::too_many;
-use crate::session::Progress;
+use crate::progress::Progress;
 use crate::sketch::SignedSketch;
 use crate::source::parse::{Parsed, TextParser};
 use crate::source::{Misfit, OddRow, Sink, TableData, Wanted, observe};
@@ -71,7 +71,7 @@ pub(super) fn read(
         identifying: identifying.iter().map(|&name| name.to_owned()).collect(),
         text_bytes: texts.map(|column| (column.name.clone(), column.max_bytes)).collect(),
     };
-    let read = observe(data, &request, &progress.0, &mut rows);
+    let read = observe(data, &request, &progress.reading(), &mut rows);
     if let Some(error) = rows.failed {
         return Err(error);
     }

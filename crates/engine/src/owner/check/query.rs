@@ -17,7 +17,8 @@ use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::exact::{Exact, Looked, Scan, Tallies};
 use crate::owner::chances::{are_least, chances};
-use crate::session::{Checked, Progress};
+use crate::progress::Progress;
+use crate::session::Checked;
 use crate::survey::ScanOptions;
 
 /// Shares whose quantiles are reported.
@@ -38,7 +39,7 @@ pub(super) async fn read(
     let look = ScanOptions { tally: true, ..ScanOptions::default() };
     // The chances of groups follow from their sizes, but for votes.
     let votes = quote.selection().is_some_and(|s| s.strategy() == Strategy::SingleVote);
-    let scan = Scan::of(&query, votes, &checked.data, &progress.0, checked.memory).await?;
+    let scan = Scan::of(&query, votes, &checked.data, &progress.reading(), checked.memory).await?;
     let Looked { exact, tallies, .. } = scan.look(key, look).await?;
     let tallies = tallies.ok_or(EngineError::inconsistent(
         "a scan that was to tally contributions has no tallies",

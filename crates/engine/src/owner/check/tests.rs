@@ -257,7 +257,8 @@ fn what_is_left_is_what_a_release_has() {
     let report = query::read(&checked, key, &Progress::default()).wait().unwrap();
     let look = async {
         let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory).await?;
+        let scan =
+            Scan::plan(&checked.quote, &checked.data, &progress.reading(), checked.memory).await?;
         scan.look(key, ScanOptions::default()).await
     };
     let Looked { exact, .. } = look.wait().unwrap();

@@ -17,8 +17,9 @@ use crate::contributions::Rows;
 use crate::error::EngineError;
 use crate::exact::Reading;
 use crate::intern::Interner;
+use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Progress};
+use crate::session::Checked;
 use crate::sketch::Sketch;
 
 /// Losses of all records, and by group and owner where requested.
@@ -88,7 +89,7 @@ pub(super) async fn tally(
         group_keys,
         limit,
     };
-    let reading = Reading::plan(&query, &checked.data, &progress.0, checked.memory).await?;
+    let reading = Reading::plan(&query, &checked.data, &progress.reading(), checked.memory).await?;
     reading.each(|rows| records.add(&rows)).await?;
     heavy(|| records.finish())
 }

@@ -15,8 +15,9 @@ use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::exact::{Looked, Scan};
 use crate::measurements::Measured;
+use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Progress, Session};
+use crate::session::{Checked, Session};
 use crate::survey::ScanOptions;
 
 /// Precision that a release is to have.
@@ -166,7 +167,8 @@ pub(super) async fn counted(
     progress: &Progress,
 ) -> Result<Groups, EngineError> {
     let query = checked.quote.query();
-    let scan = Scan::plan(&checked.quote, &checked.data, &progress.0, checked.memory).await?;
+    let scan =
+        Scan::plan(&checked.quote, &checked.data, &progress.reading(), checked.memory).await?;
     // Rows are units, so that no group is left out by the key.
     let Looked { mut exact, .. } = scan.look(SamplingKey([0; 16]), ScanOptions::default()).await?;
     // The numbers of records go along with the sums, so that they come in the order of the groups.

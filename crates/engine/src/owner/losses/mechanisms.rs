@@ -11,8 +11,9 @@ use crate::contributions::Rows;
 use crate::error::EngineError;
 use crate::exact::Reading;
 use crate::measurements::Measured;
+use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Progress};
+use crate::session::Checked;
 use crate::sketch::Sketch;
 
 /// The losses by each mechanism that can be drawn at the query's rho.
@@ -48,7 +49,7 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
     let mut sizes: Vec<(usize, usize, Sketch)> =
         split.filter_map(|(index, (at, _))| Some((at?, index, Sketch::new(0.0)))).collect();
     let reading =
-        Reading::plan(query, &checked.data, &Progress::default().0, checked.memory).await?;
+        Reading::plan(query, &checked.data, &Progress::default().reading(), checked.memory).await?;
     let add = |rows: Rows| {
         for (at, _, sketch) in &mut sizes {
             let values = rows.values.get(*at).into_iter().flatten().flatten();

@@ -1,15 +1,25 @@
 //! Statements of several parts: charged together, taken up again, the same when asked again; and
 //! what the SQL around them can see.
 
+use datafusion::arrow::array::RecordBatch;
+mod workloads;
+
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
-use hushtable_ledger::ChargeState;
+use hushtable_ledger::{ChargeState, Outcome, Paid};
 use hushtable_noise::TestSeed;
+use hushtable_query::Population;
 
+use super::paying::begin;
 use super::*;
+use crate::answer::{Answering, Timings};
+use crate::answer_table::Answer;
+use crate::ask::Purpose;
 use crate::intervals::ColumnIntervals;
+use crate::record::ReleaseStatement;
+use crate::statement::Statement;
 use crate::tests::{Place, Wait, shown};
 
 const CONTRACT: &str = r#"
@@ -69,9 +79,8 @@ fn charges(place: &Place) -> (usize, usize, Vec<String>) {
     (charges.len(), charges.iter().filter(|c| c.state == ChargeState::Recorded).count(), spent)
 }
 
-fn plan<'a>(session: &'a Session, sql: &str) -> StatementPlan<'a> {
-    let statement = SqlStatement::bind(sql, session.contract()).unwrap();
-    session.plan_statement(sql, statement, None).wait().unwrap()
+fn plan(session: &Arc<Session>, sql: &str) -> StatementPlan {
+    session.plan(sql, None, Purpose::Quote, &Progress::default()).wait().unwrap()
 }
 
 const OLDER: &str = "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place \
@@ -82,30 +91,33 @@ const HALVES: [&str; 2] = ["epsilon = 0", "epsilon = 1"];
 fn asked_again_it_is_free_and_the_same() {
     let place = place();
     let first = ask(&place, OLDER, 1).unwrap();
-    assert_eq!(first.charged.unwrap().to_string(), "epsilon = 1");
+    assert_eq!(first.charged().unwrap().to_string(), "epsilon = 1");
     assert_eq!(first.table.num_rows(), 2);
     assert_eq!(charges(&place), (2, 2, HALVES.map(str::to_owned).to_vec()));
     let again = ask(&place, OLDER, 2).unwrap();
-    assert_eq!((again.charged, again.parts), (None, first.parts.clone()));
+    assert_eq!((again.charged(), again.statement), (None, first.statement.clone()));
     assert_eq!(shown(&again.table), shown(&first.table));
     // Other SQL around the same parts is free.
     let other = OLDER.replace("RANK() OVER (ORDER BY COUNT(*) DESC)", "SUM(COUNT(*)) OVER ()");
     let other = ask(&place, &other, 3).unwrap();
-    assert_eq!(other.charged, None);
+    assert_eq!(other.charged(), None);
     // Each part is a question by itself.
     let mean = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) AVG(age) FROM people";
     let mean = ask(&place, mean, 4).unwrap();
-    assert_eq!(mean.charged, None);
-    let parts = first.parts.unwrap().parts;
-    let stated = Statement { sql: parts[0].statement.sql.clone(), ..mean.statement };
-    assert_eq!(stated, parts[0].statement);
+    assert_eq!(mean.charged(), None);
+    let parts = first.statement.parts;
+    let stated = ReleaseStatement {
+        sql: parts[0].release.sql.clone(),
+        ..mean.statement.last_release().unwrap().clone()
+    };
+    assert_eq!(stated, parts[0].release);
     // The value that the later part has read is in its statement, and the part that it came from
     // in its question.
     let value = mean.table.column(0).as_primitive::<Float64Type>().value(0);
-    let read = serde_json::to_string(&parts[1].statement.query.filter()).unwrap();
+    let read = serde_json::to_string(&parts[1].release.query.filter()).unwrap();
     assert!(read.contains(&value.to_string()), "{read}");
     let of_others = OLDER.replace("AVG(age) FROM people", "AVG(age) FROM people WHERE age > 1");
-    assert_eq!(ask(&place, &of_others, 5).unwrap().charged.unwrap().to_string(), "epsilon = 1");
+    assert_eq!(ask(&place, &of_others, 5).unwrap().charged().unwrap().to_string(), "epsilon = 1");
     assert_eq!(charges(&place).0, 4);
 }
 
@@ -117,7 +129,7 @@ fn all_parts_are_charged_or_none() {
                 OPTIONS (epsilon = 0.2) COUNT(*) FROM firms) AS firms";
     let session = place.session();
     let planned = plan(&session, both);
-    assert_eq!(planned.accounts().len(), 2);
+    assert_eq!(planned.payers_of_all().len(), 2);
     let error = planned.pay(&mut session.ledger().unwrap()).unwrap_err();
     assert!(error.to_string().contains("`firm`"), "{error}");
     assert_eq!(charges(&place), (0, 0, vec!["epsilon = 0".to_owned(); 2]));
@@ -128,9 +140,9 @@ fn all_parts_are_charged_or_none() {
     assert_eq!(charges(&place).0, 0);
     let paid = ask(&place, &both.replace("0.2", "0.1"), 1).unwrap();
     let told = |charged: Option<Loss>| charged.unwrap().to_string();
-    assert_eq!(told(paid.charged), "epsilon = 1");
-    assert_eq!(paid.others.len(), 1);
-    assert_eq!(told(paid.others[0].charged), "epsilon = 0.1");
+    assert_eq!(told(paid.charged()), "epsilon = 1");
+    assert_eq!(paid.charges.accounts.len(), 2);
+    assert_eq!(told(paid.charges.accounts[1].charged), "epsilon = 0.1");
     assert_eq!(charges(&place).0, 2);
 }
 
@@ -144,21 +156,21 @@ fn clipping_reports_are_charged_and_recorded_with_their_parts() {
     let refused = ask(&place, &sql.replace("EPSILON", "epsilon = 2.5,"), 1).unwrap_err();
     assert!(refused.contains("epsilon = 2.5"), "{refused}");
     assert_eq!(charges(&place).0, 0);
-    let quoted = place.session().explain_parts(&one, None).wait().unwrap();
+    let quoted = place.session().explain(&one, None).wait().unwrap();
     assert_eq!(quoted.accounts[0].charge.to_string(), "epsilon = 1");
     assert_eq!(quoted.parts[1].report_of, ["part_1"]);
     assert_eq!(quoted.parts[1].explanation.total.to_string(), "epsilon = 0.1");
     assert_eq!(charges(&place).0, 0);
 
     let first = ask(&place, &one, 1).unwrap();
-    assert_eq!(first.charged.unwrap().to_string(), "epsilon = 1");
+    assert_eq!(first.charged().unwrap().to_string(), "epsilon = 1");
     assert_eq!((first.table.num_rows(), first.table.num_columns()), (2, 2));
     assert_eq!(charges(&place), (2, 2, HALVES.map(str::to_owned).to_vec()));
-    let whole = first.parts.unwrap();
+    let whole = first.statement;
     let [report] = whole.clipping_reports.as_slice() else { panic!("{whole:?}") };
     assert_eq!(report.of, ["part_1"]);
     let fresh = (0..20).map(|seed| ask(&self::place(), &one, seed).unwrap());
-    let reports: Vec<_> = fresh.map(|answer| answer.parts.unwrap().clipping_reports).collect();
+    let reports: Vec<_> = fresh.map(|answer| answer.statement.clipping_reports).collect();
     // Of 60 intervals at 95 %, 3 miss on average, and more than 9 with probability 0.001.
     let shares = reports.iter().flat_map(|reports| reports[0].shares.iter().zip([0.0, 0.45, 0.22]));
     let missed = shares.filter(|(share, exact)| {
@@ -167,12 +179,13 @@ fn clipping_reports_are_charged_and_recorded_with_their_parts() {
     });
     assert!(missed.count() <= 9, "{reports:?}");
     let text = serde_json::to_string(&whole).unwrap();
-    assert_eq!(serde_json::from_str::<StatementOfParts>(&text).unwrap(), whole);
+    assert_eq!(serde_json::from_str::<Statement>(&text).unwrap(), whole);
     let again = ask(&place, &one, 2).unwrap();
-    assert_eq!((again.charged, again.parts), (None, Some(whole)));
+    assert_eq!((again.charged(), &again.statement), (None, &whole));
     assert_eq!(shown(&again.table), shown(&first.table));
     // The statement of the answer is the question's, and not the report's.
-    assert_eq!(first.statement.explanation.total.to_string(), "epsilon = 0.9");
+    let release = again.statement.last_release().unwrap();
+    assert_eq!(release.explanation.total.to_string(), "epsilon = 0.9");
 }
 
 /// The columns of a result with their intervals: `=` without noise, `-` without an interval, else
@@ -210,7 +223,7 @@ fn intervals_go_through_the_sql_around() {
             2,
         );
         let own = own.unwrap();
-        assert_eq!(own.charged, None);
+        assert_eq!(own.charged(), None);
         ends(&own).last().unwrap().clone()
     };
     let (groups, total) =
@@ -289,29 +302,25 @@ fn intervals_go_through_the_sql_around() {
 /// is begun.
 fn stopped(place: &Place, answers: usize) {
     let session = place.session();
-    let planned = plan(&session, OLDER);
+    let mut planned = plan(&session, OLDER);
     let mut ledger = session.ledger().unwrap();
     let paid = planned.pay(&mut ledger).unwrap();
     let mut generator = TestSeed(7).generator();
     let mut released = Vec::new();
-    for (at, (part, paid)) in planned.parts.iter().zip(paid).enumerate() {
+    for (at, paid) in paid.into_iter().enumerate() {
         if at == answers {
             let paid = paid.unwrap().first;
             if let Paid::Charged(payment) = &paid {
-                let query = part.asked.quote.query();
-                let begun =
-                    begin(&session, query, &part.data, &mut ledger, (payment, &[])).unwrap();
+                let data = &planned.parts[at].data;
+                let begun = begin(&session, data, &mut ledger, (payment, &[])).unwrap();
                 assert!(matches!(begun, Outcome::Charged(_)));
             }
             return;
         }
         let mut answering = Answering { ledger: &mut ledger, generator: &mut generator };
-        let (progress, mut timings) = (Progress::default(), Timings::default());
-        let asked = part.given(&part.asked, &released).unwrap();
-        let paid = (&*session, paid.unwrap());
-        let next = part.answered(&asked, paid, &mut answering, &progress, &mut timings);
-        let next = next.wait().unwrap();
-        released.push(Released::new(next, asked).unwrap());
+        let mut timings = Timings::default();
+        let next = planned.released(at, paid, &released, &mut answering, &mut timings);
+        released.push(next.wait().unwrap());
     }
 }
 
@@ -323,10 +332,10 @@ fn stopped_after_each_step_it_goes_on() {
         assert_eq!(charges(&place), (2, answers, HALVES.map(str::to_owned).to_vec()));
     }
     let first = ask(&place, OLDER, 1).unwrap();
-    assert_eq!(first.charged, None);
+    assert_eq!(first.charged(), None);
     assert_eq!(charges(&place), (2, 2, HALVES.map(str::to_owned).to_vec()));
     let again = ask(&place, OLDER, 2).unwrap();
-    assert_eq!((again.parts, shown(&again.table)), (first.parts, shown(&first.table)));
+    assert_eq!((again.statement, shown(&again.table)), (first.statement, shown(&first.table)));
 }
 
 #[test]
@@ -463,7 +472,7 @@ town"#,
     let one = (1, 1, ["epsilon = 0", "epsilon = 1"].map(str::to_owned).to_vec());
     assert_eq!(charges(&place), one);
     let answer = ask(&place, &format!("{counts} SELECT COUNT(*) AS n FROM t"), 2).unwrap();
-    assert_eq!(answer.charged, None);
+    assert_eq!(answer.charged(), None);
     assert_eq!(answer.table.column(0).as_primitive::<Int64Type>().value(0), 300);
     assert_eq!(charges(&place), one);
 }
@@ -523,20 +532,23 @@ columns = { person = { type = "int" }, firm = { type = "int" }, "#,
     };
     let session = place.session();
     assert!(!SqlStatement::bind(&sql("z"), session.contract()).unwrap().is_plain());
-    let quoted = session.explain_parts(&sql("z"), None).wait().unwrap();
+    let quoted = session.explain(&sql("z"), None).wait().unwrap();
     let accounts: Vec<_> = quoted.accounts.iter().map(|a| (&*a.population, a.charge)).collect();
     let one = accounts[0].1;
     assert_eq!(accounts, [("firm", one), ("person", one)]);
     assert_eq!(charges(&place).0, 0);
 
     let first = ask(&place, &sql("z"), 1).unwrap();
-    assert_eq!((first.population.as_str(), first.charged), ("firm", Some(one)));
-    assert_eq!(first.others[0].population, "person");
-    assert_eq!(first.others[0].charged, Some(one));
+    assert_eq!(
+        (first.charges.accounts[0].population.as_str(), first.charged()),
+        ("firm", Some(one))
+    );
+    assert_eq!(first.charges.accounts[1].population, "person");
+    assert_eq!(first.charges.accounts[1].charged, Some(one));
     let spent = ["epsilon = 1", "epsilon = 1"].map(str::to_owned).to_vec();
     assert_eq!(charges(&place), (2, 2, spent.clone()));
     let again = ask(&place, &sql("z"), 2).unwrap();
-    assert_eq!((again.charged, again.others[0].charged), (None, None));
+    assert_eq!((again.charged(), again.charges.accounts[1].charged), (None, None));
     assert_eq!(shown(&again.table), shown(&first.table));
     // The firm's account cannot pay for another one, and the person's, which could, does not.
     let refused = ask(&place, &sql("w"), 3).unwrap_err();
@@ -554,16 +566,16 @@ fn parts_with_one_release_are_paid_for_once() {
                FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) a \
                JOIN (SELECT town, COUNT(*) AS people FROM people GROUP BY town ORDER BY people \
                LIMIT 9) b ON a.town = b.town";
-    let quoted = place.session().explain_parts(sql, None).wait().unwrap();
+    let quoted = place.session().explain(sql, None).wait().unwrap();
     let same: Vec<_> = quoted.parts.iter().map(|part| part.same_as.as_deref()).collect();
     assert_eq!(same.iter().flatten().count(), quoted.parts.len() - 1, "{same:?}");
     let [account] = quoted.accounts.as_slice() else { panic!("{:?}", quoted.accounts) };
     let priced = (account.total.to_string(), account.charge.to_string());
     assert_eq!(priced, ("epsilon = 1".to_owned(), "epsilon = 1".to_owned()));
     let answer = ask(&place, sql, 1).unwrap();
-    assert_eq!(answer.charged.unwrap().to_string(), "epsilon = 1");
+    assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 1");
     assert_eq!(charges(&place), (1, 1, HALVES.map(str::to_owned).to_vec()));
-    let whole = answer.parts.unwrap();
+    let whole = answer.statement;
     assert_eq!(whole.totals[0].total.to_string(), "epsilon = 1");
     // The numbers are those of the one release.
     let rows = shown(&answer.table);
@@ -575,10 +587,10 @@ fn parts_with_one_release_are_paid_for_once() {
     }
     assert!(rows.lines().all(|row| row.ends_with(&format!("|{sum}"))), "{rows}");
     let again = ask(&place, sql, 2).unwrap();
-    assert_eq!((again.charged, again.parts), (None, Some(whole)));
+    assert_eq!((again.charged(), &again.statement), (None, &whole));
     // And those of the plain question at the whole price, with another heading.
     let plain = "SELECT town, COUNT(*) AS plain FROM people GROUP BY town ORDER BY plain DESC";
-    assert_eq!(ask(&place, plain, 3).unwrap().charged, None);
+    assert_eq!(ask(&place, plain, 3).unwrap().charged(), None);
 }
 
 /// A value that a part reads is part of its question, whatever the order of the aggregates that
@@ -593,10 +605,10 @@ fn what_parts_read_tells_them_apart() {
     };
     let first = older("SUM(age) / 1000", "COUNT(*) > 0");
     let second = older("COUNT(*) / 1000", "SUM(age) > 0");
-    assert_eq!(ask(&place, &first, 1).unwrap().charged.unwrap().to_string(), "epsilon = 1");
+    assert_eq!(ask(&place, &first, 1).unwrap().charged().unwrap().to_string(), "epsilon = 1");
     let answer = ask(&place, &second, 2).unwrap();
     // The sums and counts that are read are on record.
-    assert_eq!(answer.charged.unwrap().to_string(), "epsilon = 0.5");
+    assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 0.5");
     let place = self::place();
     let twice = "SELECT x.n, y.m FROM \
                  (SELECT COUNT(*) AS n FROM people \
@@ -604,6 +616,6 @@ fn what_parts_read_tells_them_apart() {
                  (SELECT COUNT(*) AS m FROM people \
                  WHERE age > (SELECT AVG(age) AS b FROM people)) y";
     let answer = ask(&place, twice, 3).unwrap();
-    let spent = answer.charged.unwrap().to_string();
+    let spent = answer.charged().unwrap().to_string();
     assert!(spent.starts_with("epsilon = 0.6") || spent == "epsilon = 1", "{spent}");
 }

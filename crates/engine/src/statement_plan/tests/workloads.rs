@@ -4,11 +4,16 @@ use std::path::Path;
 
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int64Type;
-use hushtable_ledger::{ChargeState, MOST_ATTEMPTS};
+use hushtable_ledger::{ChargeState, MOST_ATTEMPTS, Outcome, Paid};
 use hushtable_noise::TestSeed;
-use hushtable_query::IntervalsWanted;
+use hushtable_query::{IntervalsWanted, Workload};
 
-use super::*;
+use super::super::paying::begin;
+use super::super::*;
+use crate::answer_table::AnswerTable;
+use crate::ask::{Purpose, open_workload};
+use crate::record::{ReleaseStatement, decode};
+use crate::statement::Statement;
 use crate::tests::{Place, Wait, json, shown};
 
 const CONTRACT: &str = r#"
@@ -51,35 +56,43 @@ fn place() -> Place {
     Place::new(CONTRACT, &[("firms.csv", &csv), ("workload.toml", WORKLOAD)])
 }
 
+fn plan(place: &Place) -> StatementPlan {
+    planned(place).unwrap()
+}
+
+fn planned(place: &Place) -> Result<StatementPlan, EngineError> {
+    let (session, progress) = (place.session(), Progress::default());
+    session.plan_workload(&workload(place), None, Purpose::Quote, &progress).wait()
+}
+
 fn workload(place: &Place) -> Workload {
     open_workload(&place.path().join("workload.toml")).unwrap()
 }
 
 /// Outcome of a run: its statement, and the tables that it gave by name.
-type Run = (Result<WorkloadStatement, String>, Vec<(String, String)>);
+type Run = (Result<Statement, String>, Vec<(String, String)>);
 
 /// Runs the workload with a generator of that seed; it ends with an error when it has given that
 /// many answers, before any file of the last is written.
 fn run(place: &Place, seed: u64, most: usize) -> Run {
-    let (session, workload) = (place.session(), workload(place));
-    let plan = session.plan_workload(&workload, None).wait().unwrap();
+    let plan = plan(place);
     let mut tables = Vec::new();
     let mut generator = TestSeed(seed).generator();
     let answer = plan
         .release_with(
             &mut generator,
             |_| {},
-            |answer| {
+            |output| {
                 if tables.len() == most {
                     return Err(EngineError::Interrupted);
                 }
-                tables.push((answer.name.clone(), shown(&answer.table)));
-                Ok(format!("{}.csv", answer.name))
+                tables.push((output.name.clone().unwrap(), shown(&output.table)));
+                Ok(output.name.clone())
             },
         )
         .wait();
     let told = |error: EngineError| error.to_string().replace(place.path().to_str().unwrap(), "F");
-    (answer.map(|answer| answer.statement).map_err(told), tables)
+    (answer.map(|(statement, _)| statement).map_err(told), tables)
 }
 
 /// The charges, and how many of them have a release.
@@ -97,18 +110,16 @@ fn charges(place: &Place) -> (usize, usize, String) {
 
 /// Everything up to the moment at which the data of the first query without an answer are read.
 fn stopped_before_reading(place: &Place, parts: usize) {
-    let (session, workload) = (place.session(), workload(place));
-    let plan = session.plan_workload(&workload, None).wait().unwrap();
+    let (session, plan) = (place.session(), plan(place));
     let mut ledger = session.ledger().unwrap();
-    let paid = plan.pay(&mut ledger, |_| {}).unwrap();
-    let unanswered = paid.iter().filter_map(|paid| match paid {
+    let paid = plan.pay(&mut ledger).unwrap();
+    let unanswered = paid.iter().flatten().filter_map(|paid| match &paid.first {
         Paid::Charged(payment) => Some(payment),
         Paid::Stored(_) => None,
     });
     for payment in unanswered.take(parts) {
         let part = &plan.parts[0];
-        let query = part.asked.quote.query();
-        let outcome = begin(&session, query, &part.data, &mut ledger, (payment, &[])).unwrap();
+        let outcome = begin(&session, &part.data, &mut ledger, (payment, &[])).unwrap();
         assert!(matches!(outcome, Outcome::Charged(_)));
     }
 }
@@ -140,22 +151,22 @@ sql = "SELECT county, town, COUNT(*) AS n, SUM(jobs) AS jobs FROM firms GROUP BY
 "#;
 
 /// The first `most` answers to the workload.
-fn answers(place: &Place, seed: u64, most: usize) -> (Vec<PartAnswer>, Option<WorkloadStatement>) {
-    let plan = place.session().plan_workload(&workload(place), None).wait().unwrap();
+fn answers(place: &Place, seed: u64, most: usize) -> (Vec<AnswerTable>, Option<Statement>) {
+    let plan = plan(place);
     let mut all = Vec::new();
-    let told = |answer: &PartAnswer| {
+    let told = |answer: &AnswerTable| {
         if all.len() == most {
             return Err(EngineError::Interrupted);
         }
         all.push(answer.clone());
-        Ok(format!("{}.csv", answer.name))
+        Ok(answer.name.clone())
     };
     let whole = plan.release_with(&mut TestSeed(seed).generator(), |_| {}, told).wait();
-    (all, whole.ok().map(|whole| whole.statement))
+    (all, whole.ok().map(|(statement, _)| statement))
 }
 
 /// The numbers of each row: `n` and `jobs`.
-fn numbers(answer: &PartAnswer) -> Vec<[i64; 2]> {
+fn numbers(answer: &AnswerTable) -> Vec<[i64; 2]> {
     let column = |name| answer.table.column_by_name(name).unwrap().as_primitive::<Int64Type>();
     let (n, jobs) = (column("n"), column("jobs"));
     (0..answer.table.num_rows()).map(|row| [n.value(row), jobs.value(row)]).collect()
@@ -178,7 +189,7 @@ fn tables_fit_each_other_and_are_on_record_as_they_were_released() {
         );
     }
     let place = Place::new(LEVELS, &[("firms.csv", &csv), ("workload.toml", FITTING)]);
-    let quoted = place.session().plan_workload(&workload(&place), None).wait().unwrap();
+    let quoted = plan(&place);
     let quoted = quoted.quoted().unwrap();
     assert_eq!(quoted.consistent.len(), 6);
     for level in &quoted.consistent {
@@ -203,9 +214,9 @@ fn tables_fit_each_other_and_are_on_record_as_they_were_released() {
     // Only rows of listed counties are in the total.
     assert!((500..700).contains(&total[0][0]), "{total:?}");
     for answer in &all {
-        let ends = answer.uncertainty.intervals(IntervalsWanted::USUAL).unwrap();
+        let ends = answer.intervals(IntervalsWanted::USUAL).unwrap();
         let both = ends.beside(&answer.table).unwrap();
-        let own = PartAnswer { table: both, ..answer.clone() };
+        let own = AnswerTable { table: both, ..answer.clone() };
         let column = |name: &str| {
             own.table.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone()
         };
@@ -217,13 +228,13 @@ fn tables_fit_each_other_and_are_on_record_as_they_were_released() {
         }
     }
     // Released tables do not add up before they are adjusted.
-    let plan = place.session().plan_workload(&workload(&place), None).wait().unwrap();
+    let plan = plan(&place);
     let ledger = place.session().ledger_as_it_is().unwrap().unwrap();
     let raw = |place: usize| {
         let stored = ledger.stored("ana", "firms", &plan.parts[place].identity).unwrap().unwrap();
         let recorded = decode(&stored.release).unwrap();
-        let (released, _) = recorded.answering(&plan.parts[place].asked).unwrap();
-        numbers(&PartAnswer { table: released.table, ..all[place].clone() })
+        let (released, _) = recorded.answering(&plan.parts[place].question).unwrap();
+        numbers(&AnswerTable { table: released.table, ..all[place].clone() })
     };
     assert_ne!(sum(&raw(2)), raw(0)[0]);
 }
@@ -251,7 +262,7 @@ fn stopped_after_each_step_it_goes_on() {
     assert_eq!(all[..1], first);
     // It is read as it is written.
     let text = json(statement.as_ref().unwrap()).to_string();
-    assert!(serde_json::from_str::<WorkloadStatement>(&text).is_ok(), "{text}");
+    assert!(serde_json::from_str::<Statement>(&text).is_ok(), "{text}");
     // The record is shown from then on, whatever the generator.
     let (again, same) = run(&place, 4, 3);
     assert_eq!((again.unwrap(), same), (statement.unwrap(), all));
@@ -281,17 +292,17 @@ fn a_part_is_the_query_at_its_share() {
     let mut generator = TestSeed(9).generator();
     let single =
         session.query_with(sql, None, &crate::Progress::default(), &mut generator).wait().unwrap();
-    assert_eq!(single.0.charged, None);
+    assert_eq!(single.0.charged(), None);
     assert_eq!(shown(&single.0.table), tables[2].1);
-    let part = &statement.unwrap().parts[2].statement;
-    assert_eq!(Statement { sql: part.sql.clone(), ..single.0.statement }, *part);
+    let part = &statement.unwrap().parts[2].release;
+    let release = single.0.statement.last_release().unwrap().clone();
+    assert_eq!(ReleaseStatement { sql: part.sql.clone(), ..release }, *part);
 }
 
 #[test]
 fn what_changes_while_it_is_at_work_is_not_mixed_in() {
     let place = place();
-    let (session, workload) = (place.session(), workload(&place));
-    let plan = session.plan_workload(&workload, None).wait().unwrap();
+    let plan = plan(&place);
     let data = place.path().join("firms.csv");
     let mut generator = TestSeed(1).generator();
     let mut answers = 0;
@@ -299,10 +310,10 @@ fn what_changes_while_it_is_at_work_is_not_mixed_in() {
         .release_with(
             &mut generator,
             |_| {},
-            |_| -> Result<String, EngineError> {
+            |_| -> Result<Option<String>, EngineError> {
                 answers += 1;
                 std::fs::write(Path::new(&data), "county,town,pay,jobs\nA,x,1,1\n").unwrap();
-                Ok(String::new())
+                Ok(None)
             },
         )
         .wait();
@@ -311,12 +322,12 @@ fn what_changes_while_it_is_at_work_is_not_mixed_in() {
     assert_eq!(answers, 1);
     assert_eq!(charges(&place), (3, 1, ALL.to_owned()));
     // On other data it is another workload, for which there is not enough.
-    let plan = session.plan_workload(&workload, None).wait().unwrap();
+    let plan = self::plan(&place);
     let refused = plan
         .release_with(
             &mut generator,
             |_| {},
-            |_| -> Result<String, EngineError> { Ok(String::new()) },
+            |_| -> Result<Option<String>, EngineError> { Ok(None) },
         )
         .wait();
     assert!(refused.unwrap_err().to_string().contains("these 3 queries together"));
@@ -327,8 +338,8 @@ fn what_changes_while_it_is_at_work_is_not_mixed_in() {
 fn what_cannot_be_read_is_found_before_anything_is_charged() {
     let place = place();
     std::fs::write(place.path().join("firms.csv"), "county,town,jobs\n").unwrap();
-    let (session, workload) = (place.session(), workload(&place));
-    let Err(error) = session.plan_workload(&workload, None).wait() else { panic!("planned") };
+    let session = place.session();
+    let Err(error) = planned(&place) else { panic!("planned") };
     insta::assert_snapshot!(error.to_string().replace(place.path().to_str().unwrap(), "F"));
     assert!(!session.ledger_path().exists());
 }
@@ -341,7 +352,9 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     let refused = |rho: &str| {
         let mut asked = workload(&place);
         asked.loss = Loss::Concentrated { rho: rho.parse().unwrap(), delta: asked.loss.delta() };
-        session.check_workload_budget(&asked, None).map_err(|error| error.to_string())
+        let progress = Progress::default();
+        let planned = session.plan_workload(&asked, None, Purpose::Answer, &progress).wait();
+        planned.map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(refused("2"), Ok(()));
     insta::assert_snapshot!(refused("5000").unwrap_err());

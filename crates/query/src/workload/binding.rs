@@ -1,12 +1,11 @@
-//! From a workload to a quote for each of its queries.
+//! From a workload to the statement that asks its queries.
 
 use hushtable_privacy::Delta;
 
 use super::{Workload, WorkloadQuery};
-use crate::bind::{Groups, PrivateQuery, bind_part};
+use crate::bind::{Groups, Part, PrivateQuery, SqlStatement, bind_part};
 use crate::contract::{Contract, ContractError};
 use crate::error::Refusal;
-use crate::quote::Quote;
 
 impl Workload {
     /// Checks all queries against a contract, each with its share of the budget: epsilon or rho by
@@ -47,15 +46,18 @@ impl Workload {
         Ok(queries)
     }
 
-    /// Prices the queries of [`bind`](Self::bind).
+    /// The statement that asks all queries, each a part by itself, at its share of the budget.
     ///
     /// # Errors
-    /// For the first query that no mechanism can be made for.
-    pub fn quotes(&self, queries: Vec<PrivateQuery>) -> Result<Vec<Quote>, ContractError> {
-        let priced = self.queries.iter().zip(queries).map(|(query, bound)| {
-            Quote::new(bound).map_err(|refusal| self.refuse(query, &refusal))
+    /// Those of [`bind`](Self::bind).
+    pub fn statement(&self, contract: &Contract) -> Result<SqlStatement, ContractError> {
+        let queries = self.bind(contract)?;
+        let consistent = self.levels(&queries).into_iter().collect();
+        let parts = self.queries.iter().zip(queries);
+        let parts = parts.map(|(query, bound)| {
+            Part::of_workload(query.name.clone(), query.sql.clone(), query.weight, bound)
         });
-        priced.collect()
+        Ok(SqlStatement::of_parts(parts.collect(), consistent))
     }
 
     pub(super) fn refuse(&self, query: &WorkloadQuery, refusal: &Refusal) -> ContractError {

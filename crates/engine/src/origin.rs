@@ -1,0 +1,117 @@
+//! Where the parts of a statement come from: a text in SQL, or the queries of a workload.
+
+use hushtable_privacy::Loss;
+use hushtable_query::{ContractError, Population, Refusal, SqlStatement, Workload};
+
+use crate::error::EngineError;
+use crate::session::payer;
+
+/// A question as it was asked.
+pub(crate) enum Origin {
+    /// A statement.
+    Sql(String),
+    /// A workload, each query of which is a part.
+    Workload(Box<Workload>),
+}
+
+impl Origin {
+    /// The text of the statement; of a workload none.
+    pub(crate) fn sql(&self) -> Option<&str> {
+        match self {
+            Self::Sql(sql) => Some(sql),
+            Self::Workload(_) => None,
+        }
+    }
+
+    /// The text that limits are bound with again. Queries of workloads give all of their limits.
+    pub(crate) fn text(&self) -> &str {
+        self.sql().unwrap_or_default()
+    }
+
+    /// The number of parts that the precision of each part's values is to hold for together.
+    pub(crate) fn parts_together(&self, statement: &SqlStatement) -> usize {
+        match self {
+            Self::Sql(_) => statement.parts.len(),
+            // Each table is for readers of its own.
+            Self::Workload(_) => 1,
+        }
+    }
+
+    /// How the tables of a workload are adjusted to each other, in the words of its file.
+    pub(crate) fn consistent(&self) -> Option<&'static str> {
+        let Self::Workload(workload) = self else { return None };
+        workload.consistent.map(|non_negative| if non_negative { "non_negative" } else { "true" })
+    }
+
+    /// The analyst whose budget on a population pays, and that budget.
+    pub(crate) fn payer(
+        &self,
+        population: &Population,
+        analyst: Option<&str>,
+    ) -> Result<(String, Loss), EngineError> {
+        let Self::Workload(workload) = self else { return payer(population, analyst) };
+        let analyst = analyst.or(workload.analyst.as_deref());
+        let (analyst, limit) =
+            payer(population, analyst).map_err(|error| no_analyst(workload, error))?;
+        if let (Loss::Concentrated { .. }, Loss::Approximate { .. }) = (workload.loss, limit) {
+            return Err(EngineError::Contract(in_rho(workload, &analyst, population, limit)));
+        }
+        Ok((analyst, limit))
+    }
+
+    /// An error about a part, with its place in the workload's file.
+    pub(crate) fn error_of(&self, part: usize, error: EngineError) -> EngineError {
+        let Self::Workload(workload) = self else { return error };
+        match workload.queries.get(part) {
+            Some(query) => EngineError::InWorkload {
+                file: workload.file.clone(),
+                line: query.line,
+                query: query.name.clone(),
+                error: Box::new(error),
+            },
+            None => error,
+        }
+    }
+
+    /// A refusal that is about all parts together.
+    pub(crate) fn refused(&self, refusal: Refusal) -> EngineError {
+        match self {
+            Self::Sql(sql) => refusal.within(sql).into(),
+            Self::Workload(_) => self.error_of(0, refusal.into()),
+        }
+    }
+}
+
+/// The budget cannot pay.
+fn in_rho(
+    workload: &Workload,
+    analyst: &str,
+    population: &Population,
+    limit: Loss,
+) -> ContractError {
+    ContractError {
+        file: workload.file.clone(),
+        line: 1,
+        what: format!(
+            "the workload's budget is in rho, but the budget of analyst `{analyst}` on `{}` is \
+             in epsilon ({limit}), and a loss in rho cannot be paid from it",
+            population.name
+        ),
+        hint: "give epsilon in place of rho at the top, or ask the owner of the data for a \
+               budget in rho"
+            .to_owned(),
+    }
+}
+
+/// Where no analyst is given who could pay, the workload is the place to name one.
+fn no_analyst(workload: &Workload, error: EngineError) -> EngineError {
+    match error {
+        EngineError::NoAnalyst { table, analysts } => EngineError::Contract(ContractError {
+            file: workload.file.clone(),
+            line: 1,
+            what: format!("no analyst given: `{table}` has budgets of {analysts}"),
+            hint: "give analyst = \"NAME\" at the top, or --analyst NAME".to_owned(),
+        }),
+        error => error,
+    }
+}

@@ -1,0 +1,365 @@
+//! The plan of a question: its private parts, checked and priced, each ready to be read.
+//!
+//! All parts are planned before anything is charged, and all are charged at once. Each is answered
+//! and put on record by itself, and what is around them is computed from what is on record. A
+//! question that was stopped continues with what it has paid for.
+
+mod holes;
+#[cfg(test)]
+pub(crate) use self::holes::given;
+mod paying;
+mod quoting;
+mod running;
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use hushtable_ledger::Fingerprint;
+use hushtable_privacy::Loss;
+use hushtable_query::{
+    Consistent, ConsistentLevel, Given, JointExplanation, Part, Quote, Read, SqlStatement, Warning,
+};
+
+use crate::answer::Question;
+use crate::around;
+use crate::error::EngineError;
+use crate::exact::Scan;
+use crate::origin::Origin;
+use crate::progress::Progress;
+use crate::record::fingerprint;
+use crate::runtime::heavy;
+use crate::session::Session;
+use crate::source::convert::arrow_type;
+use crate::source::{Data, ReadProgress};
+
+/// A question that has passed every check that does not need the ledger: it can be quoted, or
+/// answered.
+pub struct StatementPlan {
+    session: Arc<Session>,
+    origin: Origin,
+    /// Its parts as they were bound, the SQL around them and what is adjusted.
+    statement: SqlStatement,
+    analyst: String,
+    /// The parts of the statement, in its order.
+    parts: Vec<PlannedPart>,
+    /// What all queries of a workload promise together.
+    together: Option<JointExplanation>,
+    progress: Progress,
+}
+
+/// A private part that is ready to be charged.
+struct PlannedPart {
+    question: Question,
+    identity: Fingerprint,
+    /// Where the rows of its tables are.
+    data: Data,
+    /// The accounts that pay; that of the population that the part bounds is first.
+    payers: Vec<Payer>,
+    /// The earlier part whose release it shows in another way.
+    same_as: Option<usize>,
+    reading: Arc<ReadProgress>,
+    /// What is read for it; `None` where that is known only from earlier releases, or from another
+    /// part's reading.
+    scan: Option<Scan>,
+}
+
+/// An account that pays, by its population, with the analyst's limit on it.
+#[derive(Clone, Debug, PartialEq)]
+struct Payer {
+    population: String,
+    limit: Loss,
+}
+
+impl StatementPlan {
+    /// Checks and prices all parts of a statement; looks whether the tables have what they read,
+    /// and whether the SQL around them can be run. Charges nothing, reads no value of protected
+    /// tables and changes no file.
+    ///
+    /// # Errors
+    /// For the first part that is refused; when the analyst has no budget for it.
+    pub(crate) async fn new(
+        session: &Arc<Session>,
+        origin: Origin,
+        statement: SqlStatement,
+        analyst: Option<&str>,
+        progress: &Progress,
+    ) -> Result<Self, EngineError> {
+        let readings = progress.start(statement.parts.len());
+        let mut plan = Self {
+            session: Arc::clone(session),
+            origin,
+            statement,
+            analyst: String::new(),
+            parts: Vec::with_capacity(readings.len()),
+            together: None,
+            progress: progress.clone(),
+        };
+        for (index, reading) in readings.into_iter().enumerate() {
+            let (name, payers) = plan.payers(index, analyst)?;
+            if index == 0 {
+                plan.analyst = name;
+            } else if name != plan.analyst {
+                return Err(no_common_analyst(&payers, &name, &plan.analyst));
+            }
+            let part = plan.planned(index, payers, reading).await;
+            let part = part.map_err(|error| plan.origin.error_of(index, error))?;
+            plan.parts.push(part);
+        }
+        if plan.parts.is_empty() {
+            return Err(EngineError::inconsistent("a statement has no part"));
+        }
+        plan.check_around().await?;
+        plan.together = heavy(|| plan.joint())?;
+        Ok(plan)
+    }
+
+    /// How far the work is, for another thread to look at.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The warnings about the parts, each with its part's name.
+    pub fn warnings(&self) -> impl Iterator<Item = (&str, &Warning)> {
+        self.statement.parts.iter().zip(&self.parts).flat_map(|(part, planned)| {
+            let warnings = planned.question.explanation.warnings.iter();
+            warnings.map(|warning| (part.name.as_str(), warning))
+        })
+    }
+
+    /// The analyst who pays for a part, and the accounts.
+    fn payers(
+        &self,
+        index: usize,
+        analyst: Option<&str>,
+    ) -> Result<(String, Vec<Payer>), EngineError> {
+        let mut payers: Vec<Payer> = Vec::new();
+        let mut first: Option<String> = None;
+        for population in self.session.populations(&self.bound(index)?.query)? {
+            let (name, limit) = self.origin.payer(population, analyst)?;
+            payers.push(Payer { population: population.name.clone(), limit });
+            match &first {
+                Some(first) if *first != name => {
+                    return Err(no_common_analyst(&payers, &name, first));
+                }
+                _ => first = Some(name),
+            }
+        }
+        let first =
+            first.ok_or(EngineError::inconsistent("a part has no population that pays for it"))?;
+        Ok((first, payers))
+    }
+
+    /// Prices the next part, and plans what is read for it.
+    async fn planned(
+        &self,
+        index: usize,
+        payers: Vec<Payer>,
+        reading: Arc<ReadProgress>,
+    ) -> Result<PlannedPart, EngineError> {
+        let mut next = heavy(|| self.priced(index, payers, reading))?;
+        let part = self.bound(index)?;
+        let memory = self.session.memory();
+        let quote = &next.question.quote;
+        let scan = if part.reads.is_empty() {
+            Scan::plan(quote, &next.data, &next.reading, memory).await?
+        } else {
+            // The types of released values are known, and no schema depends on the values.
+            let nothing: Vec<Given> = part.reads.iter().map(holes::unknown).collect();
+            let quote = quote.clone().with_released(&nothing)?;
+            Scan::plan(&quote, &next.data, &next.reading, memory).await?
+        };
+        self.session.check_row(quote.query(), &next.data).await?;
+        if !part.limits_from.is_empty() {
+            // Limits that are always possible are tried before anything is charged.
+            heavy(|| self.smallest(index, &next.question))?;
+        }
+        let is_whole = part.reads.is_empty() && part.limits_from.is_empty();
+        next.scan = (is_whole && next.same_as.is_none()).then_some(scan);
+        Ok(next)
+    }
+
+    fn priced(
+        &self,
+        index: usize,
+        payers: Vec<Payer>,
+        reading: Arc<ReadProgress>,
+    ) -> Result<PlannedPart, EngineError> {
+        let part = self.bound(index)?;
+        let earlier = self.parts.iter().map(|part| &part.question.quote);
+        let quote = Quote::beside(part.query.clone(), earlier)?;
+        let data = self.session.data_of_query(quote.query())?;
+        let sql = self.sql_of(part);
+        let analyst = self.analyst.clone();
+        let parts = self.origin.parts_together(&self.statement);
+        let mut question = Question::new(sql, analyst, quote, parts)?;
+        // Which values it will read is part of the question, and so are the files they come from.
+        let mut all = data.clone();
+        for &Read { part, column, .. } in &part.reads {
+            let read = self.part(part)?;
+            let shown = read.question.quote.query().shown_in(column);
+            let shown = shown.map_err(|_| {
+                EngineError::inconsistent("a column that a part reads cannot be written as JSON")
+            })?;
+            question.extend(&format!("{} {shown}", read.question.hash));
+            all.extend(self.all_data(part)?);
+        }
+        for &from in &part.limits_from {
+            // Which mechanisms it has follows from its wishes when its limits are known.
+            let wishes = question.quote.query().wishes();
+            question.extend(&format!("limits {} {wishes}", self.part(from)?.question.hash));
+        }
+        let identity = fingerprint(&question.analyst, &question.hash, &all)?;
+        // Parts that were not expected to have one release may come to the same price.
+        let same_as = self.parts.iter().position(|other| other.identity == identity);
+        if part.same_as.is_some() && same_as != part.same_as {
+            return Err(EngineError::inconsistent(
+                "a part and the part whose release it shares have different identities",
+            ));
+        }
+        Ok(PlannedPart { question, identity, data, payers, same_as, reading, scan: None })
+    }
+
+    /// The SQL of a part: that of the whole statement, where the part is all of it.
+    fn sql_of<'a>(&'a self, part: &'a Part) -> &'a str {
+        match &self.origin {
+            Origin::Sql(sql) if self.statement.is_plain() => sql,
+            _ => &part.sql,
+        }
+    }
+
+    /// Checks the SQL around the parts, and that levels can be adjusted to each other.
+    async fn check_around(&self) -> Result<(), EngineError> {
+        let parts = self.statement.parts.iter().zip(&self.parts);
+        let tables = parts.map(|(part, own)| (part.name.clone(), schema(&own.question.quote)));
+        let mut tables: Vec<_> = tables.collect();
+        for consistent in &self.statement.consistent {
+            let quotes = self.quotes_of(consistent)?;
+            consistent.measurements(&quotes).map_err(|refusal| self.origin.refused(refusal))?;
+            let names = consistent.levels.iter().map(|level| level.table.clone());
+            tables.extend(names.zip(quotes.into_iter().map(schema)));
+        }
+        let Some(around) = &self.statement.around else { return Ok(()) };
+        let checked = around::check(around, tables, self.session.memory()).await;
+        checked.map_err(|error| match error {
+            EngineError::Refused(refusal) => self.origin.refused(refusal),
+            error => error,
+        })
+    }
+
+    /// The promise of all queries of a workload together.
+    fn joint(&self) -> Result<Option<JointExplanation>, EngineError> {
+        let Origin::Workload(_) = &self.origin else { return Ok(None) };
+        let parts = self.statement.parts.iter().zip(&self.parts);
+        let each = parts.map(|(part, planned)| {
+            (part.name.as_str(), &planned.question.quote, &planned.question.explanation)
+        });
+        let payer = self.part(0)?.payer()?;
+        let table = self.session.contract().tables.get(&payer.population);
+        Ok(Some(JointExplanation::new(&each.collect::<Vec<_>>(), table)?))
+    }
+
+    /// A part as it was bound.
+    fn bound(&self, index: usize) -> Result<&Part, EngineError> {
+        self.statement
+            .parts
+            .get(index)
+            .ok_or(EngineError::inconsistent("a part is planned that is not in the statement"))
+    }
+
+    /// A part that is planned.
+    fn part(&self, index: usize) -> Result<&PlannedPart, EngineError> {
+        self.parts.get(index).ok_or(EngineError::inconsistent(
+            "a part names another part that is not planned before it",
+        ))
+    }
+
+    /// The files that a part and the parts before it that it reads are about.
+    fn all_data(&self, index: usize) -> Result<Data, EngineError> {
+        let mut all = self.part(index)?.data.clone();
+        for read in &self.bound(index)?.reads {
+            all.extend(self.all_data(read.part)?);
+        }
+        Ok(all)
+    }
+
+    /// The accounts that pay, each once.
+    fn payers_of_all(&self) -> Vec<&Payer> {
+        let mut all: Vec<&Payer> = Vec::new();
+        for payer in self.parts.iter().flat_map(|part| &part.payers) {
+            if !all.contains(&payer) {
+                all.push(payer);
+            }
+        }
+        all
+    }
+
+    /// The names of the parts at these indexes.
+    fn names_of(&self, indexes: &[usize]) -> Vec<String> {
+        let name = |&index: &usize| Some(self.statement.parts.get(index)?.name.clone());
+        indexes.iter().filter_map(name).collect()
+    }
+
+    /// The values that a part reads, as people name them.
+    fn names_read(&self, part: &Part) -> Vec<String> {
+        let name = |&Read { part, column, .. }: &Read| {
+            let read = self.statement.parts.get(part)?;
+            let output = self.parts.get(part)?.question.quote.query().outputs().get(column)?;
+            Some(format!("{}.{}", read.name, output.name))
+        };
+        part.reads.iter().filter_map(name).collect()
+    }
+
+    /// The name of the part whose release a part shows in another way.
+    fn name_of_first(&self, planned: &PlannedPart) -> Result<Option<String>, EngineError> {
+        planned.same_as.map(|first| Ok(self.bound(first)?.name.clone())).transpose()
+    }
+
+    /// The indexes of the parts of each level.
+    fn levels_of(&self, consistent: &Consistent) -> Result<Vec<usize>, EngineError> {
+        let parts = &self.statement.parts;
+        let index = |level: &ConsistentLevel| parts.iter().position(|p| p.name == level.part);
+        consistent
+            .levels
+            .iter()
+            .map(index)
+            .collect::<Option<_>>()
+            .ok_or(EngineError::inconsistent("a level of a consistent table has no part"))
+    }
+
+    /// The quotes of the parts of each level.
+    fn quotes_of(&self, consistent: &Consistent) -> Result<Vec<&Quote>, EngineError> {
+        let quote = |index: usize| Ok(&self.part(index)?.question.quote);
+        self.levels_of(consistent)?.into_iter().map(quote).collect()
+    }
+}
+
+impl PlannedPart {
+    /// The account of the population that the part bounds.
+    fn payer(&self) -> Result<&Payer, EngineError> {
+        self.payers
+            .first()
+            .ok_or(EngineError::inconsistent("a part has no population that pays for it"))
+    }
+
+    fn is_paid_by(&self, population: &str) -> bool {
+        self.payers.iter().any(|payer| payer.population == population)
+    }
+}
+
+/// The populations of a statement have one analyst each, and they differ.
+fn no_common_analyst(payers: &[Payer], name: &str, first: &str) -> EngineError {
+    EngineError::NoAnalyst {
+        table: payers.last().map(|payer| payer.population.clone()).unwrap_or_default(),
+        analysts: format!("{name} and not of {first}"),
+    }
+}
+
+/// The columns that a query releases.
+fn schema(quote: &Quote) -> SchemaRef {
+    let outputs = quote.query().outputs().iter();
+    let field = outputs.map(|o| Field::new(&o.name, arrow_type(o.expr.column_type), true));
+    Arc::new(Schema::new(field.collect::<Vec<_>>()))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

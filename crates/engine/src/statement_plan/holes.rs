@@ -1,0 +1,134 @@
+//! Holes in a part's query, which the values of earlier releases fill: limits that are chosen
+//! privately, and values that it reads.
+
+use datafusion::arrow::array::RecordBatch;
+use hushtable_query::{Given, Quote, Read, ReleasedSizes, Value};
+
+use super::StatementPlan;
+use super::running::Released;
+use crate::answer::Question;
+use crate::error::EngineError;
+use crate::value::value_at;
+
+impl StatementPlan {
+    /// The question of a part with all that it takes from earlier releases: its limits, and the
+    /// values that it reads.
+    pub(super) fn filled(
+        &self,
+        index: usize,
+        earlier: &[Released],
+    ) -> Result<Question, EngineError> {
+        let limited = self.limited(index, earlier)?;
+        let question = limited.as_ref().unwrap_or(&self.part(index)?.question);
+        let reads = &self.bound(index)?.reads;
+        let mut values = Vec::with_capacity(reads.len());
+        for read in reads {
+            let release = earlier.get(read.part).ok_or(EngineError::inconsistent(
+                "a part reads another part that is not released before it",
+            ))?;
+            values.push(given(&release.table.table, read)?);
+        }
+        Ok(question.with_quote(question.quote.clone().with_released(&values)?))
+    }
+
+    /// The question of a part with limits that follow from earlier releases; `None` where it gives
+    /// all of its limits itself.
+    fn limited(&self, index: usize, earlier: &[Released]) -> Result<Option<Question>, EngineError> {
+        let (part, planned) = (self.bound(index)?, self.part(index)?);
+        if part.limits_from.is_empty() {
+            return Ok(None);
+        }
+        let histograms = part.limits_from.iter().map(|&from| {
+            let histogram = earlier.get(from).ok_or(EngineError::inconsistent(
+                "a part takes its limits from another part that is not released before it",
+            ))?;
+            let deviation = histogram.quote.deviation(0).ok_or(EngineError::inconsistent(
+                "a histogram that limits are chosen by has no standard deviation",
+            ))?;
+            Ok((released_sizes(&histogram.table.table)?, deviation))
+        });
+        let histograms = histograms.collect::<Result<Vec<_>, EngineError>>()?;
+        let mut limits = planned.question.quote.query().chosen_limits(&histograms)?;
+        let contract = self.session.contract();
+        let quote = loop {
+            // Limits may be too large for what a sum or noise can be.
+            let limited = self.statement.with_limits(self.origin.text(), index, &limits, contract);
+            match limited.and_then(Quote::new) {
+                Ok(quote) => break quote,
+                Err(_) => match limits.smaller() {
+                    Some(smaller) => limits = smaller,
+                    None => break self.smallest(index, &planned.question)?,
+                },
+            }
+        };
+        check_price(&quote, &planned.question)?;
+        Ok(Some(planned.question.with_limits(quote)))
+    }
+
+    /// The quote of a part with the limits that follow from histograms in which nothing is to be
+    /// seen.
+    pub(super) fn smallest(&self, index: usize, question: &Question) -> Result<Quote, EngineError> {
+        let nothing = vec![(ReleasedSizes::new(), 1.0); self.bound(index)?.limits_from.len()];
+        let limits = question.quote.query().chosen_limits(&nothing)?;
+        let (text, contract) = (self.origin.text(), self.session.contract());
+        let quote = Quote::new(self.statement.with_limits(text, index, &limits, contract)?)?;
+        check_price(&quote, question)?;
+        Ok(quote)
+    }
+}
+
+/// Checks that a part with its limits costs no more than was quoted.
+fn check_price(quote: &Quote, question: &Question) -> Result<(), EngineError> {
+    if quote.total().is_within(question.loss) {
+        Ok(())
+    } else {
+        Err(EngineError::inconsistent(
+            "the chosen limits of a part cost more than was quoted for it",
+        ))
+    }
+}
+
+/// The sizes of a released histogram with their numbers of units.
+fn released_sizes(table: &RecordBatch) -> Result<ReleasedSizes, EngineError> {
+    let column = |index| {
+        table
+            .columns()
+            .get(index)
+            .ok_or(EngineError::inconsistent("a released histogram has fewer than two columns"))
+    };
+    let (sizes, units) = (column(0)?, column(1)?);
+    let row = |row| match (value_at(sizes, row), value_at(units, row)) {
+        (Some(Value::Int(size)), Some(Value::Int(units))) => Ok((size, units as f64)),
+        _ => Err(EngineError::inconsistent(
+            "a released histogram has a size or a number of units that is not whole",
+        )),
+    };
+    (0..table.num_rows()).map(row).collect()
+}
+
+/// Stand-in for values that are read before they are released.
+pub(super) fn unknown(read: &Read) -> Given {
+    if read.all { Given::All(Vec::new()) } else { Given::One(Value::Null) }
+}
+
+/// Values that are read from a released table: a column, or its value in the one row, NULL where
+/// there is no row.
+pub(crate) fn given(table: &RecordBatch, read: &Read) -> Result<Given, EngineError> {
+    let column = table.columns().get(read.column).ok_or(EngineError::inconsistent(
+        "a part reads a column that the release before it does not have",
+    ))?;
+    let value = |row| {
+        value_at(column, row)
+            .ok_or(EngineError::inconsistent("a released column has no value in one of its rows"))
+    };
+    Ok(match table.num_rows() {
+        rows if read.all => Given::All((0..rows).map(value).collect::<Result<_, _>>()?),
+        0 => unknown(read),
+        1 => Given::One(value(0)?),
+        _ => {
+            return Err(EngineError::inconsistent(
+                "a part reads one value of a release that has several rows",
+            ));
+        }
+    })
+}

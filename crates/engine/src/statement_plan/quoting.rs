@@ -1,0 +1,138 @@
+//! The quote of a plan: the price of each part, and how it stands with the ledger.
+
+use hushtable_ledger::{Account, Ledger, cost};
+use hushtable_privacy::Loss;
+use hushtable_query::{LimitExplained, MechanismsExplained, Part};
+
+use super::{Payer, PlannedPart, StatementPlan};
+use crate::answer::Standing;
+use crate::error::EngineError;
+use crate::quoted::{AccountQuoted, PartQuoted, Quoted};
+
+/// Most parts of a statement whose mechanisms and limits are compared with others: each comparison
+/// calibrates the part some times more.
+const MAX_COMPARED: usize = 3;
+
+impl StatementPlan {
+    /// The promise and the price of the question. Changes no file.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, or refuses every question.
+    pub fn quoted(&self) -> Result<Quoted, EngineError> {
+        let ledger = self.session.ledger_for_looking()?;
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (part, planned) in self.statement.parts.iter().zip(&self.parts) {
+            parts.push(self.part_quoted(part, planned, ledger.as_ref())?);
+        }
+        let mut accounts = Vec::new();
+        for payer in self.payers_of_all() {
+            accounts.push(self.account_quoted(payer, &parts, ledger.as_ref())?);
+        }
+        let mut consistent = Vec::new();
+        for levels in &self.statement.consistent {
+            consistent.extend(levels.precision(&self.quotes_of(levels)?)?);
+        }
+        Ok(Quoted {
+            analyst: self.analyst.clone(),
+            parts,
+            around: self.statement.around.as_ref().map(|around| around.sql.clone()),
+            consistent,
+            together: self.together.clone(),
+            accounts,
+            answered_before: self.answered_before(ledger.as_ref())?,
+        })
+    }
+
+    fn part_quoted(
+        &self,
+        part: &Part,
+        planned: &PlannedPart,
+        ledger: Option<&Ledger>,
+    ) -> Result<PartQuoted, EngineError> {
+        let quote = &planned.question.quote;
+        let is_compared = self.parts.len() <= MAX_COMPARED;
+        Ok(PartQuoted {
+            name: part.name.clone(),
+            sql: planned.question.sql.clone(),
+            weight: part.weight,
+            reads: self.names_read(part),
+            report_of: self.names_of(&part.report_of),
+            limits_from: self.names_of(&part.limits_from),
+            is_histogram: part.is_histogram,
+            same_as: self.name_of_first(planned)?,
+            automatic: quote.query().automatic_limits(),
+            explanation: planned.question.explanation.clone(),
+            mechanisms: if is_compared { MechanismsExplained::of(quote) } else { Vec::new() },
+            limits: if is_compared { LimitExplained::around(quote) } else { Vec::new() },
+            standing: self.standing(planned, ledger)?,
+        })
+    }
+
+    fn account_quoted(
+        &self,
+        payer: &Payer,
+        parts: &[PartQuoted],
+        ledger: Option<&Ledger>,
+    ) -> Result<AccountQuoted, EngineError> {
+        let Payer { population, limit } = payer;
+        let mut charge = limit.nothing();
+        for (planned, quoted) in self.parts.iter().zip(parts) {
+            let pays = planned.same_as.is_none() && planned.is_paid_by(population);
+            if pays && quoted.standing == Standing::New {
+                // A loss that the budget's currency cannot hold is shown as it is; the ledger would
+                // refuse it.
+                let loss = planned.question.loss;
+                let loss = cost(loss, &planned.question.quote.events(), *limit).unwrap_or(loss);
+                charge = charge.plus(loss).unwrap_or(loss);
+            }
+        }
+        let account = match ledger {
+            Some(ledger) => ledger.account(&self.analyst, population, *limit)?,
+            None => Account::untouched(*limit),
+        };
+        let total = self.total_of(population)?;
+        Ok(AccountQuoted { population: population.clone(), total, account, charge })
+    }
+
+    /// The loss of a population's units by all parts.
+    pub(super) fn total_of(&self, population: &str) -> Result<Loss, EngineError> {
+        let parts = self.parts.iter().filter(|part| part.same_as.is_none());
+        let paid = parts.filter(|part| part.is_paid_by(population));
+        let sum = paid.map(|part| Ok(part.question.loss)).reduce(|sum, loss| {
+            sum?.plus(loss?).map_err(|_| {
+                EngineError::inconsistent("the losses of the parts to one population have no sum")
+            })
+        });
+        sum.unwrap_or(Err(EngineError::inconsistent(
+            "a population that pays for a statement pays for none of its parts",
+        )))
+    }
+
+    fn standing(
+        &self,
+        planned: &PlannedPart,
+        ledger: Option<&Ledger>,
+    ) -> Result<Standing, EngineError> {
+        let population = &planned.payer()?.population;
+        match ledger {
+            Some(ledger) => Standing::of(ledger, &self.analyst, population, &planned.identity),
+            None => Ok(Standing::New),
+        }
+    }
+
+    /// When the text of the first part that is to be charged was charged last and answered: about
+    /// other data, or under another contract.
+    pub(super) fn answered_before(
+        &self,
+        ledger: Option<&Ledger>,
+    ) -> Result<Option<String>, EngineError> {
+        let Some(ledger) = ledger else { return Ok(None) };
+        for planned in self.parts.iter().filter(|part| part.same_as.is_none()) {
+            if self.standing(planned, Some(ledger))? == Standing::New {
+                let (population, sql) = (&planned.payer()?.population, &planned.question.sql);
+                return Ok(ledger.answered_before(&self.analyst, population, sql)?);
+            }
+        }
+        Ok(None)
+    }
+}

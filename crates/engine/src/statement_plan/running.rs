@@ -1,0 +1,396 @@
+//! Answering a plan: charged once, each part drawn once and put on record, then what is computed
+//! from the releases.
+
+use std::time::Instant;
+
+use datafusion::arrow::array::RecordBatch;
+use hushtable_ledger::{Ledger, Outcome, Paid, Payment};
+use hushtable_noise::Generator;
+use hushtable_query::{Around, Quote};
+
+use super::StatementPlan;
+use super::paying::{PaidPart, begin};
+use crate::answer::{Answering, Question, Timings};
+use crate::answer_table::{Answer, AnswerTable, Behind, Charges};
+use crate::around;
+use crate::consistent;
+use crate::error::EngineError;
+use crate::exact::Scan;
+use crate::intervals::Uncertainty;
+use crate::origin::Origin;
+use crate::record::{Recorded, ReleaseStatement, decode};
+use crate::release::ReleasedTable;
+use crate::runtime::heavy;
+use crate::statement::{ClippingReport, JointPromise, PartStatement, PopulationTotal, Statement};
+use crate::traced::TracedResult;
+
+/// The release of a part.
+pub(super) struct Released {
+    recorded: Recorded,
+    pub(super) table: ReleasedTable,
+    statement: ReleaseStatement,
+    /// The part with the released values that it reads in their places.
+    pub(super) quote: Quote,
+    /// Whether it was on record before.
+    on_record: bool,
+}
+
+/// The tables of a question, and the statement of what they promise.
+struct Whole {
+    stated: Vec<PartStatement>,
+    clipping_reports: Vec<ClippingReport>,
+}
+
+impl StatementPlan {
+    /// Charges all parts that are not paid for, answers them in their order, and puts each on
+    /// record by itself. `charged` gets the charges when they stand; `answered` gets each output
+    /// when all that it is computed from is on record, and returns the name of the file that it
+    /// writes it to, for the statement.
+    ///
+    /// Stopped at any moment and asked again, a question is not charged again, and what is on
+    /// record is given again to the byte.
+    ///
+    /// # Errors
+    /// When the budget does not suffice for all or the ledger cannot be written; when the data
+    /// cannot be read, or `answered` fails, which leaves the charges in place.
+    pub async fn release<E: From<EngineError>>(
+        self,
+        charged: impl FnOnce(&Charges),
+        answered: impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
+    ) -> Result<Statement, E> {
+        // A generator that does not work is found out before anything is charged.
+        let mut generator = Generator::from_os().map_err(EngineError::from)?;
+        Ok(self.release_with(&mut generator, charged, answered).await?.0)
+    }
+
+    /// The answer to a question in SQL.
+    ///
+    /// # Errors
+    /// Those of [`release`](Self::release).
+    pub async fn answer(self) -> Result<Answer, EngineError> {
+        // A generator that does not work is found out before anything is charged.
+        let mut generator = Generator::from_os()?;
+        Ok(self.answer_with(&mut generator).await?.0)
+    }
+
+    /// The answer to a question in SQL, with a given generator.
+    pub(crate) async fn answer_with(
+        self,
+        generator: &mut Generator,
+    ) -> Result<(Answer, Timings), EngineError> {
+        let (mut charges, mut output) = (None, None);
+        let charged = |now: &Charges| charges = Some(now.clone());
+        let answered = |now: &AnswerTable| {
+            output = Some(now.clone());
+            Ok::<_, EngineError>(None)
+        };
+        let (statement, timings) = self.release_with(generator, charged, answered).await?;
+        let (Some(charges), Some(output)) = (charges, output) else {
+            return Err(EngineError::inconsistent("a question was answered without an output"));
+        };
+        let table = output.table.clone();
+        Ok((Answer { table, output, statement, charges }, timings))
+    }
+
+    /// Answers with a given generator; see [`release`](Self::release).
+    pub(crate) async fn release_with<E: From<EngineError>>(
+        mut self,
+        generator: &mut Generator,
+        charged: impl FnOnce(&Charges),
+        mut answered: impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
+    ) -> Result<(Statement, Timings), E> {
+        if self.progress.is_given_up() {
+            return Err(EngineError::Interrupted.into());
+        }
+        let mut timings = Timings::default();
+        let started = Instant::now();
+        let (mut ledger, paid) = heavy(|| {
+            let mut ledger = self.session.ledger_of(&self.progress)?;
+            let before = self.answered_before(Some(&ledger))?;
+            let paid = self.pay(&mut ledger)?;
+            charged(&self.charges(&paid, &ledger, before)?);
+            Ok::<_, EngineError>((ledger, paid))
+        })?;
+        timings.ledger = started.elapsed();
+        let mut whole = Whole { stated: Vec::new(), clipping_reports: Vec::new() };
+        let mut released: Vec<Released> = Vec::with_capacity(paid.len());
+        for (index, paid) in paid.into_iter().enumerate() {
+            let mut answering = Answering { ledger: &mut ledger, generator: &mut *generator };
+            let next = self.released(index, paid, &released, &mut answering, &mut timings).await;
+            let next = next.map_err(|error| self.origin.error_of(index, error))?;
+            if self.is_streamed() {
+                let uncertainty = Uncertainty::new(&next.quote, next.table);
+                let output = self.output_of(index, uncertainty, next.on_record, &next.statement)?;
+                let file = answered(&output)?;
+                whole.stated.push(self.stated(index, file, next.statement)?);
+            } else {
+                released.push(next);
+            }
+            self.progress.advance();
+        }
+        if !self.is_streamed() {
+            let started = Instant::now();
+            self.answer_together(released, &mut whole, answered).await?;
+            timings.showing += started.elapsed();
+        }
+        Ok((self.whole_statement(whole)?, timings))
+    }
+
+    /// Whether each part is an output by itself, which needs no other part.
+    fn is_streamed(&self) -> bool {
+        matches!(self.origin, Origin::Workload(_)) && self.statement.consistent.is_empty()
+    }
+
+    /// The outputs that are computed from several releases.
+    async fn answer_together<E: From<EngineError>>(
+        &self,
+        released: Vec<Released>,
+        whole: &mut Whole,
+        mut answered: impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
+    ) -> Result<(), E> {
+        if let Origin::Workload(_) = self.origin {
+            let adjusted = heavy(|| self.adjusted(&released))?;
+            for (index, (next, (_, table))) in released.into_iter().zip(adjusted).enumerate() {
+                let output = self.output_of(index, table, next.on_record, &next.statement)?;
+                let file = answered(&output)?;
+                whole.stated.push(self.stated(index, file, next.statement)?);
+            }
+            return Ok(());
+        }
+        let (table, behind) = match &self.statement.around {
+            Some(around) => self.around(around, &released).await?,
+            None => {
+                let last = released.get(self.last_asked()?);
+                let last = last.ok_or(EngineError::inconsistent(
+                    "the last part that is asked has no release",
+                ))?;
+                let uncertainty = Uncertainty::new(&last.quote, last.table.clone());
+                (last.table.table.clone(), Behind::Release(Box::new(uncertainty)))
+            }
+        };
+        let parts = self.statement.parts.iter();
+        let wanted = parts.clone().find_map(|part| part.query.intervals());
+        let on_record = released.iter().all(|release| release.on_record);
+        let mut cut_off: Vec<String> = Vec::new();
+        for (index, (part, release)) in parts.zip(released).enumerate() {
+            let Released { statement, table, quote, .. } = release;
+            for text in &statement.explanation.intervals.not_in_them {
+                if part.is_asked() && !cut_off.contains(text) {
+                    cut_off.push(text.clone());
+                }
+            }
+            if !part.report_of.is_empty() {
+                let of = self.names_of(&part.report_of);
+                let report = ClippingReport::new(of, &Uncertainty::new(&quote, table))?;
+                whole.clipping_reports.push(report);
+            }
+            whole.stated.push(self.stated(index, None, statement)?);
+        }
+        let clipping_reports = whole.clipping_reports.clone();
+        let name = None;
+        answered(&AnswerTable {
+            name,
+            table,
+            on_record,
+            cut_off,
+            clipping_reports,
+            wanted,
+            behind,
+        })?;
+        Ok(())
+    }
+
+    /// The release of a part as an output.
+    fn output_of(
+        &self,
+        index: usize,
+        uncertainty: Uncertainty,
+        on_record: bool,
+        statement: &ReleaseStatement,
+    ) -> Result<AnswerTable, EngineError> {
+        Ok(AnswerTable {
+            name: Some(self.bound(index)?.name.clone()),
+            table: uncertainty.table().clone(),
+            on_record,
+            cut_off: statement.explanation.intervals.not_in_them.clone(),
+            clipping_reports: Vec::new(),
+            wanted: uncertainty.wanted(),
+            behind: Behind::Release(Box::new(uncertainty)),
+        })
+    }
+
+    /// The tables of levels that are adjusted to each other, by their names in the SQL around.
+    fn adjusted(&self, released: &[Released]) -> Result<Vec<(String, Uncertainty)>, EngineError> {
+        let mut tables = Vec::new();
+        for levels in &self.statement.consistent {
+            let of = |index: usize| released.get(index).map(|r| (&r.quote, &r.table));
+            let releases: Option<Vec<_>> = self.levels_of(levels)?.into_iter().map(of).collect();
+            let releases = releases
+                .ok_or(EngineError::inconsistent("a level of a consistent table has no release"))?;
+            let names = levels.levels.iter().map(|level| level.table.clone());
+            tables.extend(names.zip(consistent::tables(levels, &releases)?));
+        }
+        Ok(tables)
+    }
+
+    /// Runs the SQL around the parts on their released tables.
+    async fn around(
+        &self,
+        around: &Around,
+        released: &[Released],
+    ) -> Result<(RecordBatch, Behind), EngineError> {
+        let parts = self.statement.parts.iter().zip(released);
+        let tables = parts.map(|(part, release)| (part.name.clone(), release.table.table.clone()));
+        let mut tables: Vec<_> = tables.collect();
+        let uncertainty =
+            |release: &Released| Uncertainty::new(&release.quote, release.table.clone());
+        let mut behind: Vec<Uncertainty> = released.iter().map(uncertainty).collect();
+        for (name, adjusted) in heavy(|| self.adjusted(released))? {
+            tables.push((name, adjusted.table().clone()));
+            behind.push(adjusted);
+        }
+        let ran = around::run(around, tables, self.session.memory()).await?;
+        let table = ran.table.clone();
+        Ok((table, Behind::Around(Box::new(TracedResult::new(behind, around, ran)))))
+    }
+
+    /// The release of a part: that on record, or a new one.
+    pub(super) async fn released(
+        &mut self,
+        index: usize,
+        paid: Option<PaidPart>,
+        earlier: &[Released],
+        answering: &mut Answering<'_>,
+        timings: &mut Timings,
+    ) -> Result<Released, EngineError> {
+        let question = heavy(|| self.filled(index, earlier))?;
+        let mut on_record = true;
+        let recorded = match (paid, self.part(index)?.same_as.and_then(|first| earlier.get(first)))
+        {
+            (Some(paid), _) => match heavy(|| paid.on_record(answering.ledger))? {
+                Ok(recorded) => recorded,
+                Err(payments) => {
+                    let scan = self.parts.get_mut(index).and_then(|part| part.scan.take());
+                    let answered = self.answered(index, &question, payments, scan, answering);
+                    let (recorded, times, is_old) = answered.await?;
+                    *timings = timings.and(times);
+                    on_record = is_old;
+                    recorded
+                }
+            },
+            (None, Some(first)) => first.recorded.clone(),
+            (None, None) => {
+                return Err(EngineError::inconsistent(
+                    "a part is neither paid for nor the same as a released part",
+                ));
+            }
+        };
+        let started = Instant::now();
+        let (table, statement) = heavy(|| recorded.answering(&question))?;
+        timings.showing += started.elapsed();
+        Ok(Released { recorded, table, statement, quote: question.quote, on_record })
+    }
+
+    /// Reads what is paid for, draws once and records; or finds that another program has.
+    async fn answered(
+        &self,
+        index: usize,
+        question: &Question,
+        (payment, others): (Payment, Vec<Payment>),
+        scan: Option<Scan>,
+        answering: &mut Answering<'_>,
+    ) -> Result<(Recorded, Timings, bool), EngineError> {
+        let part = self.part(index)?;
+        let scan = match scan {
+            Some(scan) => scan,
+            None => {
+                let memory = self.session.memory();
+                Scan::plan(&question.quote, &part.data, &part.reading, memory).await?
+            }
+        };
+        let mut timings = Timings::default();
+        let paid = (&payment, others.as_slice());
+        match heavy(|| begin(&self.session, &part.data, answering.ledger, paid))? {
+            Outcome::Stored(stored) => {
+                heavy(|| answering.ledger.copy(&others, &stored.release))?;
+                Ok((decode(&stored.release)?, timings, true))
+            }
+            Outcome::Charged(charge) => {
+                let charge = (charge, others);
+                let answer =
+                    Box::pin(answering.answer(question, part.identity, charge, scan, &mut timings));
+                let recorded = answer.await?;
+                Ok((recorded, timings, false))
+            }
+        }
+    }
+
+    /// The index of the last part that asks what the question asks.
+    fn last_asked(&self) -> Result<usize, EngineError> {
+        let index = self.statement.parts.iter().rposition(|part| part.is_asked());
+        index.ok_or(EngineError::inconsistent("no part of a statement is asked for"))
+    }
+
+    fn stated(
+        &self,
+        index: usize,
+        file: Option<String>,
+        release: ReleaseStatement,
+    ) -> Result<PartStatement, EngineError> {
+        let part = self.bound(index)?;
+        Ok(PartStatement {
+            name: part.name.clone(),
+            file,
+            weight: part.weight,
+            reads: self.names_read(part),
+            report_of: self.names_of(&part.report_of),
+            limits_from: self.names_of(&part.limits_from),
+            is_histogram: part.is_histogram,
+            same_as: self.name_of_first(self.part(index)?)?,
+            release,
+        })
+    }
+
+    fn whole_statement(&self, whole: Whole) -> Result<Statement, EngineError> {
+        let mut totals = Vec::new();
+        for payer in self.payers_of_all() {
+            let total = self.total_of(&payer.population)?;
+            totals.push(PopulationTotal { population: payer.population.clone(), total });
+        }
+        Ok(Statement {
+            sql: self.origin.sql().map(str::to_owned),
+            together: self.together.clone().map(JointPromise::new),
+            around: self.statement.around.as_ref().map(|around| around.sql.clone()),
+            consistent: self.origin.consistent().map(str::to_owned),
+            clipping_reports: whole.clipping_reports,
+            ..Statement::new(self.analyst.clone(), totals, whole.stated)
+        })
+    }
+}
+
+impl PaidPart {
+    /// The release that one of the accounts has on record, copied to the others; or the payments,
+    /// where none has.
+    fn on_record(
+        self,
+        ledger: &mut Ledger,
+    ) -> Result<Result<Recorded, (Payment, Vec<Payment>)>, EngineError> {
+        let mut payments = Vec::new();
+        let mut stored = None;
+        for paid in [self.first].into_iter().chain(self.beside) {
+            match paid {
+                // A population that has the release must not see another draw of it: the others
+                // get a copy, though they have paid.
+                Paid::Stored(release) => stored = stored.or(Some(release)),
+                Paid::Charged(payment) => payments.push(payment),
+            }
+        }
+        if let Some(stored) = stored {
+            ledger.copy(&payments, &stored.release)?;
+            return Ok(Ok(decode(&stored.release)?));
+        }
+        let mut payments = payments.into_iter();
+        let first = payments.next().ok_or(EngineError::inconsistent("a part has no payment"))?;
+        Ok(Err((first, payments.collect())))
+    }
+}

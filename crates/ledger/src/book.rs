@@ -271,29 +271,21 @@ impl Book {
         population: &str,
         limit: Loss,
     ) -> Result<Account, LedgerError> {
-        let mut spent = limit.nothing();
+        let mut account = Account::untouched(limit);
         let own = |entry: &&Entry| *entry.analyst == *analyst && *entry.population == *population;
-        for Receipt { id: charge, loss: asked, charged, .. } in
+        for Receipt { id: charge, loss, charged, .. } in
             self.charges.iter().filter(own).map(|entry| &entry.receipt)
         {
-            // Both are true of the release. A loss asked in epsilon is counted as that under a
-            // limit in epsilon, even if the limit was in rho when it was charged.
-            let (charge, loss) = match limit {
-                Loss::Approximate { .. } => (*charge, *asked),
-                Loss::Concentrated { .. } => (*charge, *charged),
-            };
+            let (charge, loss) = (*charge, *loss);
             let (analyst, population) = (analyst.to_owned(), population.to_owned());
-            spent =
-                loss.in_currency_of(limit).and_then(|loss| spent.plus(loss)).map_err(|error| {
-                    match error {
-                        LossError::Currency => {
-                            LedgerError::SpentInRho { analyst, population, charge, loss, limit }
-                        }
-                        LossError::TooLarge => LedgerError::SpentTooLarge { analyst, population },
-                    }
-                })?;
+            account = account.after(loss, *charged).map_err(|error| match error {
+                LossError::Currency => {
+                    LedgerError::SpentInRho { analyst, population, charge, loss, limit }
+                }
+                LossError::TooLarge => LedgerError::SpentTooLarge { analyst, population },
+            })?;
         }
-        Ok(Account::new(limit, spent))
+        Ok(account)
     }
 }
 

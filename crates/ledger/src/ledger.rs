@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hushtable_privacy::{Composition, Event, Loss, LossError};
+use hushtable_privacy::{Loss, cost};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::book::Book;
@@ -130,14 +130,10 @@ impl Ledger {
             }
             _ => rho_from_epsilon((analyst, population), all, limit),
         };
-        let alike = |own: Loss, other: Loss| {
-            let (own, other) = (own.without_delta(), other.without_delta());
-            let twice = own.times(2);
-            own.is_within(other) && twice.map_or(true, |twice| other.is_within(twice))
-        };
         let charges = ledger.map(Self::charges).transpose()?.unwrap_or_default();
         let mut own = charges.iter().filter(|c| c.analyst == analyst && c.account == population);
-        let found = own.any(|charge| asked.iter().any(|&loss| alike(charge.asked, loss)));
+        let found =
+            own.any(|charge| asked.iter().any(|&loss| charge.asked.is_half_or_all_of(loss)));
         if found { Ok(()) } else { Err(refusal) }
     }
 
@@ -246,45 +242,6 @@ impl fmt::Debug for Ledger {
 fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
     let Request { analyst, population, loss, limit, events, .. } = request;
     cost(*loss, events, *limit).map_err(|_| rho_from_epsilon((analyst, population), *loss, *limit))
-}
-
-/// The cost of a loss in the currency of a budget. In rho a loss in epsilon costs what its events
-/// do, which is never more than it does as a whole but for their rounding; if they are all of it.
-///
-/// # Errors
-/// When a loss in rho is to be paid from a budget in epsilon.
-pub fn cost(loss: Loss, events: &[Event], limit: Loss) -> Result<Loss, LossError> {
-    let whole = loss.in_currency_of(limit)?;
-    let sum = |nothing: Loss, part: fn(&Event) -> Option<Loss>| {
-        events.iter().try_fold(nothing, |sum, event| sum.plus(part(event)?).ok())
-    };
-    let by_parts = || sum(loss.nothing(), Event::in_epsilon) == Some(loss);
-    if whole == loss || !(by_parts() || is_gaussian(loss, events)) {
-        return Ok(whole);
-    }
-    Ok(match sum(whole.nothing(), Event::in_rho) {
-        Some(parts) if parts.is_within(whole) => parts,
-        _ => whole,
-    })
-}
-
-/// Whether a loss in epsilon and delta is that of Gaussian noise, by its events: together they
-/// promise that epsilon at that delta, but for a millionth, so that none that matters is missing.
-fn is_gaussian(loss: Loss, events: &[Event]) -> bool {
-    let Loss::Approximate { epsilon, delta } = loss else { return false };
-    let known = events.iter().all(|event| match event {
-        Event::Gaussian { .. } => true,
-        Event::Approximate { epsilon, .. } => epsilon.is_zero(),
-        _ => false,
-    });
-    let mut all = Composition::default();
-    let together = (known && events.iter().all(|event| all.add(event, 1).is_ok()))
-        .then(|| all.epsilon_at(delta))
-        .flatten();
-    together.is_some_and(|own| {
-        let part = own.to_f64() / epsilon.to_f64();
-        (1.0 - 1e-6..=1.0 + 1e-6).contains(&part)
-    })
 }
 
 fn rho_from_epsilon((analyst, population): (&str, &str), loss: Loss, limit: Loss) -> LedgerError {

@@ -37,7 +37,6 @@
 //! The file must be on a local disk: on most network file systems, locks between machines do not
 //! hold, and neither would the budget. Opening tests locks, and refuses where they do nothing.
 
-mod account;
 mod book;
 mod chain;
 mod charge;
@@ -62,12 +61,12 @@ mod sqlite;
 mod temporary;
 mod units;
 
-pub use account::Account;
 pub use charge::{Charge, ChargeRecord, ChargeState, DrawnCharge, OpenedCharge, Outcome, Request};
 pub use error::{Lapse, LedgerError};
 pub use fingerprint::Fingerprint;
+pub use hushtable_privacy::Account;
 pub use inspection::{Inspection, backup, check};
-pub use ledger::{Ledger, cost};
+pub use ledger::Ledger;
 pub use notice::Notice;
 pub use payment::{MOST_ATTEMPTS, Paid, Payment};
 pub use populations::Populations;

@@ -1,6 +1,6 @@
 //! Why a query was not paid for, in words.
 
-use hushtable_privacy::{Delta, Epsilon, Loss, Rho, pure_epsilon, pure_in_rho};
+use hushtable_privacy::{Delta, Loss, affordable_epsilon};
 
 use crate::Account;
 
@@ -51,12 +51,7 @@ impl BudgetExceeded {
                 Loss::Approximate { epsilon, .. },
                 Loss::Concentrated { rho: cost, .. },
                 Loss::Concentrated { rho, .. },
-            ) => {
-                let total = largest_total(epsilon, cost, rho, self.questions);
-                // As a whole each question costs no less than in its parts.
-                let one = if self.questions == 1 { pure_epsilon(rho, 1) } else { Epsilon::ZERO };
-                Part::main(Loss::pure(total.max(one)))
-            }
+            ) => Part::main(Loss::pure(affordable_epsilon(epsilon, cost, rho, self.questions))),
             (.., left) => Part::main(left),
         }
     }
@@ -119,41 +114,5 @@ impl BudgetExceeded {
             ),
         };
         (format!("{budget} does not allow {asked}{reasons}"), Some(hint))
-    }
-}
-
-/// An epsilon that costs at most `left`, where `epsilon` shared out in the same way over questions
-/// and mechanisms costs `cost`.
-///
-/// With shares that are smaller by a factor s, costs fall by tanh(s e/2)/tanh(e/2) more than s,
-/// which is least for the largest share e, and so no less than for the whole; or by s^2. A unit of
-/// rounding is left for each of a hundred mechanisms in each question.
-fn largest_total(epsilon: Epsilon, cost: Rho, left: Rho, questions: usize) -> Epsilon {
-    let left = left.units().saturating_sub(100 * questions as u64) as f64;
-    let part = (left / cost.units().max(1) as f64).min(1.0) * (1.0 - 1e-9);
-    Rho::from_f64_down(pure_in_rho(epsilon.to_f64()) * part)
-        .map_or(Epsilon::ZERO, |rho| pure_epsilon(rho, 1))
-}
-
-#[cfg(test)]
-mod tests {
-    use hushtable_privacy::pure_rho;
-
-    use super::*;
-
-    #[test]
-    fn the_epsilon_for_several_fits() {
-        for (whole, weights, left) in
-            [("1", &[1u32, 1, 1][..], "0.1"), ("3.3", &[5, 1], "2"), ("0.01", &[1; 7], "1e-6")]
-        {
-            let cost = |epsilon: Epsilon| {
-                let rhos = epsilon.split(weights).into_iter().map(pure_rho);
-                rhos.reduce(|a, b| a.checked_add(b).unwrap()).unwrap()
-            };
-            let (asked, left): (Epsilon, Rho) = (whole.parse().unwrap(), left.parse().unwrap());
-            let most = largest_total(asked, cost(asked), left, weights.len());
-            assert!(cost(most) <= left, "{whole}");
-            assert!(cost(most).to_f64() > 0.96 * left.to_f64(), "{whole}");
-        }
     }
 }

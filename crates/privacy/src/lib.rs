@@ -2,13 +2,16 @@
 //!
 //! Every quantity that a caller could mistake for another has its own validated type: [`Epsilon`],
 //! [`Delta`], [`Rho`] and [`Mu`] are exact decimals (so that ten tenths are one), [`Loss`] is what
-//! one mechanism or one release costs, [`Neighbouring`] is what the promise is about. Nothing here
-//! samples, and nothing here knows of tables.
+//! one mechanism or one release costs, [`Neighbouring`] is what the promise is about. An
+//! [`Account`] is a budget and what is spent of it, and [`cost`] is what a release costs in its
+//! currency. Nothing here samples, and nothing here knows of tables.
 
+mod account;
 mod amount;
 mod bounded_range;
 mod composition;
 mod convert;
+mod currency;
 mod discrete_gaussian;
 mod event;
 mod gaussian;
@@ -22,10 +25,12 @@ mod per_record;
 mod pure;
 mod trials;
 
+pub use account::Account;
 pub use amount::{AmountError, Delta, Epsilon, Mu, Rho};
 pub use bounded_range::range_of_rho;
 pub use composition::{Composition, CompositionError};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at, zcdp_rho_within};
+pub use currency::{affordable_epsilon, cost};
 pub use discrete_gaussian::{DiscreteGaussianError, DiscreteGaussianLoss};
 pub use event::{DiscreteGaussianEvent, Event};
 pub use gaussian::{

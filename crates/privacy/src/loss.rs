@@ -230,6 +230,14 @@ impl Loss {
         within && self.delta() <= limit.delta()
     }
 
+    /// Whether this is at most `other` and at least half of it, whatever their deltas are; never,
+    /// if they are in two currencies.
+    pub fn is_half_or_all_of(self, other: Self) -> bool {
+        let (own, other) = (self.without_delta(), other.without_delta());
+        // Where twice this is too large to be kept, no loss is above it.
+        own.is_within(other) && own.times(2).map_or(true, |twice| other.is_within(twice))
+    }
+
     /// Converts the promise to rho, rounded up: (epsilon, delta)-DP is delta-approximate (epsilon
     /// tanh(epsilon/2))-zCDP, as it is at worst a randomised response of that epsilon except with
     /// probability delta (Kairouz, Oh & Viswanath 2015). There is no way back by addition, so a
@@ -303,6 +311,20 @@ mod tests {
         }
         assert_eq!(whole.left_after(loss("1.1", "0")), loss("0", "1e-6"));
         assert_eq!(whole.left_after(loss("0.25", "0.1")), loss("0.75", "0"));
+    }
+
+    #[test]
+    fn about_as_much_is_from_half_to_all() {
+        let loss =
+            |text: &str| Loss::pure(text.parse().unwrap()).with_delta("1e-6".parse().unwrap());
+        let whole = Loss::pure("0.3".parse().unwrap());
+        for (part, about) in
+            [("0.149999999999", false), ("0.15", true), ("0.3", true), ("0.300000000001", false)]
+        {
+            assert_eq!(loss(part).is_half_or_all_of(whole), about, "{part}");
+        }
+        assert!(loss("600000").is_half_or_all_of(loss("1000000")));
+        assert!(!loss("0.3").in_rho().is_half_or_all_of(whole));
     }
 
     #[test]

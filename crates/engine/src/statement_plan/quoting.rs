@@ -1,7 +1,7 @@
 //! The quote of a plan: the price of each part, and how it stands with the ledger.
 
-use hushtable_ledger::{Account, Ledger, cost};
-use hushtable_privacy::Loss;
+use hushtable_ledger::{Account, Ledger};
+use hushtable_privacy::{Loss, cost};
 use hushtable_query::{LimitExplained, MechanismsExplained, Part};
 
 use super::{Payer, PlannedPart, StatementPlan};

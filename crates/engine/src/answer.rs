@@ -101,7 +101,7 @@ impl Standing {
     /// # Errors
     /// When the ledger cannot be read.
     pub(crate) fn of(
-        ledger: &Ledger,
+        ledger: &dyn Ledger,
         analyst: &str,
         population: &str,
         identity: &Fingerprint,
@@ -145,7 +145,7 @@ impl Timings {
 
 /// The ledger and the randomness that answer a charge.
 pub(crate) struct Answering<'a> {
-    pub(crate) ledger: &'a mut Ledger,
+    pub(crate) ledger: &'a mut dyn Ledger,
     pub(crate) generator: &'a mut Generator,
 }
 

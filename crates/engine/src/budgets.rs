@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hushtable_ledger::{Account, ChargeRecord, Ledger, LedgerError};
+use hushtable_ledger::{Account, ChargeRecord, LedgerError};
 use hushtable_privacy::{Composition, Delta, Epsilon, Loss, Odometer, Rho};
 
 use crate::error::EngineError;
@@ -88,7 +88,8 @@ impl Session {
     pub fn budget(&self, delta: Option<Delta>) -> Result<Vec<BudgetLine>, EngineError> {
         let small = Delta::from_units(1_000_000_000_000).unwrap_or(Delta::ZERO);
         let ledger = self.ledger_as_it_is()?;
-        let charges = ledger.as_ref().map(Ledger::charges).transpose()?.unwrap_or_default();
+        let charges =
+            ledger.as_ref().map(|ledger| ledger.charges()).transpose()?.unwrap_or_default();
         let mut lines = Vec::new();
         let contract = self.contract();
         for population in contract.populations.values() {
@@ -128,7 +129,8 @@ impl Session {
     /// When the ledger cannot be read.
     pub fn other_accounts(&self) -> Result<Vec<OtherAccount>, EngineError> {
         let ledger = self.ledger_in_silence()?;
-        let charges = ledger.as_ref().map(Ledger::charges).transpose()?.unwrap_or_default();
+        let charges =
+            ledger.as_ref().map(|ledger| ledger.charges()).transpose()?.unwrap_or_default();
         let contract = self.contract();
         let mut accounts: BTreeMap<(String, String), Vec<ChargeRecord>> = BTreeMap::new();
         for charge in charges {
@@ -150,7 +152,7 @@ impl Session {
     /// When it does not: every query is refused with this error. When the ledger cannot be read.
     pub fn check_populations(&self) -> Result<(), EngineError> {
         let ledger = self.ledger_in_silence()?;
-        Ok(ledger.as_ref().map_or(Ok(()), Ledger::check_populations)?)
+        Ok(ledger.as_ref().map_or(Ok(()), |ledger| ledger.check_populations())?)
     }
 }
 

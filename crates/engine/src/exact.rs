@@ -53,7 +53,7 @@ impl ExactGroups {
     /// When the ledger cannot be written: nothing may be drawn then.
     pub(crate) fn draw(
         self,
-        ledger: &mut Ledger,
+        ledger: &mut dyn Ledger,
         others: Vec<Payment>,
         room: u64,
     ) -> Result<DrawnGroups, EngineError> {

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use hushtable_ledger::{Fingerprint, Ledger, NamedPopulation, Notice, Populations, Units};
+use hushtable_ledger::{
+    Fingerprint, Ledger, Location, NamedPopulation, Notice, Populations, Units, check_budget,
+};
 use hushtable_privacy::Loss;
 use hushtable_query::{Contract, Population, PrivateQuery, Quote, Table, bind, least_loss};
 
@@ -25,8 +27,8 @@ pub struct Session {
     memory: Memory,
     /// Tables whose rows a program provides, by name.
     provided: BTreeMap<String, Provided>,
-    /// The ledger's file, where it is not the contract's.
-    ledger: Option<PathBuf>,
+    /// Where the ledger is, if it is not in the contract's file.
+    ledger: Option<Location>,
     /// Most rows of public tables that agree in some values.
     counts: Arc<Mutex<HashMap<Fingerprint, u64>>>,
 }
@@ -109,8 +111,8 @@ impl Session {
 
     /// With a ledger in another file than the contract's.
     #[must_use]
-    pub fn with_ledger(self, ledger: PathBuf) -> Self {
-        Self { ledger: Some(ledger), ..self }
+    pub fn with_ledger(self, ledger: impl Into<Location>) -> Self {
+        Self { ledger: Some(ledger.into()), ..self }
     }
 
     /// Limits the memory of all that is asked of this session at once. A query that needs more
@@ -159,7 +161,12 @@ impl Session {
 
     /// The ledger's file.
     pub fn ledger_path(&self) -> PathBuf {
-        self.ledger.clone().unwrap_or_else(|| self.folder.join(&self.contract.ledger))
+        self.ledger_location().path().to_owned()
+    }
+
+    fn ledger_location(&self) -> Location {
+        let in_contract = || Location::file(self.folder.join(&self.contract.ledger));
+        self.ledger.clone().unwrap_or_else(in_contract)
     }
 
     /// Checks and prices a query, independently of who asks.
@@ -250,14 +257,14 @@ impl Session {
     }
 
     /// The ledger, for charging; made where there is none.
-    pub(crate) fn ledger(&self) -> Result<Ledger, EngineError> {
+    pub(crate) fn ledger(&self) -> Result<Box<dyn Ledger>, EngineError> {
         let listener = Arc::clone(&self.listener);
-        let ledger = Ledger::open(&self.ledger_path(), self.ledger_populations())?;
+        let ledger = self.ledger_location().open(self.ledger_populations())?;
         Ok(ledger.telling(move |notice| listener(notice)))
     }
 
     /// The ledger, for an answer that somebody waits for.
-    pub(crate) fn ledger_of(&self, progress: &Progress) -> Result<Ledger, EngineError> {
+    pub(crate) fn ledger_of(&self, progress: &Progress) -> Result<Box<dyn Ledger>, EngineError> {
         let progress = progress.clone();
         Ok(self.ledger()?.giving_up_when(move || progress.is_given_up()))
     }
@@ -267,23 +274,23 @@ impl Session {
     /// # Errors
     /// When it cannot be read, and when it refuses every question, as the contract does not name
     /// those who were charged for.
-    pub(crate) fn ledger_for_looking(&self) -> Result<Option<Ledger>, EngineError> {
+    pub(crate) fn ledger_for_looking(&self) -> Result<Option<Box<dyn Ledger>>, EngineError> {
         let ledger = self.ledger_as_it_is()?;
-        ledger.as_ref().map_or(Ok(()), Ledger::check_populations)?;
+        ledger.as_ref().map_or(Ok(()), |ledger| ledger.check_populations())?;
         Ok(ledger)
     }
 
     /// The ledger, for looking at its accounts, whatever the contract says of them; `None` where
     /// there is none.
-    pub(crate) fn ledger_as_it_is(&self) -> Result<Option<Ledger>, EngineError> {
+    pub(crate) fn ledger_as_it_is(&self) -> Result<Option<Box<dyn Ledger>>, EngineError> {
         let listener = Arc::clone(&self.listener);
         Ok(self.ledger_in_silence()?.map(|ledger| ledger.telling(move |notice| listener(notice))))
     }
 
     /// The ledger as [`ledger_as_it_is`](Self::ledger_as_it_is) gives it, for a look after one that
     /// has told its notices.
-    pub(crate) fn ledger_in_silence(&self) -> Result<Option<Ledger>, EngineError> {
-        Ok(Ledger::open_read_only(&self.ledger_path(), self.ledger_populations())?)
+    pub(crate) fn ledger_in_silence(&self) -> Result<Option<Box<dyn Ledger>>, EngineError> {
+        Ok(self.ledger_location().open_read_only(self.ledger_populations())?)
     }
 
     /// The contract's populations, by which the ledger knows whose accounts are whose.
@@ -357,9 +364,9 @@ impl Session {
     ) -> Result<(), EngineError> {
         let least = least_loss(queries, limit)?;
         let asked: Vec<Loss> = queries.iter().map(|query| query.loss()).collect();
-        let ledger = Ledger::open_read_only(&self.ledger_path(), self.ledger_populations())?;
+        let ledger = self.ledger_in_silence()?;
         let account = (analyst, population.name.as_str());
-        Ok(Ledger::check_budget(ledger.as_ref(), account, &asked, least, limit)?)
+        Ok(check_budget(ledger.as_deref(), account, &asked, least, limit)?)
     }
 
     /// Where the rows of a table are, as they are now.

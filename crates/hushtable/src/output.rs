@@ -330,7 +330,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ledger = folder.path().join("result.csv");
         let populations = hushtable_ledger::Populations::default();
-        hushtable_ledger::Ledger::open(&ledger, populations).unwrap();
+        hushtable_ledger::Location::file(&ledger).open(populations).unwrap();
         let journal = folder.path().join("result.csv-journal");
         let contract = folder.path().join("other.toml");
         let text = "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"TODO: row, or a column\"\n";

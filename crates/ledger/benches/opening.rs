@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use hushtable_ledger::{
-    Fingerprint, Ledger, NamedPopulation, Outcome, Paid, Populations, Release, Request, Units,
+    Fingerprint, Location, NamedPopulation, Outcome, Paid, Populations, Release, Request, Units,
 };
 use hushtable_privacy::Loss;
 use rusqlite::Connection;
@@ -46,7 +46,7 @@ fn visits() -> Populations {
 }
 
 fn make(path: &Path) {
-    let mut ledger = Ledger::open(path, visits()).unwrap();
+    let mut ledger = Location::file(path).open(visits()).unwrap();
     for first in (0..CHARGES).step_by(AT_ONCE as usize) {
         let requests: Vec<Request> = (first..first + AT_ONCE).map(request).collect();
         let paid = ledger.charge_all(&requests).unwrap();
@@ -81,7 +81,7 @@ fn main() {
     let (mut opened, mut charged, mut read, mut ratios) = (vec![], vec![], vec![], vec![]);
     for run in 0..=RUNS as u64 {
         let mut ledger = None;
-        let open = seconds(|| ledger = Some(Ledger::open(&path, visits()).unwrap()));
+        let open = seconds(|| ledger = Some(Location::file(&path).open(visits()).unwrap()));
         let mut ledger = ledger.unwrap();
         let charge = seconds(|| drop(ledger.charge(&request(CHARGES + run)).unwrap()));
         let plain = seconds(|| {

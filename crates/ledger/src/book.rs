@@ -1,14 +1,13 @@
 //! The content of the ledger's rows, read from the tables themselves and checked link by link.
 //!
-//! Every decision rests on this and none on an index: the file has no index, so no damaged page of
-//! one can hide a charge.
+//! Every decision rests on this and none on an index of the store: so no damaged page of one can
+//! hide a charge.
 
 use std::collections::HashMap;
 
 use hushtable_privacy::{Loss, LossError};
-use rusqlite::types::Type;
 
-use crate::chain::{Broken, Chain, Head};
+use crate::chain::{Broken, Chain, Head, Row};
 use crate::charge::Receipt;
 use crate::populations::{ChargedPopulations, Populations};
 use crate::records::{self, Recorded, Records};
@@ -91,53 +90,51 @@ impl Book {
         let charges_head =
             records.follow(Chain::Charges, heads.map(|h| h.charges), |id, link, row| {
                 let (loss, charged) = records::losses(row, 6)?;
-                let fingerprint = Fingerprint::new(row.get(5)?);
-                let population = row.get_ref(3)?.as_str()?;
-                charged_populations
-                    .add(population, row.get_ref(12)?.as_str()?)
-                    .map_err(|error| unreadable(12, error))?;
+                let fingerprint = Fingerprint::new(row.hash(5)?);
+                let population = row.text(3)?;
+                charged_populations.add(population, row.text(12)?).ok()?;
                 questions.entry(fingerprint).or_default().push(charges.len());
                 charges.push(Entry {
                     receipt: Receipt { id, link, fingerprint, loss, charged },
-                    analyst: row.get(2)?,
+                    analyst: row.text(2)?.into(),
                     population: populations.account(population).into(),
                     attempts: 0,
                     drawn: false,
                     release: None,
                 });
-                Ok(())
+                Some(())
             })?;
         let mut misplaced = None;
         let attempts_head =
             records.follow(Chain::Attempts, heads.map(|h| h.attempts), |id, _, row| {
-                let attempt: u32 = row.get(2)?;
-                match entry(charges, row.get(1)?) {
+                let attempt = u32::try_from(row.integer(2)?).ok()?;
+                match entry(charges, row.integer(1)?) {
                     Some(entry) if attempt == entry.attempts + 1 => {
                         entry.attempts = attempt;
                     }
                     _ => misplaced = Some(Broken::Misplaced(Chain::Attempts, id)),
                 }
-                Ok(())
+                Some(())
             })?;
         let draws_head = records.follow(Chain::Draws, heads.map(|h| h.draws), |id, _, row| {
-            match entry(charges, row.get(1)?) {
+            match entry(charges, row.integer(1)?) {
                 Some(entry) if !entry.drawn && entry.attempts > 0 => entry.drawn = true,
                 _ => misplaced = Some(Broken::Misplaced(Chain::Draws, id)),
             }
-            Ok(())
+            Some(())
         })?;
         let releases_head =
             records.follow(Chain::Releases, heads.map(|h| h.releases), |id, _, row| {
-                let charge_id = row.get(1)?;
-                let recorded =
-                    Recorded { id, charge_id, recorded_at: row.get(2)?, content: row.get(3)? };
+                let charge_id = row.integer(1)?;
+                let recorded_at = row.text(2)?.to_owned();
+                let recorded = Recorded { id, charge_id, recorded_at, content: row.hash(3)? };
                 match entry(charges, charge_id) {
                     Some(entry) if entry.drawn && entry.release.is_none() => {
                         entry.release = Some(recorded);
                     }
                     _ => misplaced = Some(Broken::Misplaced(Chain::Releases, id)),
                 }
-                Ok(())
+                Some(())
             })?;
         if let Some(misplaced) = misplaced {
             return Err(broken(misplaced));
@@ -161,25 +158,21 @@ impl Book {
         let mut charges = Vec::with_capacity(self.charges.len());
         records.follow(Chain::Charges, None, |id, _, row| {
             let (asked, charged) = records::losses(row, 6)?;
-            let events: String = row.get(11)?;
+            let table = row.text(3)?.to_owned();
             charges.push(ChargeRecord {
                 id,
-                charged_at: row.get(1)?,
-                analyst: row.get(2)?,
-                account: self.populations.account(row.get_ref(3)?.as_str()?).to_owned(),
-                table: row.get(3)?,
-                query: row.get(4)?,
+                charged_at: row.text(1)?.to_owned(),
+                analyst: row.text(2)?.to_owned(),
+                account: self.populations.account(&table).to_owned(),
+                table,
+                query: row.text(4)?.to_owned(),
                 asked,
                 charged,
-                state: match self.charges.get(charges.len()) {
-                    Some(entry) => entry.state(),
-                    None => return Err(rusqlite::Error::QueryReturnedNoRows),
-                },
-                events: serde_json::from_str(&events).map_err(|error| unreadable(11, error))?,
-                units: serde_json::from_str(row.get_ref(12)?.as_str()?)
-                    .map_err(|error| unreadable(12, error))?,
+                state: self.charges.get(charges.len())?.state(),
+                events: serde_json::from_str(row.text(11)?).ok()?,
+                units: serde_json::from_str(row.text(12)?).ok()?,
             });
-            Ok(())
+            Some(())
         })?;
         Ok(charges)
     }
@@ -192,22 +185,25 @@ impl Book {
         population: &str,
         query: &str,
     ) -> Result<Option<String>, LedgerError> {
-        let sql = |error| LedgerError::sqlite(records.path, error);
-        let select = "SELECT id, table_name, charged_at FROM charges \
-                      WHERE analyst = ?1 AND query = ?2 ORDER BY id DESC";
-        let mut statement = records.conn.prepare(select).map_err(sql)?;
-        let mut rows = statement.query([analyst, query]).map_err(sql)?;
-        while let Some(row) = rows.next().map_err(sql)? {
-            let (id, table): (i64, String) = (row.get(0).map_err(sql)?, row.get(1).map_err(sql)?);
-            let index = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
-            let entry = index.and_then(|index| self.charges.get(index));
-            if self.populations.account(&table) == population
-                && entry.is_some_and(|entry| entry.state() == ChargeState::Recorded)
-            {
-                return Ok(Some(row.get(2).map_err(sql)?));
-            }
-        }
-        Ok(None)
+        let mut last = None;
+        records.0.after(Chain::Charges, 0, &mut |values| {
+            let row = Row(values);
+            let mut entry = || {
+                // Most rows differ here.
+                let same = row.text(2)? == analyst && row.text(4)? == query;
+                let place = usize::try_from(row.integer(0)?).ok()?.checked_sub(1)?;
+                let entry = self.charges.get(place).filter(|_| same)?;
+                let recorded = entry.state() == ChargeState::Recorded;
+                if recorded && *entry.population == *population {
+                    last = Some(row.text(1)?.to_owned());
+                }
+                Some(())
+            };
+            // What another program has put there is none of these charges.
+            entry();
+            Ok(())
+        })?;
+        Ok(last)
     }
 
     /// The charge of a receipt; `None` where it is of another ledger.
@@ -314,11 +310,6 @@ impl Entry {
             (None, false) => ChargeState::Charged,
         }
     }
-}
-
-/// JSON in the column `at` that is not what this program writes.
-fn unreadable(at: usize, error: serde_json::Error) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(at, Type::Text, error.into())
 }
 
 fn entry(charges: &mut [Entry], id: i64) -> Option<&mut Entry> {

@@ -1,18 +1,21 @@
 //! Chains of rows: each row holds a hash of itself and of the row before, so that none can be
 //! missing, changed or out of order unseen.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use rusqlite::types::ValueRef;
-
 /// The tables whose rows form a chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Chain {
     Charges,
     Attempts,
     Draws,
     Releases,
 }
+
+/// All of them.
+pub(crate) const CHAINS: [Chain; 4] =
+    [Chain::Charges, Chain::Attempts, Chain::Draws, Chain::Releases];
 
 impl Chain {
     /// The name of the table.
@@ -36,16 +39,76 @@ impl Chain {
     }
 }
 
+/// A value in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value<'a> {
+    Integer(i64),
+    /// A text's bytes, which are UTF-8 in rows that are not damaged.
+    Text(Cow<'a, [u8]>),
+    Blob(Cow<'a, [u8]>),
+    /// A value of a kind that no ledger writes.
+    Other,
+}
+
+impl Value<'_> {
+    pub(crate) fn text(text: String) -> Value<'static> {
+        Value::Text(Cow::Owned(text.into_bytes()))
+    }
+
+    pub(crate) fn blob(bytes: impl Into<Vec<u8>>) -> Value<'static> {
+        Value::Blob(Cow::Owned(bytes.into()))
+    }
+}
+
+#[cfg(feature = "memory")]
+impl Value<'_> {
+    pub(crate) fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Integer(number) => Value::Integer(number),
+            Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+            Value::Blob(bytes) => Value::Blob(Cow::Owned(bytes.into_owned())),
+            Value::Other => Value::Other,
+        }
+    }
+}
+
+/// A row: its number, its values and its link.
+pub(crate) struct Row<'a>(pub(crate) &'a [Value<'a>]);
+
+/// The value in a column, counted from 0; nothing where it is of another kind.
+impl<'a> Row<'a> {
+    pub(crate) fn integer(&self, at: usize) -> Option<i64> {
+        match self.0.get(at)? {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn text(&self, at: usize) -> Option<&'a str> {
+        match self.0.get(at)? {
+            Value::Text(bytes) => str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn hash(&self, at: usize) -> Option<[u8; 32]> {
+        match self.0.get(at)? {
+            Value::Blob(bytes) => bytes.as_ref().try_into().ok(),
+            _ => None,
+        }
+    }
+}
+
 /// The hash that a row holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link(pub(crate) [u8; 32]);
 
 impl Link {
     /// The link of the next row, whose other values are `values`, in the order of its columns.
-    pub(crate) fn next<'a>(self, values: impl IntoIterator<Item = ValueRef<'a>>) -> Self {
+    pub(crate) fn next<'a>(self, values: impl IntoIterator<Item = &'a Value<'a>>) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0);
-        // A type and a length before each value: no two rows have the same bytes.
+        // A kind and a length before each value: no two rows have the same bytes.
         let mut add = |kind: u8, bytes: &[u8]| {
             hasher.update(&[kind]);
             hasher.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
@@ -53,11 +116,10 @@ impl Link {
         };
         for value in values {
             match value {
-                ValueRef::Null => add(0, &[]),
-                ValueRef::Integer(number) => add(1, &number.to_le_bytes()),
-                ValueRef::Real(number) => add(2, &number.to_le_bytes()),
-                ValueRef::Text(text) => add(3, text),
-                ValueRef::Blob(bytes) => add(4, bytes),
+                Value::Other => add(0, &[]),
+                Value::Integer(number) => add(1, &number.to_le_bytes()),
+                Value::Text(text) => add(3, text),
+                Value::Blob(bytes) => add(4, bytes),
             }
         }
         Self(*hasher.finalize().as_bytes())
@@ -96,6 +158,8 @@ pub(crate) enum Broken {
     Added(Chain, i64),
     /// This program has seen later rows.
     Older(Chain),
+    /// The row of this number has a value that no ledger writes.
+    Unreadable(Chain, i64),
     /// The row of this number does not fit those of other tables.
     Misplaced(Chain, i64),
 }
@@ -114,6 +178,9 @@ impl fmt::Display for Broken {
             Self::Older(chain) => {
                 write!(f, "{} that were there a moment ago are missing", chain.table())
             }
+            Self::Unreadable(chain, id) => {
+                write!(f, "{} {id} has a value that no ledger writes", chain.row())
+            }
             Self::Misplaced(chain, id) => {
                 write!(f, "{} {id} does not fit its charge", chain.row())
             }
@@ -128,22 +195,20 @@ mod tests {
     #[test]
     fn every_value_and_its_place_changes_the_link() {
         let seed = Link([1; 32]);
-        let text = |text: &'static str| ValueRef::Text(text.as_bytes());
+        let text = |text: &str| Value::text(text.to_owned());
         let rows = [
             vec![],
-            vec![ValueRef::Null],
+            vec![Value::Other],
             vec![text("")],
-            vec![ValueRef::Blob(b"")],
+            vec![Value::blob([])],
             vec![text("ab"), text("c")],
             vec![text("a"), text("bc")],
             vec![text("c"), text("ab")],
-            vec![ValueRef::Integer(0)],
-            vec![ValueRef::Real(0.0)],
-            vec![ValueRef::Integer(1), ValueRef::Integer(0)],
+            vec![Value::Integer(0)],
+            vec![Value::Integer(1), Value::Integer(0)],
         ];
-        let mut links: Vec<[u8; 32]> =
-            rows.iter().map(|row| seed.next(row.iter().copied()).0).collect();
-        links.push(Link([2; 32]).next([]).0);
+        let mut links: Vec<[u8; 32]> = rows.iter().map(|row| seed.next(row).0).collect();
+        links.push(Link([2; 32]).next(&[]).0);
         links.sort_unstable();
         links.dedup();
         assert_eq!(links.len(), rows.len() + 1);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hushtable_privacy::Loss;
 
+use crate::chain::Broken;
 use crate::{BudgetExceeded, MOST_ATTEMPTS, PopulationsDiffer};
 
 /// Why a charge cannot be answered any more.
@@ -548,5 +549,20 @@ impl fmt::Display for LedgerError {
 impl LedgerError {
     pub(crate) fn open(path: &Path, error: &io::Error) -> Self {
         Self::Open { path: path.to_owned(), detail: error.to_string() }
+    }
+
+    /// The error for a fault of the chains of the store of this name.
+    pub(crate) fn broken(name: &Path, broken: Broken) -> Self {
+        Self::Damaged { path: name.to_owned(), detail: broken.to_string() }
+    }
+
+    /// The refusal of a loss in rho that is to be paid from a budget in epsilon.
+    pub(crate) fn rho_from_epsilon(
+        (analyst, population): (&str, &str),
+        loss: Loss,
+        limit: Loss,
+    ) -> Self {
+        let (analyst, population) = (analyst.to_owned(), population.to_owned());
+        Self::RhoFromEpsilon { analyst, population, loss, limit }
     }
 }

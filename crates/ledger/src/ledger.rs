@@ -1,256 +1,229 @@
-//! The ledger itself: one connection to its file.
+//! The steps of the protocol, as everybody sees them.
 
-use std::cell::RefCell;
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hushtable_privacy::{Loss, cost};
-use rusqlite::{Connection, TransactionBehavior};
+use hushtable_privacy::Loss;
 
-use crate::book::Book;
-use crate::file::{self, Opened};
-use crate::populations::Populations;
-use crate::records::Records;
 use crate::{
-    Account, BudgetExceeded, ChargeRecord, Fingerprint, LedgerError, Notice, Request, StoredRelease,
+    Account, BudgetExceeded, ChargeRecord, DrawnCharge, Fingerprint, LedgerError, Notice,
+    OpenedCharge, Outcome, Paid, Payment, Release, Request, StoredRelease,
 };
 
-/// One connection to a ledger's file. Any number of processes and threads may each have one of
-/// their own to the same file.
-pub struct Ledger {
-    conn: Connection,
-    path: PathBuf,
-    /// The path without links: claims are beside it.
-    real: PathBuf,
-    created: bool,
-    /// The rows, as far as they were read.
-    book: RefCell<Book>,
-    listener: Box<dyn Fn(&Notice) + Send>,
-    given_up: Arc<dyn Fn() -> bool + Send + Sync>,
-}
-
-impl Ledger {
-    /// Opens the ledger at `path`, checks all of its charges, and makes it where there is no file:
-    /// [`Self::created`] tells. Its folder must exist. `populations` are those of the contract:
-    /// charges under their former names are on their accounts.
+/// One connection to a ledger. Any number of processes and threads may each have one of their own
+/// to the same ledger.
+///
+/// Only this crate implements it: a [`Charge`](crate::Charge) has to be worth what it says.
+pub trait Ledger: fmt::Debug + Send + closed::Closed {
+    /// Pays for a question, or finds that the account has paid for it before.
+    ///
+    /// A release stored under the same fingerprint for the same analyst and population is returned,
+    /// free. So is one that another program is about to record for them, as soon as it is on
+    /// record. A charge of theirs for which nothing was drawn is taken up: whoever paid was
+    /// stopped. Otherwise the loss is added to what the account has spent, and refused if that is
+    /// above the limit in any component; exactly at the limit is allowed. A loss in epsilon
+    /// against a limit in rho is charged as [`cost`](hushtable_privacy::cost) says. When this
+    /// returns a charge, it is on disk, and so is the attempt to answer it.
     ///
     /// # Errors
-    /// When the file cannot be opened for writing, is not a ledger (it is left as it is then), is
-    /// empty, of another version or damaged, or cannot be written durably; when locks do nothing in
-    /// its folder; or when another process keeps it locked for ten seconds.
-    pub fn open(path: &Path, populations: Populations) -> Result<Self, LedgerError> {
-        Self::read(file::open(path)?, populations)
-    }
+    /// When nobody wants the answer any more while this waits ([`LedgerError::GivenUp`]).
+    /// When the budget does not allow it ([`LedgerError::Exhausted`]), when the currencies do not
+    /// fit, when the contract's populations do not fit the charges on record
+    /// ([`LedgerError::PopulationsDiffer`]), and when the ledger cannot be read or written. Nothing
+    /// is charged then.
+    fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError>;
 
-    /// Opens the ledger at `path` for looking only, and checks all of its charges; `None` where
-    /// there is no file. Never makes a file; writes to one only to undo what a crash left
-    /// half-written.
+    /// Pays for several questions, for all that are not paid for yet or for none: what they cost
+    /// each account, and all accounts together. Their fingerprints must differ.
+    ///
+    /// A question that has a release on record costs nothing, and neither does one that is paid for
+    /// and not drawn: whoever paid was stopped, or is at work. When this returns, the losses of all
+    /// others together are on disk.
     ///
     /// # Errors
-    /// Opens the ledger as [`Self::open`] does; the file may be read-only.
-    pub fn open_read_only(
-        path: &Path,
-        populations: Populations,
-    ) -> Result<Option<Self>, LedgerError> {
-        file::open_read_only(path)?.map(|opened| Self::read(opened, populations)).transpose()
-    }
+    /// When nobody wants the answers any more while this waits ([`LedgerError::GivenUp`]).
+    /// When the budget does not allow them all ([`LedgerError::Exhausted`]), when the currencies do
+    /// not fit, when the contract's populations do not fit the charges on record
+    /// ([`LedgerError::PopulationsDiffer`]), and when the ledger cannot be read or written. Nothing
+    /// is charged then.
+    fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError>;
 
-    fn read(opened: Opened, populations: Populations) -> Result<Self, LedgerError> {
-        let ledger = Self::unread(opened, populations);
-        ledger.look(|_, _| Ok(()))?;
-        Ok(ledger)
-    }
-
-    fn unread(Opened { conn, path, real, created }: Opened, populations: Populations) -> Self {
-        let book = RefCell::new(Book::new(populations));
-        let (listener, given_up) = (Box::new(|_: &Notice| {}), Arc::new(|| false));
-        Self { conn, path, real, created, book, listener, given_up }
-    }
-
-    /// Tells `listener` of everything that is no error: now, if others can open the file, and
-    /// later.
-    pub fn telling(mut self, listener: impl Fn(&Notice) + Send + 'static) -> Self {
-        self.listener = Box::new(listener);
-        if let Some(notice) = Notice::of_mode(&self.path) {
-            (self.listener)(&notice);
-        }
-        self
-    }
-
-    /// Pays for nothing more when `given_up` says so, and ends waiting for other programs. It is
-    /// asked many times a second while this waits.
-    pub fn giving_up_when(mut self, given_up: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        self.given_up = Arc::new(given_up);
-        self
-    }
-
-    /// Whether [`Self::open`] made the file. A caller should say so: with a mistyped path, every
-    /// budget would start afresh.
-    pub fn created(&self) -> bool {
-        self.created
-    }
-
-    /// The file's absolute path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Refuses questions that cannot be answered whatever they are about, as [`Self::charge`]
-    /// would, before their mechanisms are made. `asked` has the loss of each, and `least` is a loss
-    /// that they do not fall below, in the currency of `asked` or of the budget. Without a ledger,
-    /// nothing is spent. Charges nothing. Where the account has paid for a question of about such a
-    /// loss, it may be the same, which is free; nothing is refused then.
+    /// The charge of a payment, with which the data can be read; or the release, if the question
+    /// has got one since. `others` are the payments of further accounts for the same release.
+    /// Waits while another program is at work on it. Each time is counted as an attempt
+    /// for every account: when this returns a charge, that is on disk.
     ///
     /// # Errors
-    /// Fails as [`Self::charge`] does.
-    pub fn check_budget(
-        ledger: Option<&Self>,
-        (analyst, population): (&str, &str),
-        asked: &[Loss],
-        least: Loss,
-        limit: Loss,
-    ) -> Result<(), LedgerError> {
-        let Some((first, others)) = asked.split_first() else { return Ok(()) };
-        ledger.map_or(Ok(()), Self::check_populations)?;
-        let all = first.plus_all(others.iter().copied());
-        let all = all.map_err(|_| LedgerError::LossesTooLarge)?;
-        let account = match ledger {
-            Some(ledger) => ledger.account(analyst, population, limit)?,
-            None => Account::untouched(limit),
-        };
-        let refusal = match (all.in_currency_of(limit), least.in_currency_of(limit)) {
-            (Ok(_), Ok(least)) if account.admits(least) => return Ok(()),
-            (Ok(charged), Ok(_)) => {
-                let (analyst, population) = (analyst.to_owned(), population.to_owned());
-                let questions = asked.len();
-                let refusal =
-                    BudgetExceeded { analyst, population, questions, asked: all, charged, account };
-                LedgerError::Exhausted(Box::new(refusal))
-            }
-            _ => rho_from_epsilon((analyst, population), all, limit),
-        };
-        let charges = ledger.map(Self::charges).transpose()?.unwrap_or_default();
-        let mut own = charges.iter().filter(|c| c.analyst == analyst && c.account == population);
-        let found =
-            own.any(|charge| asked.iter().any(|&loss| charge.asked.is_half_or_all_of(loss)));
-        if found { Ok(()) } else { Err(refusal) }
-    }
+    /// When another program has taken a charge up and it can be answered no more
+    /// ([`LedgerError::Lapsed`]), when a payment is of another ledger, and when the ledger cannot
+    /// be read or written.
+    fn begin(&mut self, payment: &Payment, others: &[Payment]) -> Result<Outcome, LedgerError>;
+
+    /// Puts the state *drawn* of a charge on disk: from here on nobody takes it up again. Only then
+    /// may the first random number of its release be drawn, which are to take some `room` bytes on
+    /// record. That room is made in the ledger first, so that lack of it shows before the
+    /// draw. `others` are the payments of further accounts for the same release, begun with it.
+    ///
+    /// Where another program keeps the ledger locked, this waits for as long as that takes, and
+    /// says so once ([`Self::tell`]).
+    ///
+    /// # Errors
+    /// When a charge is of another ledger or was drawn before, and when the ledger cannot be
+    /// written ([`LedgerError::Undrawn`]). Nothing may be drawn then, and the charge can be taken
+    /// up again.
+    fn draw(
+        &mut self,
+        charge: OpenedCharge,
+        others: Vec<Payment>,
+        room: u64,
+    ) -> Result<DrawnCharge, LedgerError>;
+
+    /// Stores the release that `charge` paid for. When this returns, it is on disk and may be
+    /// shown.
+    ///
+    /// Where another program keeps the ledger locked, this waits for as long as that takes, and
+    /// says so once ([`Self::tell`]): the release is paid for.
+    ///
+    /// # Errors
+    /// When the charge is of another ledger, and when the ledger cannot be written
+    /// ([`LedgerError::Unrecorded`]). The release must not be shown then; the loss stays spent.
+    fn record(&mut self, charge: DrawnCharge, release: &Release) -> Result<(), LedgerError>;
+
+    /// Puts a release that one account has on record there for others that have paid for it, too.
+    /// Nothing is read or drawn for it; all of it is written, or nothing.
+    ///
+    /// # Errors
+    /// Those of [`Self::begin`].
+    fn copy(&mut self, payments: &[Payment], release: &Release) -> Result<(), LedgerError>;
 
     /// The release that [`Self::charge`] would return for free, without charging if there is
     /// none.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn stored(
+    /// When the ledger cannot be read.
+    fn stored(
         &self,
         analyst: &str,
         population: &str,
         fingerprint: &Fingerprint,
-    ) -> Result<Option<StoredRelease>, LedgerError> {
-        self.look(|records, book| {
-            book.stored(analyst, population, fingerprint)
-                .map(|stored| records.release(stored))
-                .transpose()
-        })
-    }
+    ) -> Result<Option<StoredRelease>, LedgerError>;
+
+    /// Whether [`Self::charge`] would find the question paid for, though without a release.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    fn is_paid(
+        &self,
+        analyst: &str,
+        population: &str,
+        fingerprint: &Fingerprint,
+    ) -> Result<bool, LedgerError>;
 
     /// When the same text was charged last, as an RFC 3339 time, where its release is on record.
     /// The release may be of other data, or of another contract: for a message, and no decision.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn answered_before(
+    /// When the ledger cannot be read.
+    fn answered_before(
         &self,
         analyst: &str,
         population: &str,
         query: &str,
-    ) -> Result<Option<String>, LedgerError> {
-        self.look(|records, book| book.answered_before(records, analyst, population, query))
-    }
+    ) -> Result<Option<String>, LedgerError>;
 
     /// The account of a limit: how much of it is spent, and how much is left.
     ///
     /// # Errors
     /// When the limit is in epsilon but charges were made in rho, when the sum is too large to be
-    /// kept, and when the file cannot be read.
-    pub fn account(
-        &self,
-        analyst: &str,
-        population: &str,
-        limit: Loss,
-    ) -> Result<Account, LedgerError> {
-        self.look(|_, book| book.account(analyst, population, limit))
-    }
+    /// kept, and when the ledger cannot be read.
+    fn account(&self, analyst: &str, population: &str, limit: Loss)
+    -> Result<Account, LedgerError>;
 
     /// Refuses a contract under which somebody who was charged for would have a fresh budget, as
     /// every charge does.
     ///
     /// # Errors
     /// When the contract's populations do not fit the charges on record
-    /// ([`LedgerError::PopulationsDiffer`]), and when the file cannot be read.
-    pub fn check_populations(&self) -> Result<(), LedgerError> {
-        self.look(|_, book| book.check_populations())
-    }
+    /// ([`LedgerError::PopulationsDiffer`]), and when the ledger cannot be read.
+    fn check_populations(&self) -> Result<(), LedgerError>;
 
     /// All charges, oldest first.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn charges(&self) -> Result<Vec<ChargeRecord>, LedgerError> {
-        self.look(|records, book| book.recorded(records))
-    }
+    /// When the ledger cannot be read.
+    fn charges(&self) -> Result<Vec<ChargeRecord>, LedgerError>;
 
-    /// Reads in one state of the file, and checks the rows that are new since the last time.
-    fn look<T>(
-        &self,
-        read: impl FnOnce(&Records<'_>, &Book) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
-        let sql = |error| LedgerError::sqlite(&self.path, error);
-        let tx = self.conn.unchecked_transaction().map_err(sql)?;
-        let records = Records { conn: &tx, path: &self.path };
-        let mut book = self.book.borrow_mut();
-        book.catch_up(&records)?;
-        read(&records, &book)
-    }
+    /// Whether opening it has made it. A caller should say so: with a mistyped path, every budget
+    /// would start afresh.
+    fn created(&self) -> bool;
 
-    /// Takes the write lock first, so that nothing that `change` reads can change before all that
-    /// it writes is on disk. Where it fails, nothing is written.
-    fn change<T>(
-        &mut self,
-        change: impl FnOnce(&Records<'_>, &Book) -> Result<T, LedgerError>,
-    ) -> Result<T, LedgerError> {
-        let sql = |error| LedgerError::sqlite(&self.path, error);
-        let tx =
-            self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let records = Records { conn: &tx, path: &self.path };
-        let book = self.book.get_mut();
-        book.catch_up(&records)?;
-        let changed = change(&records, book)?;
-        tx.commit().map_err(sql)?;
-        Ok(changed)
-    }
+    /// Tells `listener` of everything that is no error: now, if others can open the ledger, and
+    /// later.
+    fn tell(&mut self, listener: Box<dyn Fn(&Notice) + Send>);
+
+    /// Pays for nothing more when `given_up` says so, and ends waiting for other programs. It is
+    /// asked many times a second while this waits.
+    fn give_up_when(&mut self, given_up: Arc<dyn Fn() -> bool + Send + Sync>);
 }
 
-impl fmt::Debug for Ledger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ledger").field("path", &self.path).finish_non_exhaustive()
+/// Ledgers are made in this crate alone.
+pub(crate) mod closed {
+    pub trait Closed {}
+}
+
+impl dyn Ledger {
+    /// This ledger, which [tells](Ledger::tell) `listener`.
+    pub fn telling(mut self: Box<Self>, listener: impl Fn(&Notice) + Send + 'static) -> Box<Self> {
+        self.tell(Box::new(listener));
+        self
+    }
+
+    /// This ledger, which [gives up](Ledger::give_up_when) when `given_up` says so.
+    pub fn giving_up_when(
+        mut self: Box<Self>,
+        given_up: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Box<Self> {
+        self.give_up_when(Arc::new(given_up));
+        self
     }
 }
 
-/// The cost of a request in the currency of its budget.
-fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
-    let Request { analyst, population, loss, limit, events, .. } = request;
-    cost(*loss, events, *limit).map_err(|_| rho_from_epsilon((analyst, population), *loss, *limit))
+/// Refuses questions that cannot be answered whatever they are about, as [`Ledger::charge`]
+/// would, before their mechanisms are made. `asked` has the loss of each, and `least` is a loss
+/// that they do not fall below, in the currency of `asked` or of the budget. Without a ledger,
+/// nothing is spent. Charges nothing. Where the account has paid for a question of about such a
+/// loss, it may be the same, which is free; nothing is refused then.
+///
+/// # Errors
+/// Fails as [`Ledger::charge`] does.
+pub fn check_budget(
+    ledger: Option<&dyn Ledger>,
+    (analyst, population): (&str, &str),
+    asked: &[Loss],
+    least: Loss,
+    limit: Loss,
+) -> Result<(), LedgerError> {
+    let Some((first, others)) = asked.split_first() else { return Ok(()) };
+    ledger.map_or(Ok(()), |ledger| ledger.check_populations())?;
+    let all = first.plus_all(others.iter().copied());
+    let all = all.map_err(|_| LedgerError::LossesTooLarge)?;
+    let account = match ledger {
+        Some(ledger) => ledger.account(analyst, population, limit)?,
+        None => Account::untouched(limit),
+    };
+    let refusal = match (all.in_currency_of(limit), least.in_currency_of(limit)) {
+        (Ok(_), Ok(least)) if account.admits(least) => return Ok(()),
+        (Ok(charged), Ok(_)) => {
+            let (analyst, population) = (analyst.to_owned(), population.to_owned());
+            let questions = asked.len();
+            let refusal =
+                BudgetExceeded { analyst, population, questions, asked: all, charged, account };
+            LedgerError::Exhausted(Box::new(refusal))
+        }
+        _ => LedgerError::rho_from_epsilon((analyst, population), all, limit),
+    };
+    let charges = ledger.map(|ledger| ledger.charges()).transpose()?.unwrap_or_default();
+    let mut own = charges.iter().filter(|c| c.analyst == analyst && c.account == population);
+    let found = own.any(|charge| asked.iter().any(|&loss| charge.asked.is_half_or_all_of(loss)));
+    if found { Ok(()) } else { Err(refusal) }
 }
-
-fn rho_from_epsilon((analyst, population): (&str, &str), loss: Loss, limit: Loss) -> LedgerError {
-    let (analyst, population) = (analyst.to_owned(), population.to_owned());
-    LedgerError::RhoFromEpsilon { analyst, population, loss, limit }
-}
-
-mod pay;
-mod protocol;
-
-#[cfg(test)]
-mod faults;

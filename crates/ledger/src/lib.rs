@@ -1,4 +1,7 @@
-//! Budgets, charges and releases on record, in one embedded SQLite file.
+//! Budgets, charges and releases on record.
+//!
+//! A [`Ledger`] is a trait: the steps of a protocol, which this crate writes once, over a store
+//! that keeps rows. One store ships: an embedded SQLite file ([`Location::file`]).
 //!
 //! The way of a query through the ledger, which the types allow in this order only:
 //!
@@ -29,12 +32,12 @@
 //! currency of the limit (epsilon or rho) is the one in which the account is kept. Sums are exact
 //! integers throughout.
 //!
-//! Every row holds a hash of itself and of the row before it, and the file says how far these
-//! chains go. They are followed to their ends when the file is opened, and on from there before
+//! Every row holds a hash of itself and of the row before it, and the store says how far these
+//! chains go. They are followed to their ends when the ledger is opened, and on from there before
 //! each decision: a row that is missing, changed or out of order is an error, never a larger
-//! budget. The chains are no defence against someone who can write the whole file anew.
+//! budget. The chains are no defence against someone who can write the whole store anew.
 //!
-//! The file must be on a local disk: on most network file systems, locks between machines do not
+//! A file must be on a local disk: on most network file systems, locks between machines do not
 //! hold, and neither would the budget. Opening tests locks, and refuses where they do nothing.
 
 mod book;
@@ -42,36 +45,34 @@ mod chain;
 mod charge;
 mod claim;
 mod error;
-mod file;
-mod file_size;
 mod fingerprint;
-mod inspection;
+#[cfg(feature = "memory")]
+mod in_memory;
 mod ledger;
-mod locks;
+mod location;
 mod notice;
 mod payment;
 mod populations;
 mod populations_differ;
-mod recognise;
+mod protocol;
 mod records;
 mod refusal;
 mod release;
-mod schema;
 mod sqlite;
-mod temporary;
+mod store;
 mod units;
 
 pub use charge::{Charge, ChargeRecord, ChargeState, DrawnCharge, OpenedCharge, Outcome, Request};
 pub use error::{Lapse, LedgerError};
 pub use fingerprint::Fingerprint;
 pub use hushtable_privacy::Account;
-pub use inspection::{Inspection, backup, check};
-pub use ledger::Ledger;
+pub use ledger::{Ledger, check_budget};
+pub use location::Location;
 pub use notice::Notice;
 pub use payment::{MOST_ATTEMPTS, Paid, Payment};
 pub use populations::Populations;
 pub use populations_differ::{Moved, OtherUnits, PopulationsDiffer, Unnamed};
-pub use recognise::is_ledger;
 pub use refusal::BudgetExceeded;
 pub use release::{Release, StoredRelease};
+pub use sqlite::{Inspection, backup, check, is_ledger};
 pub use units::{NamedPopulation, Units};

@@ -1,21 +1,18 @@
-//! Rows of the file, read and written.
+//! Rows of the ledger, by their meaning: each fits the one before it.
 
-use std::path::Path;
+use std::time::SystemTime;
 
-use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
-use rusqlite::types::{Type, Value, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use chrono::{DateTime, SecondsFormat, Utc};
+use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 
-use crate::chain::{Broken, Chain, Head, Link};
+use crate::chain::{Broken, Chain, Head, Link, Row, Value};
 use crate::charge::Receipt;
+use crate::store::Rows;
 use crate::units::Units;
 use crate::{LedgerError, Release, Request, StoredRelease};
 
-/// The file's rows as one transaction sees them.
-pub(crate) struct Records<'a> {
-    pub(crate) conn: &'a Connection,
-    pub(crate) path: &'a Path,
-}
+/// The ledger's rows as one transaction sees them.
+pub(crate) struct Records<'a>(pub(crate) &'a dyn Rows);
 
 /// A release on record, but for its content.
 #[derive(Clone)]
@@ -28,69 +25,55 @@ pub(crate) struct Recorded {
 }
 
 impl Records<'_> {
-    fn error(&self, error: rusqlite::Error) -> LedgerError {
-        LedgerError::sqlite(self.path, error)
-    }
-
     pub(crate) fn broken(&self, broken: Broken) -> LedgerError {
-        LedgerError::Damaged { path: self.path.to_owned(), detail: broken.to_string() }
+        LedgerError::broken(self.0.name(), broken)
     }
 
     /// The error for a charge that this ledger did not make.
     pub(crate) fn foreign(&self, receipt: &Receipt) -> LedgerError {
-        LedgerError::ForeignCharge { path: self.path.to_owned(), charge: receipt.id }
+        LedgerError::ForeignCharge { path: self.0.name().to_owned(), charge: receipt.id }
     }
 
     /// How far the chain goes.
     fn head(&self, chain: Chain) -> Result<Head, LedgerError> {
-        let query = "SELECT seed, rows, link FROM chains WHERE name = ?1";
-        self.conn
-            .query_row(query, [chain.table()], |row| {
-                Ok(Head { seed: Link(row.get(0)?), rows: row.get(1)?, link: Link(row.get(2)?) })
-            })
-            .optional()
-            .map_err(|error| self.error(error))?
-            .ok_or_else(|| self.broken(Broken::NoHead(chain)))
+        self.0.head(chain)?.ok_or_else(|| self.broken(Broken::NoHead(chain)))
     }
 
     /// Reads a chain from `from` to its end, in order, and checks every link. `each` gets a row's
-    /// number, its link and the row.
+    /// number, its link and the row, and has nothing for one that it cannot read.
     ///
     /// # Errors
-    /// When a row is missing, changed, out of order or one too many; when `each` fails.
+    /// When a row is missing, changed, out of order, one too many or cannot be read.
     pub(crate) fn follow(
         &self,
         chain: Chain,
         from: Option<Head>,
-        mut each: impl FnMut(i64, Link, &Row<'_>) -> rusqlite::Result<()>,
+        mut each: impl FnMut(i64, Link, &Row<'_>) -> Option<()>,
     ) -> Result<Head, LedgerError> {
-        let sql = |error| self.error(error);
         let end = self.head(chain)?;
         let mut here = from.unwrap_or(end.start());
         if here.seed != end.seed || here.rows > end.rows {
             return Err(self.broken(Broken::Older(chain)));
         }
-        // In the order of the table itself.
-        let query = format!("SELECT * FROM {} WHERE id > ?1 ORDER BY id", chain.table());
-        let mut statement = self.conn.prepare(&query).map_err(sql)?;
-        let last = statement.column_count().saturating_sub(1);
-        let mut rows = statement.query([here.rows]).map_err(sql)?;
-        while let Some(row) = rows.next().map_err(sql)? {
-            let (id, next): (i64, i64) = (row.get(0).map_err(sql)?, here.rows + 1);
+        self.0.after(chain, here.rows, &mut |values| {
+            let (row, next) = (Row(values), here.rows + 1);
+            let id = row.integer(0).ok_or_else(|| self.broken(Broken::Missing(chain, next)))?;
             if id > end.rows {
                 return Err(self.broken(Broken::Added(chain, id)));
             }
             if id != next {
                 return Err(self.broken(Broken::Missing(chain, next)));
             }
-            let values = (0..last).map(|at| row.get_ref(at)).collect::<Result<Vec<_>, _>>();
-            let link = here.link.next(values.map_err(sql)?);
-            if link != Link(row.get(last).map_err(sql)?) {
+            let last = values.len().saturating_sub(1);
+            let link = here.link.next(&values[..last]);
+            if row.hash(last) != Some(link.0) {
                 return Err(self.broken(Broken::Changed(chain, id)));
             }
-            each(id, link, row).map_err(sql)?;
+            let read = each(id, link, &row);
+            read.ok_or_else(|| self.broken(Broken::Unreadable(chain, id)))?;
             here = Head { rows: id, link, ..here };
-        }
+            Ok(())
+        })?;
         match here {
             here if here == end => Ok(here),
             Head { rows, .. } if rows < end.rows => {
@@ -101,29 +84,19 @@ impl Records<'_> {
     }
 
     /// Adds a row to a chain: its number, `values`, and its link. Gives the number and the link.
-    fn append(&self, chain: Chain, values: Vec<Value>) -> Result<(i64, Link), LedgerError> {
-        let sql = |error| self.error(error);
+    fn append(
+        &self,
+        chain: Chain,
+        values: Vec<Value<'static>>,
+    ) -> Result<(i64, Link), LedgerError> {
         let head = self.head(chain)?;
         let id = head.rows + 1;
         let mut row = vec![Value::Integer(id)];
         row.extend(values);
-        let link = head.link.next(row.iter().map(ValueRef::from));
-        row.push(Value::Blob(link.0.to_vec()));
-        let places = vec!["?"; row.len()].join(", ");
-        let insert = format!("INSERT INTO {} VALUES ({places})", chain.table());
-        self.conn.execute(&insert, params_from_iter(row)).map_err(sql)?;
-        let advance = "UPDATE chains SET rows = ?2, link = ?3 WHERE name = ?1";
-        match self.conn.execute(advance, params![chain.table(), id, link.0]).map_err(sql)? {
-            1 => Ok((id, link)),
-            _ => Err(self.broken(Broken::NoHead(chain))),
-        }
-    }
-
-    /// This machine's clock: UTC, RFC 3339.
-    fn now(&self) -> Result<Value, LedgerError> {
-        self.conn
-            .query_row("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')", [], |row| row.get(0))
-            .map_err(|error| self.error(error))
+        let link = head.link.next(&row);
+        row.push(Value::blob(link.0));
+        self.0.append(chain, &row, Head { rows: id, link, ..head })?;
+        Ok((id, link))
     }
 
     /// Adds a charge to the transaction. `units` are those of its population.
@@ -134,25 +107,22 @@ impl Records<'_> {
         charged: Loss,
     ) -> Result<Receipt, LedgerError> {
         let json = |error: serde_json::Error| {
-            self.error(rusqlite::Error::ToSqlConversionFailure(error.into()))
+            let path = self.0.name().to_owned();
+            LedgerError::Unexpected { path, detail: error.to_string() }
         };
-        let events = serde_json::to_string(&request.events).map_err(json)?;
-        let units = serde_json::to_string(units).map_err(json)?;
-        let (asked_currency, asked_amount) = (request.loss.parameter(), request.loss.units());
-        let (charged_currency, charged_amount) = (charged.parameter(), charged.units());
         let values = vec![
-            self.now()?,
-            request.analyst.clone().into(),
-            request.population.clone().into(),
-            request.query.clone().into(),
-            request.fingerprint.as_bytes().to_vec().into(),
-            asked_currency.to_owned().into(),
-            signed(asked_amount).into(),
-            charged_currency.to_owned().into(),
-            signed(charged_amount).into(),
-            signed(charged.delta().units()).into(),
-            events.into(),
-            units.into(),
+            now(),
+            Value::text(request.analyst.clone()),
+            Value::text(request.population.clone()),
+            Value::text(request.query.clone()),
+            Value::blob(*request.fingerprint.as_bytes()),
+            Value::text(request.loss.parameter().to_owned()),
+            amount(request.loss.units()),
+            Value::text(charged.parameter().to_owned()),
+            amount(charged.units()),
+            amount(charged.delta().units()),
+            Value::text(serde_json::to_string(&request.events).map_err(json)?),
+            Value::text(serde_json::to_string(units).map_err(json)?),
         ];
         let (id, link) = self.append(Chain::Charges, values)?;
         let (fingerprint, loss) = (request.fingerprint, request.loss);
@@ -161,61 +131,27 @@ impl Records<'_> {
 
     /// Adds an attempt to the transaction.
     pub(crate) fn add_attempt(&self, charge: i64, attempt: u32) -> Result<(), LedgerError> {
-        let values = vec![charge.into(), attempt.into(), self.now()?];
+        let values = vec![Value::Integer(charge), Value::Integer(attempt.into()), now()];
         self.append(Chain::Attempts, values).map(drop)
     }
 
     /// Adds the state *drawn* of a charge to the transaction.
     pub(crate) fn add_draw(&self, charge: i64) -> Result<(), LedgerError> {
-        let values = vec![charge.into(), self.now()?];
-        self.append(Chain::Draws, values).map(drop)
-    }
-
-    /// How many bytes of the file are free for a release.
-    pub(crate) fn free_bytes(&self) -> Result<u64, LedgerError> {
-        let pragma = |name| self.conn.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
-        let pages = pragma("freelist_count").map_err(|error| self.error(error))?;
-        let size = pragma("page_size").map_err(|error| self.error(error))?;
-        Ok(u64::from(pages) * u64::from(size))
-    }
-
-    /// Fills pages that are to be free later. Bytes on disk, as a file can be longer than its disk
-    /// has room for where nothing was written.
-    pub(crate) fn fill_room(&self, bytes: u64) -> Result<(), LedgerError> {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let fill = "INSERT INTO room (filler) VALUES (zeroblob(?1))";
-        self.conn.execute(fill, [bytes]).map(drop).map_err(|error| self.error(error))
-    }
-
-    /// Frees all that was filled.
-    pub(crate) fn free_room(&self) -> Result<(), LedgerError> {
-        self.conn.execute("DELETE FROM room", []).map(drop).map_err(|error| self.error(error))
+        self.append(Chain::Draws, vec![Value::Integer(charge), now()]).map(drop)
     }
 
     /// Adds a release to the transaction.
     pub(crate) fn add_release(&self, charge: i64, release: &Release) -> Result<(), LedgerError> {
-        let values = vec![charge.into(), self.now()?, content_hash(release).to_vec().into()];
+        let values = vec![Value::Integer(charge), now(), Value::blob(content_hash(release))];
         let (id, _) = self.append(Chain::Releases, values)?;
-        self.conn
-            .execute(
-                "INSERT INTO contents VALUES (?1, ?2, ?3)",
-                params![id, release.statement, release.table],
-            )
-            .map_err(|error| self.error(error))?;
-        Ok(())
+        self.0.add_content(id, release)
     }
 
     /// A release with its content, which must be what was recorded.
     pub(crate) fn release(&self, recorded: &Recorded) -> Result<StoredRelease, LedgerError> {
-        let query = "SELECT statement, table_bytes FROM contents WHERE release_id = ?1";
-        let release = self
-            .conn
-            .query_row(query, [recorded.id], |row| {
-                Ok(Release { statement: row.get(0)?, table: row.get(1)? })
-            })
-            .optional()
-            .map_err(|error| self.error(error))?
-            .ok_or_else(|| self.broken(Broken::Missing(Chain::Releases, recorded.id)))?;
+        let content = self.0.content(recorded.id)?;
+        let release =
+            content.ok_or_else(|| self.broken(Broken::Missing(Chain::Releases, recorded.id)))?;
         if content_hash(&release) != recorded.content {
             return Err(self.broken(Broken::Changed(Chain::Releases, recorded.id)));
         }
@@ -224,45 +160,35 @@ impl Records<'_> {
     }
 }
 
+/// This machine's clock: UTC, RFC 3339. No decision rests on it.
+fn now() -> Value<'static> {
+    let now = DateTime::<Utc>::from(SystemTime::now());
+    Value::text(now.to_rfc3339_opts(SecondsFormat::Millis, true))
+}
+
 /// The hash under which a release's content is on record.
 fn content_hash(release: &Release) -> [u8; 32] {
-    let values = [ValueRef::Text(release.statement.as_bytes()), ValueRef::Blob(&release.table)];
-    Link([0; 32]).next(values).0
+    let Release { table, statement } = release;
+    let values = [Value::Text(statement.as_bytes().into()), Value::Blob(table.as_slice().into())];
+    Link([0; 32]).next(&values).0
 }
 
 /// Every amount is at most 10^18; anything above would break a CHECK.
-fn signed(units: u64) -> i64 {
-    i64::try_from(units).unwrap_or(i64::MAX)
+fn amount(units: u64) -> Value<'static> {
+    Value::Integer(i64::try_from(units).unwrap_or(i64::MAX))
 }
 
 /// The loss as asked and as charged, from five columns in the order of the table.
-pub(crate) fn losses(row: &Row<'_>, first: usize) -> rusqlite::Result<(Loss, Loss)> {
-    let delta =
-        Delta::from_units(units(row, first + 4)?).map_err(|e| out_of_range(first + 4, e))?;
+pub(crate) fn losses(row: &Row<'_>, first: usize) -> Option<(Loss, Loss)> {
+    let units = |at: usize| u64::try_from(row.integer(at)?).ok();
+    let delta = Delta::from_units(units(first + 4)?).ok()?;
     let loss = |at: usize| {
-        let currency: String = row.get(at)?;
-        let units = units(row, at + 1)?;
-        match currency.as_str() {
-            "epsilon" => Epsilon::from_units(units)
-                .map(|epsilon| Loss::Approximate { epsilon, delta })
-                .map_err(|error| out_of_range(at + 1, error)),
-            "rho" => Rho::from_units(units)
-                .map(|rho| Loss::Concentrated { rho, delta })
-                .map_err(|error| out_of_range(at + 1, error)),
-            _ => {
-                let error = format!("unknown currency {currency:?}").into();
-                Err(rusqlite::Error::FromSqlConversionFailure(at, Type::Text, error))
-            }
-        }
+        let units = units(at + 1)?;
+        Some(match row.text(at)? {
+            "epsilon" => Loss::Approximate { epsilon: Epsilon::from_units(units).ok()?, delta },
+            "rho" => Loss::Concentrated { rho: Rho::from_units(units).ok()?, delta },
+            _ => return None,
+        })
     };
-    Ok((loss(first)?, loss(first + 2)?))
-}
-
-fn units(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
-    let number: i64 = row.get(at)?;
-    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, number))
-}
-
-fn out_of_range(at: usize, error: AmountError) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(at, Type::Integer, Box::new(error))
+    Some((loss(first)?, loss(first + 2)?))
 }

@@ -21,7 +21,10 @@ pub(super) struct PaidPart {
 impl StatementPlan {
     /// Charges what is not paid for: all parts, in one transaction. A part that shows the release
     /// of an earlier one pays nothing.
-    pub(super) fn pay(&self, ledger: &mut Ledger) -> Result<Vec<Option<PaidPart>>, EngineError> {
+    pub(super) fn pay(
+        &self,
+        ledger: &mut dyn Ledger,
+    ) -> Result<Vec<Option<PaidPart>>, EngineError> {
         self.check_all_unchanged()?;
         let mut requests: Vec<Request> = Vec::new();
         for part in self.parts.iter().filter(|part| part.same_as.is_none()) {
@@ -68,7 +71,7 @@ impl StatementPlan {
     pub(super) fn charges(
         &self,
         paid: &[Option<PaidPart>],
-        ledger: &Ledger,
+        ledger: &dyn Ledger,
         answered_before: Option<String>,
     ) -> Result<Charges, EngineError> {
         let each =
@@ -129,7 +132,7 @@ impl PaidPart {
 pub(super) fn begin(
     session: &Session,
     data: &Data,
-    ledger: &mut Ledger,
+    ledger: &mut dyn Ledger,
     (payment, others): (&Payment, &[Payment]),
 ) -> Result<Outcome, EngineError> {
     session.check_unchanged(data)?;

@@ -22,11 +22,11 @@ impl StatementPlan {
         let ledger = self.session.ledger_for_looking()?;
         let mut parts = Vec::with_capacity(self.parts.len());
         for (part, planned) in self.statement.parts.iter().zip(&self.parts) {
-            parts.push(self.part_quoted(part, planned, ledger.as_ref())?);
+            parts.push(self.part_quoted(part, planned, ledger.as_deref())?);
         }
         let mut accounts = Vec::new();
         for payer in self.payers_of_all() {
-            accounts.push(self.account_quoted(payer, &parts, ledger.as_ref())?);
+            accounts.push(self.account_quoted(payer, &parts, ledger.as_deref())?);
         }
         let mut consistent = Vec::new();
         for levels in &self.statement.consistent {
@@ -39,7 +39,7 @@ impl StatementPlan {
             consistent,
             together: self.together.clone(),
             accounts,
-            answered_before: self.answered_before(ledger.as_ref())?,
+            answered_before: self.answered_before(ledger.as_deref())?,
         })
     }
 
@@ -47,7 +47,7 @@ impl StatementPlan {
         &self,
         part: &Part,
         planned: &PlannedPart,
-        ledger: Option<&Ledger>,
+        ledger: Option<&dyn Ledger>,
     ) -> Result<PartQuoted, EngineError> {
         let quote = &planned.question.quote;
         let is_compared = self.parts.len() <= MAX_COMPARED;
@@ -72,7 +72,7 @@ impl StatementPlan {
         &self,
         payer: &Payer,
         parts: &[PartQuoted],
-        ledger: Option<&Ledger>,
+        ledger: Option<&dyn Ledger>,
     ) -> Result<AccountQuoted, EngineError> {
         let Payer { population, limit } = payer;
         let mut charge = limit.nothing();
@@ -111,7 +111,7 @@ impl StatementPlan {
     fn standing(
         &self,
         planned: &PlannedPart,
-        ledger: Option<&Ledger>,
+        ledger: Option<&dyn Ledger>,
     ) -> Result<Standing, EngineError> {
         let population = &planned.payer()?.population;
         match ledger {
@@ -124,7 +124,7 @@ impl StatementPlan {
     /// other data, or under another contract.
     pub(super) fn answered_before(
         &self,
-        ledger: Option<&Ledger>,
+        ledger: Option<&dyn Ledger>,
     ) -> Result<Option<String>, EngineError> {
         let Some(ledger) = ledger else { return Ok(None) };
         for planned in self.parts.iter().filter(|part| part.same_as.is_none()) {

@@ -106,16 +106,16 @@ impl StatementPlan {
         let started = Instant::now();
         let (mut ledger, paid) = heavy(|| {
             let mut ledger = self.session.ledger_of(&self.progress)?;
-            let before = self.answered_before(Some(&ledger))?;
-            let paid = self.pay(&mut ledger)?;
-            charged(&self.charges(&paid, &ledger, before)?);
+            let before = self.answered_before(Some(&*ledger))?;
+            let paid = self.pay(&mut *ledger)?;
+            charged(&self.charges(&paid, &*ledger, before)?);
             Ok::<_, EngineError>((ledger, paid))
         })?;
         timings.ledger = started.elapsed();
         let mut whole = Whole { stated: Vec::new(), clipping_reports: Vec::new() };
         let mut released: Vec<Released> = Vec::with_capacity(paid.len());
         for (index, paid) in paid.into_iter().enumerate() {
-            let mut answering = Answering { ledger: &mut ledger, generator: &mut *generator };
+            let mut answering = Answering { ledger: &mut *ledger, generator: &mut *generator };
             let next = self.released(index, paid, &released, &mut answering, &mut timings).await;
             let next = next.map_err(|error| self.origin.error_of(index, error))?;
             if self.is_streamed() {
@@ -373,7 +373,7 @@ impl PaidPart {
     /// where none has.
     fn on_record(
         self,
-        ledger: &mut Ledger,
+        ledger: &mut dyn Ledger,
     ) -> Result<Result<Recorded, (Payment, Vec<Payment>)>, EngineError> {
         let mut payments = Vec::new();
         let mut stored = None;

@@ -130,7 +130,7 @@ fn all_parts_are_charged_or_none() {
     let session = place.session();
     let planned = plan(&session, both);
     assert_eq!(planned.payers_of_all().len(), 2);
-    let error = planned.pay(&mut session.ledger().unwrap()).unwrap_err();
+    let error = planned.pay(&mut *session.ledger().unwrap()).unwrap_err();
     assert!(error.to_string().contains("`firm`"), "{error}");
     assert_eq!(charges(&place), (0, 0, vec!["epsilon = 0".to_owned(); 2]));
     let refused = ask(&place, both, 1).unwrap_err();
@@ -304,7 +304,7 @@ fn stopped(place: &Place, answers: usize) {
     let session = place.session();
     let mut planned = plan(&session, OLDER);
     let mut ledger = session.ledger().unwrap();
-    let paid = planned.pay(&mut ledger).unwrap();
+    let paid = planned.pay(&mut *ledger).unwrap();
     let mut generator = TestSeed(7).generator();
     let mut released = Vec::new();
     for (at, paid) in paid.into_iter().enumerate() {
@@ -312,12 +312,12 @@ fn stopped(place: &Place, answers: usize) {
             let paid = paid.unwrap().first;
             if let Paid::Charged(payment) = &paid {
                 let data = &planned.parts[at].data;
-                let begun = begin(&session, data, &mut ledger, (payment, &[])).unwrap();
+                let begun = begin(&session, data, &mut *ledger, (payment, &[])).unwrap();
                 assert!(matches!(begun, Outcome::Charged(_)));
             }
             return;
         }
-        let mut answering = Answering { ledger: &mut ledger, generator: &mut generator };
+        let mut answering = Answering { ledger: &mut *ledger, generator: &mut generator };
         let mut timings = Timings::default();
         let next = planned.released(at, paid, &released, &mut answering, &mut timings);
         released.push(next.wait().unwrap());

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use hushtable_ledger::{ChargeRecord, ChargeState};
+use hushtable_ledger::{ChargeRecord, ChargeState, Location};
 use hushtable_noise::TestSeed;
 use hushtable_query::SqlStatement;
 
@@ -136,6 +136,34 @@ fn a_step_that_fails_never_draws_twice_for_a_charge() {
                 ask(open(&place.contract()), way).unwrap_err();
                 assert_one_draw(&place, way, parts, part, point);
             }
+        }
+    }
+}
+
+/// Whatever keeps a ledger's rows, a charge has one draw, and no file is made for it.
+#[test]
+fn a_ledger_of_another_kind_draws_once_too() {
+    for (way, parts) in WAYS {
+        for point in POINTS {
+            let (place, location) = (place(), Location::in_memory());
+            let session = || {
+                let session = Session::open(&place.contract()).unwrap();
+                Arc::new(session.with_ledger(location.clone()))
+            };
+            let charges = || {
+                let ledger = session().ledger_for_looking().unwrap().unwrap();
+                ledger.charges().unwrap()
+            };
+            inject(point, 0, Fault::Fails);
+            ask(session(), way).unwrap_err();
+            let lost = usize::from(matches!(point, Point::Drawn | Point::Noisy));
+            assert_eq!(states(&charges())[1], lost, "{way} at {point:?}");
+            ask(session(), way).unwrap();
+            let finished = charges();
+            assert_eq!(states(&finished), [0, lost, parts], "{way} at {point:?}");
+            ask(session(), way).unwrap();
+            assert_eq!(charges(), finished, "asked again, it is free");
+            assert!(!place.session().ledger_path().exists());
         }
     }
 }

@@ -6,24 +6,25 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use hushtable_ledger::{Ledger, LedgerError, backup, check};
+use hushtable_ledger::{LedgerError, backup, check};
 use insta::assert_snapshot;
 
 use crate::support::{
-    answer, as_child, child, loss, new_ledger, pay, release, request, said, say, spent, visits,
+    answer, as_child, child, loss, new_ledger, open, open_read_only, pay, release, request, said,
+    say, spent, visits,
 };
 
 const LIMIT: &str = "epsilon 1000";
 
 /// Charges and records until killed.
 fn work(path: &std::path::Path) {
-    let mut ledger = Ledger::open(path, visits()).unwrap();
+    let mut ledger = open(&path, visits()).unwrap();
     for question in 1.. {
         let mut asked = request(question, "epsilon 0.001", LIMIT);
         asked.query = "x".repeat(3000);
-        let charge = pay(&mut ledger, &asked);
+        let charge = pay(&mut *ledger, &asked);
         let id = charge.id();
-        answer(&mut ledger, charge, &release(id));
+        answer(&mut *ledger, charge, &release(id));
         say("recorded", id);
         // As a query would: without a pause, SQLite's locks leave readers hardly a moment.
         thread::sleep(Duration::from_millis(5));
@@ -58,7 +59,7 @@ fn copies_made_while_another_process_writes_are_whole() {
     let all = ledger.charges().unwrap();
     let mut before = 0;
     for copy in copies {
-        let ledger = Ledger::open_read_only(&copy, visits()).unwrap().unwrap();
+        let ledger = open_read_only(&copy, visits()).unwrap().unwrap();
         let charges = ledger.charges().unwrap();
         assert!(charges.len() > before, "{} charges after {before}", charges.len());
         before = charges.len();
@@ -68,8 +69,8 @@ fn copies_made_while_another_process_writes_are_whole() {
         }
         // A copy is a ledger like any other.
         assert_eq!(check(&copy).unwrap().charges, charges.len());
-        let mut restored = Ledger::open(&copy, visits()).unwrap();
-        let next = pay(&mut restored, &request(1_000_000, "epsilon 0.001", LIMIT));
+        let mut restored = open(&copy, visits()).unwrap();
+        let next = pay(&mut *restored, &request(1_000_000, "epsilon 0.001", LIMIT));
         assert_eq!(next.id(), charges.len() as i64 + 1);
     }
 }
@@ -77,8 +78,8 @@ fn copies_made_while_another_process_writes_are_whole() {
 #[test]
 fn a_backup_replaces_nothing() {
     let (folder, path, mut ledger) = new_ledger();
-    let charge = pay(&mut ledger, &request(1, "epsilon 1", LIMIT));
-    answer(&mut ledger, charge, &release(1));
+    let charge = pay(&mut *ledger, &request(1, "epsilon 1", LIMIT));
+    answer(&mut *ledger, charge, &release(1));
     let taken = folder.path().join("taken");
     fs::write(&taken, "mine").unwrap();
     let text =
@@ -117,8 +118,8 @@ fn a_backup_replaces_nothing() {
     let copy = folder.path().join("copy");
     let found = backup(&path, &copy).unwrap();
     assert_eq!((found.path, found.charges, found.releases), (copy.clone(), 1, 1));
-    let copied = Ledger::open(&copy, visits()).unwrap();
-    assert_eq!(spent(&copied, LIMIT), loss("epsilon 1"));
+    let copied = open(&copy, visits()).unwrap();
+    assert_eq!(spent(&*copied, LIMIT), loss("epsilon 1"));
     let fingerprint = request(1, "epsilon 1", LIMIT).fingerprint;
     let stored = copied.stored("alice", "visits", &fingerprint).unwrap().unwrap();
     assert_eq!(stored.release, release(1));
@@ -130,7 +131,7 @@ fn a_damaged_ledger_is_not_copied() {
     for question in 0..20 {
         let mut asked = request(question, "epsilon 1", LIMIT);
         asked.query = "x".repeat(1000);
-        let _charge = pay(&mut ledger, &asked);
+        let _charge = pay(&mut *ledger, &asked);
     }
     drop(ledger);
     let mut bytes = fs::read(&path).unwrap();

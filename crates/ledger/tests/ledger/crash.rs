@@ -7,13 +7,13 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use hushtable_ledger::{ChargeState, Ledger, LedgerError, Outcome};
+use hushtable_ledger::{ChargeState, LedgerError, Outcome};
 use hushtable_privacy::Loss;
 use hushtable_testkit::Dice;
 
 use crate::support::{
-    answer, as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say,
-    spent, visits,
+    answer, as_child, assert_sound, child, loss, new_ledger, open, open_read_only, pay, release,
+    request, said, say, spent, visits,
 };
 
 const COST: &str = "epsilon 0.001";
@@ -30,7 +30,7 @@ fn limit(round: u64) -> String {
 
 /// Charges and records until killed, or until the budget is used up.
 fn work_until_killed(path: &Path) {
-    let mut ledger = Ledger::open(path, visits()).unwrap();
+    let mut ledger = open(&path, visits()).unwrap();
     let limit = limit(std::env::var(ROUND).unwrap().parse().unwrap());
     let mut question = u64::from(std::process::id()) << 32;
     loop {
@@ -42,7 +42,7 @@ fn work_until_killed(path: &Path) {
         };
         let id = charge.id();
         say("charged", id);
-        answer(&mut ledger, charge, &release(id));
+        answer(&mut *ledger, charge, &release(id));
         say("recorded", id);
     }
 }
@@ -89,8 +89,8 @@ fn kill_9_at_any_moment_loses_nothing_that_was_told() {
         exhausted += said(&output, "exhausted").len();
 
         interrupted += usize::from(path.with_extension("sqlite-journal").exists());
-        let ledger = Ledger::open_read_only(&path, visits()).unwrap().unwrap();
-        let now = epsilon_units(spent(&ledger, &limit(round)));
+        let ledger = open_read_only(&path, visits()).unwrap().unwrap();
+        let now = epsilon_units(spent(&*ledger, &limit(round)));
         assert!(now >= before, "spent fell from {before} to {now}");
         assert!(now <= epsilon_units(loss(&limit(round))), "{now} in round {round}");
         before = now;
@@ -100,8 +100,8 @@ fn kill_9_at_any_moment_loses_nothing_that_was_told() {
     assert_eq!(said(&output, "exhausted"), [0], "{output}");
     charged.extend(said(&output, "charged"));
     recorded.extend(said(&output, "recorded"));
-    let ledger = Ledger::open(&path, visits()).unwrap();
-    assert_eq!(spent(&ledger, &limit(ROUNDS)), loss(&limit(ROUNDS)));
+    let ledger = open(&path, visits()).unwrap();
+    assert_eq!(spent(&*ledger, &limit(ROUNDS)), loss(&limit(ROUNDS)));
 
     let charges = ledger.charges().unwrap();
     let kept: HashSet<i64> = charges.iter().map(|charge| charge.id).collect();
@@ -138,8 +138,8 @@ const DRAWN: &str = "HUSHTABLE_LEDGER_TEST_DRAWN";
 fn a_charge_is_taken_up_after_a_crash_unless_it_was_drawn() {
     let asked = request(1, "epsilon 1", "epsilon 2");
     if let Some(path) = as_child() {
-        let mut ledger = Ledger::open(&path, visits()).unwrap();
-        let charge = pay(&mut ledger, &asked);
+        let mut ledger = open(&path, visits()).unwrap();
+        let charge = pay(&mut *ledger, &asked);
         let id = charge.id();
         let opened = charge.open();
         let _drawn = match std::env::var_os(DRAWN) {
@@ -171,7 +171,7 @@ fn a_charge_is_taken_up_after_a_crash_unless_it_was_drawn() {
         assert!(ledger.stored("alice", "visits", &asked.fingerprint).unwrap().is_none());
         assert_eq!(ledger.charges().unwrap().len() as i64, id);
     }
-    assert_eq!(spent(&ledger, "epsilon 2"), loss("epsilon 2"));
+    assert_eq!(spent(&*ledger, "epsilon 2"), loss("epsilon 2"));
     let states: Vec<ChargeState> = ledger.charges().unwrap().iter().map(|c| c.state).collect();
     assert_eq!(states, [ChargeState::Drawn, ChargeState::Drawn]);
     // Both draws are lost: there is nothing left to pay with, and no release for free.

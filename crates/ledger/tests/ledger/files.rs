@@ -7,7 +7,7 @@ use hushtable_ledger::{Ledger, LedgerError, Notice, backup, check};
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
-use crate::support::{as_child, new_ledger, pay, request, said, say, visits};
+use crate::support::{as_child, new_ledger, open, open_read_only, pay, request, said, say, visits};
 
 /// An error's text without the folder of this run.
 fn text(error: LedgerError, path: &Path) -> String {
@@ -18,29 +18,29 @@ fn text(error: LedgerError, path: &Path) -> String {
 fn a_ledger_is_made_once_and_looking_makes_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.sqlite");
-    assert!(Ledger::open_read_only(&path, visits()).unwrap().is_none());
+    assert!(open_read_only(&path, visits()).unwrap().is_none());
     assert!(!path.exists());
-    assert!(Ledger::open(&path, visits()).unwrap().created());
-    assert!(!Ledger::open(&path, visits()).unwrap().created());
-    assert!(!Ledger::open_read_only(&path, visits()).unwrap().unwrap().created());
+    assert!(open(&path, visits()).unwrap().created());
+    assert!(!open(&path, visits()).unwrap().created());
+    assert!(!open_read_only(&path, visits()).unwrap().unwrap().created());
 }
 
 /// Whoever can empty the file cannot start budgets afresh.
 #[test]
 fn an_empty_file_is_no_new_ledger() {
     let (_folder, path, mut ledger) = new_ledger();
-    let _charge = pay(&mut ledger, &request(1, "epsilon 1", "epsilon 1"));
+    let _charge = pay(&mut *ledger, &request(1, "epsilon 1", "epsilon 1"));
     drop(ledger);
     fs::write(&path, "").unwrap();
     for error in [
-        Ledger::open(&path, visits()).err(),
-        Ledger::open_read_only(&path, visits()).err(),
+        open(&path, visits()).err(),
+        open_read_only(&path, visits()).err(),
         check(&path).err(),
         backup(&path, &path.with_extension("copy")).err(),
     ] {
         assert!(matches!(error, Some(LedgerError::Empty { .. })), "{error:?}");
     }
-    assert_snapshot!(text(Ledger::open(&path, visits()).unwrap_err(), &path), @"
+    assert_snapshot!(text(open(&path, visits()).unwrap_err(), &path), @"
     the ledger `ledger.sqlite` is an empty file: what was spent in it is not known
       hint: restore it from a backup; if nothing was ever charged, delete the file, \
             and the next query makes a new ledger
@@ -49,7 +49,7 @@ fn an_empty_file_is_no_new_ledger() {
     // Nor is a database without tables.
     fs::remove_file(&path).unwrap();
     Connection::open(&path).unwrap().execute_batch("VACUUM").unwrap();
-    let error = Ledger::open(&path, visits()).unwrap_err();
+    let error = open(&path, visits()).unwrap_err();
     assert!(matches!(error, LedgerError::Empty { .. }), "{error:?}");
 }
 
@@ -61,7 +61,7 @@ fn a_link_that_leads_nowhere_is_no_new_ledger() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.sqlite");
     std::os::unix::fs::symlink(folder.path().join("elsewhere"), &path).unwrap();
-    let error = Ledger::open(&path, visits()).unwrap_err();
+    let error = open(&path, visits()).unwrap_err();
     assert!(matches!(error, LedgerError::Open { .. }), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -73,8 +73,8 @@ fn a_ledger_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     use std::sync::{Arc, Mutex};
     if let Some(path) = as_child() {
-        let mut ledger = Ledger::open(&path, visits()).unwrap();
-        let charge = pay(&mut ledger, &request(1, "epsilon 1", "epsilon 1"));
+        let mut ledger = open(&path, visits()).unwrap();
+        let charge = pay(&mut *ledger, &request(1, "epsilon 1", "epsilon 1"));
         backup(&path, &path.with_extension("copy")).unwrap();
         return say("charged", charge.id());
     }
@@ -95,10 +95,10 @@ fn a_ledger_is_for_its_owner_alone() {
             let told = Arc::clone(&told);
             move |notice: &Notice| told.lock().unwrap().push(notice.to_string())
         };
-        let ledger = Ledger::open(&path, visits()).unwrap().telling(listen());
+        let ledger = open(&path, visits()).unwrap().telling(listen());
         assert!(told.lock().unwrap().is_empty());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let look = Ledger::open_read_only(&path, visits()).unwrap().unwrap().telling(listen());
+        let look = open_read_only(&path, visits()).unwrap().unwrap().telling(listen());
         let told = told.lock().unwrap().join("\n").replace(path.to_str().unwrap(), "ledger.sqlite");
         texts.push(told);
         drop((ledger, look));
@@ -127,15 +127,13 @@ fn other_files_are_refused_and_left_alone() {
     contents.push(fs::read(&path).unwrap());
     for content in contents {
         fs::write(&path, &content).unwrap();
-        for error in
-            [Ledger::open(&path, visits()).err(), Ledger::open_read_only(&path, visits()).err()]
-        {
+        for error in [open(&path, visits()).err(), open_read_only(&path, visits()).err()] {
             let error = error.unwrap();
             assert!(matches!(error, LedgerError::NotALedger { .. }), "{error}");
         }
         assert_eq!(fs::read(&path).unwrap(), content);
     }
-    let error = Ledger::open(&path, visits()).unwrap_err();
+    let error = open(&path, visits()).unwrap_err();
     assert_snapshot!(text(error, &path), @r#"
     `ledger.sqlite` is not a ledger: it was made by another program; it was left unchanged
       hint: give the path of a ledger, or of a file that does not exist yet
@@ -150,21 +148,21 @@ fn paths_that_cannot_be_are_errors() {
     for path in
         [folder.path().join("missing/ledger.sqlite"), file.join("ledger"), folder.path().into()]
     {
-        let error = Ledger::open(&path, visits()).unwrap_err();
+        let error = open(&path, visits()).unwrap_err();
         assert!(matches!(error, LedgerError::Open { .. }), "{error}");
     }
     let path = folder.path().join("missing/ledger.sqlite");
-    assert_snapshot!(text(Ledger::open(&path, visits()).unwrap_err(), &path), @"
+    assert_snapshot!(text(open(&path, visits()).unwrap_err(), &path), @"
     cannot open the ledger `ledger.sqlite`: No such file or directory (os error 2)
       hint: check that the ledger's folder exists, and that this program has read and write access \
         to the folder and to the file
     ");
-    assert!(Ledger::open(Path::new(""), visits()).is_err());
-    assert!(Ledger::open_read_only(&path, visits()).unwrap().is_none());
-    assert!(Ledger::open_read_only(&file.join("ledger"), visits()).is_err());
+    assert!(open(Path::new(""), visits()).is_err());
+    assert!(open_read_only(&path, visits()).unwrap().is_none());
+    assert!(open_read_only(&file.join("ledger"), visits()).is_err());
     // No file can be made there, whoever asks.
     #[cfg(target_os = "linux")]
-    assert!(Ledger::open(Path::new("/proc/ledger.sqlite"), visits()).is_err());
+    assert!(open(Path::new("/proc/ledger.sqlite"), visits()).is_err());
 }
 
 /// To SQLite these are databases in memory, which forget; here they are files.
@@ -173,8 +171,8 @@ fn no_path_means_a_ledger_in_memory() {
     if let Some(folder) = as_child() {
         std::env::set_current_dir(folder).unwrap();
         for name in [":memory:", "file:ledger?mode=memory"] {
-            let mut ledger = Ledger::open(Path::new(name), visits()).unwrap();
-            let charge = pay(&mut ledger, &request(1, "epsilon 1", "epsilon 1"));
+            let mut ledger = open(Path::new(name), visits()).unwrap();
+            let charge = pay(&mut *ledger, &request(1, "epsilon 1", "epsilon 1"));
             say("charged", charge.id());
         }
         return;
@@ -186,7 +184,7 @@ fn no_path_means_a_ledger_in_memory() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(said(&text, "charged"), [1, 1], "{text}");
     for name in [":memory:", "file:ledger?mode=memory"] {
-        let ledger = Ledger::open_read_only(&folder.path().join(name), visits()).unwrap().unwrap();
+        let ledger = open_read_only(&folder.path().join(name), visits()).unwrap().unwrap();
         assert_eq!(ledger.charges().unwrap().len(), 1, "{name}");
     }
 }
@@ -195,7 +193,7 @@ fn no_path_means_a_ledger_in_memory() {
 #[test]
 fn a_file_that_went_away_is_not_charged() {
     let (folder, path, mut ledger) = new_ledger();
-    let _charge = pay(&mut ledger, &request(1, "epsilon 0.1", "epsilon 1"));
+    let _charge = pay(&mut *ledger, &request(1, "epsilon 0.1", "epsilon 1"));
     fs::rename(&path, folder.path().join("old")).unwrap();
     let error = ledger.charge(&request(2, "epsilon 0.1", "epsilon 1")).unwrap_err();
     assert_snapshot!(text(error, &path), @r#"
@@ -203,11 +201,11 @@ fn a_file_that_went_away_is_not_charged() {
       hint: put the file back, then start this program again
     "#);
     // Nor one that was replaced.
-    let _new = Ledger::open(&path, visits()).unwrap();
+    let _new = open(&path, visits()).unwrap();
     let error = ledger.charge(&request(2, "epsilon 0.1", "epsilon 1")).unwrap_err();
     assert!(matches!(error, LedgerError::Moved { .. }), "{error}");
     fs::rename(folder.path().join("old"), &path).unwrap();
-    assert_eq!(pay(&mut ledger, &request(2, "epsilon 0.1", "epsilon 1")).id(), 2);
+    assert_eq!(pay(&mut *ledger, &request(2, "epsilon 0.1", "epsilon 1")).id(), 2);
 }
 
 /// Permissions do not bind root, so root runs this as `nobody`, from a copy of this program that
@@ -220,17 +218,18 @@ fn without_permission_to_write_nothing_is_charged() {
     use std::process::Command;
 
     if let Some(path) = as_child() {
-        let charge = |ledger: &mut Ledger| ledger.charge(&request(2, "epsilon 0.1", "epsilon 1"));
-        match Ledger::open(&path, visits()).and_then(|mut ledger| charge(&mut ledger)) {
+        let charge =
+            |ledger: &mut dyn Ledger| ledger.charge(&request(2, "epsilon 0.1", "epsilon 1"));
+        match open(&path, visits()).and_then(|mut ledger| charge(&mut *ledger)) {
             Ok(_) => say("charged", 0),
             Err(error) => println!("\nerror {}", text(error, &path).replace('\n', " | ")),
         }
-        let look = Ledger::open_read_only(&path, visits()).unwrap().unwrap();
+        let look = open_read_only(&path, visits()).unwrap().unwrap();
         say("looked", look.charges().unwrap().len() as i64);
         return;
     }
     let (folder, path, mut ledger) = new_ledger();
-    let _charge = pay(&mut ledger, &request(1, "epsilon 0.1", "epsilon 1"));
+    let _charge = pay(&mut *ledger, &request(1, "epsilon 0.1", "epsilon 1"));
     let program = folder.path().join("program");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let mode = |path: &Path, mode| {
@@ -272,5 +271,5 @@ fn without_permission_to_write_nothing_is_charged() {
     ");
     mode(folder.path(), 0o755);
     assert_eq!(ledger.charges().unwrap().len(), 1);
-    let _charge = pay(&mut ledger, &request(2, "epsilon 0.1", "epsilon 1"));
+    let _charge = pay(&mut *ledger, &request(2, "epsilon 0.1", "epsilon 1"));
 }

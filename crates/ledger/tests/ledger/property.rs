@@ -4,7 +4,7 @@ use hushtable_ledger::{LedgerError, Outcome, Request};
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 use proptest::prelude::*;
 
-use crate::support::{answer, new_ledger, release, request};
+use crate::support::{Kind, answer, release, request};
 
 fn any_loss() -> impl Strategy<Value = Loss> {
     // Multiples of a third of the limit are common, so that it is met exactly; odd amounts too.
@@ -44,7 +44,7 @@ fn in_rho(loss: Loss) -> (u128, u128) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 48,
+        cases: 96,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -53,10 +53,11 @@ proptest! {
     /// limit; a refusal changes nothing; accounts do not mix.
     #[test]
     fn spent_is_the_exact_sum_and_never_above_the_limit(
+        kind in prop_oneof![Just(Kind::File), Just(Kind::Memory)],
         rho_limit in any::<bool>(),
         steps in prop::collection::vec((any_loss(), 0..2usize, 0..12u64, any::<bool>()), 1..16),
     ) {
-        let (_folder, _path, mut ledger) = new_ledger();
+        let (_folder, _location, mut ledger) = kind.new_ledger();
         let limit = Loss::pure("0.6".parse().unwrap());
         let delta = "1e-6".parse().unwrap();
         let limit = match limit {
@@ -103,7 +104,7 @@ proptest! {
                         paid.insert((who, question), charge.id());
                     } else {
                         let id = charge.id();
-                        answer(&mut ledger, charge, &release(id));
+                        answer(&mut *ledger, charge, &release(id));
                         released.insert((who, question, id));
                     }
                 }

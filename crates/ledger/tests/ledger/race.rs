@@ -10,15 +10,15 @@ use std::time::Duration;
 use hushtable_ledger::{Ledger, LedgerError, Outcome};
 
 use crate::support::{
-    answer, as_child, assert_sound, child, loss, new_ledger, release, request, said, say, spent,
-    visits,
+    Kind, answer, as_child, assert_sound, child, loss, new_ledger, open, release, request, said,
+    say, spent, visits, with_each_kind,
 };
 
 /// Seven tenths are spent already, so that three more fit.
 const LIMIT: &str = "epsilon 1";
 const RACERS: u64 = 8;
 
-fn race(ledger: &mut Ledger, question: u64) -> bool {
+fn race(ledger: &mut dyn Ledger, question: u64) -> bool {
     match ledger.charge(&request(question, "epsilon 0.1", LIMIT)) {
         Ok(Outcome::Charged(_)) => true,
         Err(LedgerError::Exhausted(_)) => false,
@@ -53,40 +53,39 @@ fn start_together(test: &str, path: &Path, children: usize) -> Vec<String> {
     finished.collect()
 }
 
-#[test]
-fn of_eight_threads_three_win() {
+fn of_eight_threads_three_win(kind: Kind) {
     for _ in 0..5 {
-        let (_folder, path, mut ledger) = new_ledger();
+        let (_folder, location, mut ledger) = kind.new_ledger();
         let _charge = ledger.charge(&request(100, "epsilon 0.7", LIMIT)).unwrap();
         let start = Barrier::new(RACERS as usize);
         let wins = thread::scope(|scope| {
             let racers: Vec<_> = (0..RACERS)
                 .map(|question| {
-                    let mut ledger = Ledger::open(&path, visits()).unwrap();
+                    let mut ledger = location.open(visits()).unwrap();
                     let start = &start;
                     scope.spawn(move || {
                         start.wait();
-                        race(&mut ledger, question)
+                        race(&mut *ledger, question)
                     })
                 })
                 .collect();
             racers.into_iter().filter_map(|racer| racer.join().unwrap().then_some(())).count()
         });
         assert_eq!(wins, 3);
-        assert_eq!(spent(&ledger, LIMIT), loss(LIMIT));
-        assert_sound(&path);
+        assert_eq!(spent(&*ledger, LIMIT), loss(LIMIT));
+        assert_sound(location.path());
     }
 }
 
 #[test]
 fn of_eight_processes_three_win() {
     if let Some(path) = as_child() {
-        let mut ledger = Ledger::open(&path, visits()).unwrap();
+        let mut ledger = open(&path, visits()).unwrap();
         say("ready", 0);
         // The parent closes this when all are ready.
         std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
         let number = i64::from(std::process::id());
-        say(if race(&mut ledger, u64::from(std::process::id())) { "won" } else { "lost" }, number);
+        say(if race(&mut *ledger, u64::from(std::process::id())) { "won" } else { "lost" }, number);
         return;
     }
     let (_folder, path, mut ledger) = new_ledger();
@@ -94,7 +93,7 @@ fn of_eight_processes_three_win() {
     let outputs = start_together("race::of_eight_processes_three_win", &path, RACERS as usize);
     let count = |word| outputs.iter().map(|output| said(output, word).len()).sum::<usize>();
     assert_eq!((count("won"), count("lost")), (3, 5));
-    assert_eq!(spent(&ledger, LIMIT), loss(LIMIT));
+    assert_eq!(spent(&*ledger, LIMIT), loss(LIMIT));
     assert_sound(&path);
 }
 
@@ -103,7 +102,7 @@ fn of_eight_processes_three_win() {
 fn of_many_processes_with_one_question_one_pays() {
     let asked = request(1, "epsilon 0.1", LIMIT);
     if let Some(path) = as_child() {
-        let mut ledger = Ledger::open(&path, visits()).unwrap();
+        let mut ledger = open(&path, visits()).unwrap();
         say("ready", 0);
         std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
         let release = match ledger.charge(&asked).unwrap() {
@@ -112,7 +111,7 @@ fn of_many_processes_with_one_question_one_pays() {
                 let paid = release(i64::from(std::process::id()));
                 // Long enough for all others to ask.
                 thread::sleep(Duration::from_millis(200));
-                answer(&mut ledger, charge, &paid);
+                answer(&mut *ledger, charge, &paid);
                 paid
             }
             Outcome::Stored(stored) => stored.release,
@@ -127,7 +126,7 @@ fn of_many_processes_with_one_question_one_pays() {
     let answers = all("has");
     assert_eq!(answers.len(), 32);
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
-    assert_eq!(spent(&ledger, LIMIT), loss("epsilon 0.1"));
+    assert_eq!(spent(&*ledger, LIMIT), loss("epsilon 0.1"));
 }
 
 #[test]
@@ -141,7 +140,7 @@ fn many_may_make_the_file_at_once() {
                 .map(|_| {
                     scope.spawn(|| {
                         start.wait();
-                        Ledger::open(&path, visits()).unwrap().created()
+                        open(&path, visits()).unwrap().created()
                     })
                 })
                 .collect();
@@ -150,4 +149,8 @@ fn many_may_make_the_file_at_once() {
         assert_eq!(made, 1);
         assert_sound(&path);
     }
+}
+
+with_each_kind! {
+    of_eight_threads_three_win,
 }

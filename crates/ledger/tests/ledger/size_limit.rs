@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use hushtable_ledger::{ChargeState, Ledger, LedgerError, Outcome, Release};
+use hushtable_ledger::{ChargeState, LedgerError, Outcome, Release};
 use nix::sys::resource::{Resource, setrlimit};
 
 use crate::support::{
-    answer, as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say,
-    spent, visits,
+    answer, as_child, assert_sound, child, loss, new_ledger, open, open_read_only, pay, release,
+    request, said, say, spent, visits,
 };
 
 const LIMIT: &str = "epsilon 1000";
@@ -17,7 +17,7 @@ const COST: &str = "epsilon 0.001";
 
 /// Charges and records, with queries long enough to need new pages, until that fails.
 fn work_until_failure(path: &Path) {
-    let mut ledger = Ledger::open(path, visits()).unwrap();
+    let mut ledger = open(&path, visits()).unwrap();
     // From here on, as a ledger is not opened under a limit.
     let bytes = std::env::var(LIMIT_IN_BYTES).unwrap().parse().unwrap();
     setrlimit(Resource::RLIMIT_FSIZE, bytes, bytes).unwrap();
@@ -65,8 +65,8 @@ fn sweep(test: &str, shell: &str) -> (usize, usize) {
     let (mut reached, mut charges) = (0, 0);
     for blocks in (150..=420).step_by(5) {
         let (_folder, path, mut ledger) = new_ledger();
-        let first = pay(&mut ledger, &request(1000, COST, LIMIT));
-        answer(&mut ledger, first, &release(1));
+        let first = pay(&mut *ledger, &request(1000, COST, LIMIT));
+        answer(&mut *ledger, first, &release(1));
         drop(ledger);
         let shell = format!("{shell} ulimit -c 0;");
         let bytes = (blocks * 512).to_string();
@@ -78,7 +78,7 @@ fn sweep(test: &str, shell: &str) -> (usize, usize) {
         assert!(lost.is_empty(), "there was room for release {lost:?} at {blocks}: {errors}");
         reached += usize::from(!said(&text, "failed").is_empty() || !output.status.success());
 
-        let mut ledger = Ledger::open(&path, visits()).unwrap();
+        let mut ledger = open(&path, visits()).unwrap();
         let record = ledger.charges().unwrap();
         for id in said(&text, "charged") {
             assert!(record.iter().any(|charge| charge.id == id), "charge {id} lost at {blocks}");
@@ -96,12 +96,12 @@ fn sweep(test: &str, shell: &str) -> (usize, usize) {
         for charge in &record {
             sum = sum.plus(charge.charged).unwrap();
         }
-        assert_eq!(spent(&ledger, LIMIT), sum);
+        assert_eq!(spent(&*ledger, LIMIT), sum);
         assert_sound(&path);
         // And the rest of the budget is usable.
-        let charge = pay(&mut ledger, &request(2000, COST, LIMIT));
+        let charge = pay(&mut *ledger, &request(2000, COST, LIMIT));
         let id = charge.id();
-        answer(&mut ledger, charge, &release(id));
+        answer(&mut *ledger, charge, &release(id));
     }
     (reached, charges)
 }
@@ -130,13 +130,13 @@ fn a_write_that_kills_the_process_charges_nothing_untold() {
 fn a_ledger_is_not_opened_for_charging_under_a_limit_on_files() {
     if let Some(path) = as_child() {
         setrlimit(Resource::RLIMIT_FSIZE, 1 << 30, 1 << 30).unwrap();
-        let error = Ledger::open(&path, visits()).unwrap_err().to_string();
+        let error = open(&path, visits()).unwrap_err().to_string();
         insta::assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @"
         cannot charge with the ledger `ledger.sqlite`: this process may write files of at most \
             1073741824 bytes, so that an answer could be paid for and not be recorded
           hint: run it without a limit on the size of files: `ulimit -f unlimited`
         ");
-        assert!(Ledger::open_read_only(&path, visits()).unwrap().is_some());
+        assert!(open_read_only(&path, visits()).unwrap().is_some());
         return say("refused", 0);
     }
     let (_folder, path, _ledger) = new_ledger();

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hushtable_ledger::{
-    Charge, Fingerprint, Ledger, NamedPopulation, Outcome, Populations, Release, Request, Units,
+    Charge, Fingerprint, Ledger, LedgerError, Location, NamedPopulation, Outcome, Populations,
+    Release, Request, Units,
 };
 use hushtable_privacy::Loss;
 use tempfile::TempDir;
@@ -52,7 +53,7 @@ pub(crate) fn visits() -> Populations {
     Populations::new(all.map(population).into(), [])
 }
 
-pub(crate) fn pay(ledger: &mut Ledger, request: &Request) -> Charge {
+pub(crate) fn pay(ledger: &mut dyn Ledger, request: &Request) -> Charge {
     match ledger.charge(request).unwrap() {
         Outcome::Charged(charge) => charge,
         Outcome::Stored(stored) => panic!("free: {stored:?}"),
@@ -60,7 +61,7 @@ pub(crate) fn pay(ledger: &mut Ledger, request: &Request) -> Charge {
 }
 
 /// Draws and records a release for a charge.
-pub(crate) fn answer(ledger: &mut Ledger, charge: Charge, release: &Release) {
+pub(crate) fn answer(ledger: &mut dyn Ledger, charge: Charge, release: &Release) {
     let drawn = ledger.draw(charge.open(), Vec::new(), 0).unwrap();
     ledger.record(drawn, release).unwrap();
 }
@@ -70,20 +71,82 @@ pub(crate) fn release(charge: i64) -> Release {
     Release { table: charge.to_le_bytes().to_vec(), statement: format!("for charge {charge}") }
 }
 
-pub(crate) fn new_ledger() -> (TempDir, PathBuf, Ledger) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.sqlite");
-    let ledger = Ledger::open(&path, visits()).unwrap();
-    assert!(ledger.created());
-    (folder, path, ledger)
+pub(crate) fn open<P: AsRef<Path> + ?Sized>(
+    path: &P,
+    populations: Populations,
+) -> Result<Box<dyn Ledger>, LedgerError> {
+    Location::file(path.as_ref()).open(populations)
 }
 
-pub(crate) fn spent(ledger: &Ledger, limit: &str) -> Loss {
+pub(crate) fn open_read_only<P: AsRef<Path> + ?Sized>(
+    path: &P,
+    populations: Populations,
+) -> Result<Option<Box<dyn Ledger>>, LedgerError> {
+    Location::file(path.as_ref()).open_read_only(populations)
+}
+
+/// A new ledger in a file.
+pub(crate) fn new_ledger() -> (TempDir, PathBuf, Box<dyn Ledger>) {
+    let (folder, location, ledger) = Kind::File.new_ledger();
+    (folder, location.path().to_owned(), ledger)
+}
+
+/// The kinds of ledgers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    File,
+    Memory,
+}
+
+impl Kind {
+    /// A place for a new ledger, and the folder that it is in.
+    pub(crate) fn new_location(self) -> (TempDir, Location) {
+        let folder = tempfile::tempdir().unwrap();
+        let location = match self {
+            Self::File => Location::file(folder.path().join("ledger.sqlite")),
+            Self::Memory => Location::in_memory(),
+        };
+        (folder, location)
+    }
+
+    pub(crate) fn new_ledger(self) -> (TempDir, Location, Box<dyn Ledger>) {
+        let (folder, location) = self.new_location();
+        let ledger = location.open(visits()).unwrap();
+        assert!(ledger.created());
+        (folder, location, ledger)
+    }
+}
+
+/// Makes two tests of each function: with a ledger in a file, and with one in memory.
+macro_rules! with_each_kind {
+    ($($test:ident),+ $(,)?) => {
+        mod in_a_file {
+            $(#[test]
+            fn $test() {
+                insta::allow_duplicates! { super::$test(crate::support::Kind::File) }
+            })+
+        }
+
+        mod in_memory {
+            $(#[test]
+            fn $test() {
+                insta::allow_duplicates! { super::$test(crate::support::Kind::Memory) }
+            })+
+        }
+    };
+}
+pub(crate) use with_each_kind;
+
+pub(crate) fn spent(ledger: &dyn Ledger, limit: &str) -> Loss {
     ledger.account("alice", "visits", loss(limit)).unwrap().spent
 }
 
-/// SQLite's own opinion of the file.
-pub(crate) fn assert_sound(path: &Path) {
+/// SQLite's own opinion of the file, if the ledger is in one.
+pub(crate) fn assert_sound(path: impl AsRef<Path>) {
+    let path = path.as_ref();
+    if !path.is_file() {
+        return;
+    }
     let conn = rusqlite::Connection::open(path).unwrap();
     let verdict: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");

@@ -112,14 +112,14 @@ fn charges(place: &Place) -> (usize, usize, String) {
 fn stopped_before_reading(place: &Place, parts: usize) {
     let (session, plan) = (place.session(), plan(place));
     let mut ledger = session.ledger().unwrap();
-    let paid = plan.pay(&mut ledger).unwrap();
+    let paid = plan.pay(&mut *ledger).unwrap();
     let unanswered = paid.iter().flatten().filter_map(|paid| match &paid.first {
         Paid::Charged(payment) => Some(payment),
         Paid::Stored(_) => None,
     });
     for payment in unanswered.take(parts) {
         let part = &plan.parts[0];
-        let outcome = begin(&session, &part.data, &mut ledger, (payment, &[])).unwrap();
+        let outcome = begin(&session, &part.data, &mut *ledger, (payment, &[])).unwrap();
         assert!(matches!(outcome, Outcome::Charged(_)));
     }
 }

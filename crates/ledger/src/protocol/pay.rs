@@ -1,20 +1,19 @@
 //! Paying for questions, and taking up what is paid for.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use hushtable_privacy::Loss;
+use hushtable_privacy::{Loss, cost};
 
-use super::{Ledger, in_budget_currency};
+use super::Protocol;
 use crate::book::{Book, Entry};
 use crate::charge::Receipt;
-use crate::claim::Claim;
 use crate::records::Records;
+use crate::store::Store;
 use crate::{
-    BudgetExceeded, Charge, Fingerprint, LedgerError, Notice, Outcome, Paid, Payment, Release,
-    Request, StoredRelease,
+    BudgetExceeded, Charge, LedgerError, Notice, Outcome, Paid, Payment, Release, Request,
+    StoredRelease,
 };
 
 /// How often to look whether another program has finished.
@@ -36,27 +35,12 @@ enum Wait {
     ToTheEnd,
 }
 
-impl Ledger {
-    /// Pays for a question, or finds that the account has paid for it before.
-    ///
-    /// A release stored under the same fingerprint for the same analyst and population is returned,
-    /// free. So is one that another program is about to record for them, as soon as it is on
-    /// record. A charge of theirs for which nothing was drawn is taken up: whoever paid was
-    /// stopped. Otherwise the loss is added to what the account has spent, and refused if that is
-    /// above the limit in any component; exactly at the limit is allowed. A loss in epsilon
-    /// against a limit in rho is charged as [`Loss::in_rho`]. When this returns a charge, it is
-    /// on disk, and so is the attempt to answer it.
-    ///
-    /// # Errors
-    /// When nobody wants the answer any more while this waits ([`LedgerError::GivenUp`]).
-    /// When the budget does not allow it ([`LedgerError::Exhausted`]), when the currencies do not
-    /// fit, when the contract's populations do not fit the charges on record
-    /// ([`LedgerError::PopulationsDiffer`]), and when the file cannot be read or written. Nothing
-    /// is charged then.
-    pub fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
-        self.in_turn(Wait::WhileWanted, |claims, records, book| {
+impl<S: Store> Protocol<S> {
+    /// [`Ledger::charge`](crate::Ledger::charge).
+    pub(super) fn pay(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
+        self.in_turn(Wait::WhileWanted, |records, book| {
             let units = book.units(&request.population)?;
-            let (receipt, attempts, new) = match find(claims, records, book, request)? {
+            let (receipt, attempts, new) = match find(records, book, request)? {
                 Turn::UnderWay(charge) => return Ok(Turn::UnderWay(charge)),
                 Turn::Done(Found::Stored(stored)) => {
                     return Ok(Turn::Done(Outcome::Stored(stored)));
@@ -67,10 +51,13 @@ impl Ledger {
                     (records.add_charge(request, units, charged)?, 0, true)
                 }
             };
-            let Some(claim) = claims.take(receipt.id)? else {
+            let Some(claim) = records.0.claim(receipt.id)? else {
                 return match new {
                     false => Ok(Turn::UnderWay(receipt.id)),
-                    true => Err(claims.error("a new charge is claimed already")),
+                    true => Err(LedgerError::Claim {
+                        path: records.0.name().to_owned(),
+                        detail: "a new charge is claimed already".to_owned(),
+                    }),
                 };
             };
             records.add_attempt(receipt.id, attempts + 1)?;
@@ -78,26 +65,14 @@ impl Ledger {
         })
     }
 
-    /// Pays for several questions, for all that are not paid for yet or for none: what they cost
-    /// each account, and all accounts together. Their fingerprints must differ.
-    ///
-    /// A question that has a release on record costs nothing, and neither does one that is paid for
-    /// and not drawn: whoever paid was stopped, or is at work. When this returns, the losses of all
-    /// others together are on disk.
-    ///
-    /// # Errors
-    /// When nobody wants the answers any more while this waits ([`LedgerError::GivenUp`]).
-    /// When the budget does not allow them all ([`LedgerError::Exhausted`]), when the currencies do
-    /// not fit, when the contract's populations do not fit the charges on record
-    /// ([`LedgerError::PopulationsDiffer`]), and when the file cannot be read or written. Nothing
-    /// is charged then.
-    pub fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
-        self.in_turn(Wait::WhileWanted, |claims, records, book| {
+    /// [`Ledger::charge_all`](crate::Ledger::charge_all).
+    pub(super) fn pay_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
+        self.in_turn(Wait::WhileWanted, |records, book| {
             let units = requests.iter().map(|request| book.units(&request.population));
             let units = units.collect::<Result<Vec<_>, LedgerError>>()?;
             let mut all = Vec::with_capacity(requests.len());
             for request in requests {
-                match find(claims, records, book, request)? {
+                match find(records, book, request)? {
                     Turn::Done(found) => all.push(found),
                     Turn::UnderWay(charge) => return Ok(Turn::UnderWay(charge)),
                 }
@@ -128,23 +103,19 @@ impl Ledger {
         })
     }
 
-    /// The charge of a payment, with which the data can be read; or the release, if the question
-    /// has got one since. `others` are the payments of further accounts for the same release.
-    /// Waits while another program is at work on it. Each time is counted as an attempt
-    /// for every account: when this returns a charge, that is on disk.
-    ///
-    /// # Errors
-    /// When another program has taken a charge up and it can be answered no more
-    /// ([`LedgerError::Lapsed`]), when a payment is of another ledger, and when the file cannot
-    /// be read or written.
-    pub fn begin(&mut self, payment: &Payment, others: &[Payment]) -> Result<Outcome, LedgerError> {
+    /// [`Ledger::begin`](crate::Ledger::begin).
+    pub(super) fn take_up(
+        &mut self,
+        payment: &Payment,
+        others: &[Payment],
+    ) -> Result<Outcome, LedgerError> {
         let Payment { receipt, analyst, population, new } = payment;
-        self.in_turn(Wait::ToTheEnd, |claims, records, book| {
+        self.in_turn(Wait::ToTheEnd, |records, book| {
             if let Some(stored) = book.stored(analyst, population, &receipt.fingerprint) {
                 return records.release(stored).map(Outcome::Stored).map(Turn::Done);
             }
             book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
-            let Some(claim) = claims.take(receipt.id)? else {
+            let Some(claim) = records.0.claim(receipt.id)? else {
                 return Ok(Turn::UnderWay(receipt.id));
             };
             for payment in [payment].into_iter().chain(others) {
@@ -158,25 +129,25 @@ impl Ledger {
         })
     }
 
-    /// Puts a release that one account has on record there for others that have paid for it, too.
-    /// Nothing is read or drawn for it; all of it is written, or nothing.
-    ///
-    /// # Errors
-    /// Those of [`Self::begin`].
-    pub fn copy(&mut self, payments: &[Payment], release: &Release) -> Result<(), LedgerError> {
+    /// [`Ledger::copy`](crate::Ledger::copy).
+    pub(super) fn put_copies(
+        &mut self,
+        payments: &[Payment],
+        release: &Release,
+    ) -> Result<(), LedgerError> {
         let Some(first) = payments.first() else { return Ok(()) };
         self.patiently(first.receipt.id, |ledger| ledger.copied(payments, release))
     }
 
     fn copied(&mut self, payments: &[Payment], release: &Release) -> Result<(), LedgerError> {
-        self.in_turn(Wait::ToTheEnd, |claims, records, book| {
+        self.in_turn(Wait::ToTheEnd, |records, book| {
             let mut to_do = Vec::with_capacity(payments.len());
             for Payment { receipt, analyst, population, .. } in payments {
                 if book.stored(analyst, population, &receipt.fingerprint).is_some() {
                     continue;
                 }
                 let entry = book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
-                let Some(claim) = claims.take(receipt.id)? else {
+                let Some(claim) = records.0.claim(receipt.id)? else {
                     return Ok(Turn::UnderWay(receipt.id));
                 };
                 entry.check_may_begin()?;
@@ -192,35 +163,21 @@ impl Ledger {
         })
     }
 
-    /// Whether [`Self::charge`] would find the question paid for, though without a release.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn is_paid(
-        &self,
-        analyst: &str,
-        population: &str,
-        fingerprint: &Fingerprint,
-    ) -> Result<bool, LedgerError> {
-        self.look(|_, book| Ok(book.resumable(analyst, population, fingerprint).is_some()))
-    }
-
-    /// Changes the file when no other program is at work on the same question.
+    /// Changes the store when no other program is at work on the same question.
     fn in_turn<T>(
         &mut self,
         wait: Wait,
-        mut turn: impl FnMut(&Claims, &Records<'_>, &Book) -> Result<Turn<T>, LedgerError>,
+        mut turn: impl FnMut(&Records<'_>, &Book) -> Result<Turn<T>, LedgerError>,
     ) -> Result<T, LedgerError> {
-        let claims = Claims { path: self.path.clone(), real: self.real.clone() };
         let given_up = Arc::clone(&self.given_up);
         let mut noticed = false;
         loop {
             let turned = self.change(|records, book| {
-                // Here the file is locked, so that nothing is paid for after this look.
+                // Here the store is locked, so that nothing is paid for after this look.
                 if wait == Wait::WhileWanted && given_up() {
                     return Err(LedgerError::GivenUp);
                 }
-                turn(&claims, records, book)
+                turn(records, book)
             });
             match turned? {
                 Turn::Done(done) => return Ok(done),
@@ -232,23 +189,6 @@ impl Ledger {
                 }
             }
         }
-    }
-}
-
-/// Claims on the charges of a ledger.
-struct Claims {
-    path: PathBuf,
-    real: PathBuf,
-}
-
-impl Claims {
-    /// Claims a charge; `None` where another program is at work on it.
-    fn take(&self, charge: i64) -> Result<Option<Claim>, LedgerError> {
-        Claim::take(&self.real, charge).map_err(|error| self.error(error))
-    }
-
-    fn error(&self, detail: impl ToString) -> LedgerError {
-        LedgerError::Claim { path: self.path.clone(), detail: detail.to_string() }
     }
 }
 
@@ -264,7 +204,6 @@ enum Found<'a> {
 
 /// Looks for what the account has for a question.
 fn find<'a>(
-    claims: &Claims,
     records: &Records<'_>,
     book: &'a Book,
     request: &Request,
@@ -278,11 +217,16 @@ fn find<'a>(
     }
     for charge in book.drawn(analyst, population, fingerprint) {
         // Whoever has drawn it records it soon. Where nobody has the claim, it is lost.
-        if claims.take(charge)?.is_none() {
+        if records.0.claim(charge)?.is_none() {
             return Ok(Turn::UnderWay(charge));
         }
     }
-    in_budget_currency(request).map(Found::New).map(Turn::Done)
+    let Request { loss, events, limit, .. } = request;
+    let charged = cost(*loss, events, *limit);
+    let account = (analyst.as_str(), population.as_str());
+    let refused = |_| LedgerError::rho_from_epsilon(account, *loss, *limit);
+    let charged = charged.map_err(refused)?;
+    Ok(Turn::Done(Found::New(charged)))
 }
 
 fn payment(request: &Request, receipt: Receipt, new: bool) -> Payment {

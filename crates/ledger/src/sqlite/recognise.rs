@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::schema::APPLICATION_ID;
+use super::schema::APPLICATION_ID;
 
 /// The bytes that every SQLite file begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";

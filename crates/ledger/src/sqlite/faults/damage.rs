@@ -66,7 +66,7 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
         (charge("NULL", blob, "'epsilon', 1000000000000000001", "'rho', 1", "0"), "CHECK"),
         (charge("NULL", blob, "'epsilon', 0.5", "'rho', 1", "0"), "cannot store REAL"),
     ] {
-        let error = ledger.conn.execute_batch(&statement).unwrap_err().to_string();
+        let error = ledger.store.conn.execute_batch(&statement).unwrap_err().to_string();
         assert!(error.contains(reason), "{statement}: {error}");
     }
     assert_eq!(ledger.charges().unwrap().len(), 3);
@@ -76,7 +76,7 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
             .into_iter()
             .chain([draw_row("NULL, 3")])
     {
-        ledger.conn.execute_batch(&statement).unwrap();
+        ledger.store.conn.execute_batch(&statement).unwrap();
     }
 }
 
@@ -159,15 +159,13 @@ fn rows_that_are_missing_changed_added_or_moved_are_found() {
     ] {
         let (_folder, path) = worked_ledger();
         // A connection that has seen the rows, and one that has not.
-        let mut seen = Ledger::open(&path, visits()).unwrap();
+        let mut seen = open(&path, visits()).unwrap();
         tamper(&path, change);
-        for damaged in
-            [Ledger::open(&path, visits()).err(), Ledger::open_read_only(&path, visits()).err()]
-        {
+        for damaged in [open(&path, visits()).err(), open_read_only(&path, visits()).err()] {
             let damaged = damaged.expect(change);
             assert!(matches!(damaged, LedgerError::Damaged { .. }), "{change}: {damaged}");
         }
-        let problems = crate::check(&path).unwrap().problems;
+        let problems = check(&path).unwrap().problems;
         findings += &format!("{change}\n  {}\n", problems.join("\n  "));
         // Rows that were seen stay seen: the budget is used up.
         assert!(seen.charge(&request(9, "0.1")).is_err(), "{change}");
@@ -184,11 +182,11 @@ fn a_release_that_was_changed_is_not_shown() {
     ] {
         let (_folder, path) = worked_ledger();
         tamper(&path, change);
-        let mut ledger = Ledger::open(&path, visits()).unwrap();
+        let mut ledger = open(&path, visits()).unwrap();
         let outcome = ledger.charge(&request(1, "0.2"));
         assert!(matches!(outcome, Err(LedgerError::Damaged { .. })), "{change}: {outcome:?}");
         assert!(matches!(ledger.charge(&request(2, "0.2")), Ok(Outcome::Stored(_))));
-        assert_eq!(crate::check(&path).unwrap().problems.len(), 1);
+        assert_eq!(check(&path).unwrap().problems.len(), 1);
     }
 }
 
@@ -207,9 +205,10 @@ fn rows_that_do_not_fit_together_are_found() {
     ];
     for (fault, write) in cases {
         let (_folder, path) = worked_ledger();
-        let ledger = Ledger::open(&path, visits()).unwrap();
-        write(&Records { conn: &ledger.conn, path: &path }).unwrap();
-        let error = Ledger::open(&path, visits()).unwrap_err().to_string();
+        let ledger = open(&path, visits()).unwrap();
+        let rows = SqliteRows { conn: &ledger.store.conn, path: &path, real: &path };
+        write(&Records(&rows)).unwrap();
+        let error = open(&path, visits()).unwrap_err().to_string();
         assert!(error.contains(fault), "{fault}: {error}");
     }
 }
@@ -223,27 +222,24 @@ fn an_altered_schema_is_refused() {
         "PRAGMA user_version = 0",
     ] {
         let (_folder, path, ledger) = new_ledger();
-        ledger.conn.execute_batch(change).unwrap();
-        assert!(
-            matches!(Ledger::open(&path, visits()), Err(LedgerError::Altered { .. })),
-            "{change}"
-        );
-        let read_only = Ledger::open_read_only(&path, visits());
+        ledger.store.conn.execute_batch(change).unwrap();
+        assert!(matches!(open(&path, visits()), Err(LedgerError::Altered { .. })), "{change}");
+        let read_only = open_read_only(&path, visits());
         assert!(matches!(read_only, Err(LedgerError::Altered { .. })), "{change}");
     }
     // Statistics are SQLite's own and do no harm.
     let (_folder, path, mut ledger) = new_ledger();
     let _charge = pay(&mut ledger, 1, "0.25");
-    ledger.conn.execute_batch("ANALYZE").unwrap();
-    Ledger::open(&path, visits()).unwrap();
+    ledger.store.conn.execute_batch("ANALYZE").unwrap();
+    open(&path, visits()).unwrap();
 }
 
 #[test]
 fn other_formats_are_refused() {
     let (_folder, path, ledger) = new_ledger();
     for version in [6, 4] {
-        ledger.conn.pragma_update(None, "user_version", version).unwrap();
-        let error = Ledger::open(&path, visits()).unwrap_err().to_string();
+        ledger.store.conn.pragma_update(None, "user_version", version).unwrap();
+        let error = open(&path, visits()).unwrap_err().to_string();
         let error = error.replace(path.to_str().unwrap(), "ledger.sqlite");
         insta::assert_snapshot!(format!("format_{version}"), error);
     }
@@ -251,7 +247,7 @@ fn other_formats_are_refused() {
 
 /// Asserts what a damaged file may answer: an error, a refusal, or the release that is on record.
 fn assert_nothing_is_given(path: &Path, what: &str) -> Option<LedgerError> {
-    let mut ledger = match Ledger::open(path, visits()) {
+    let mut ledger = match open(path, visits()) {
         Ok(ledger) => ledger,
         Err(error) => return Some(error),
     };
@@ -277,7 +273,8 @@ fn used_up() -> (TempDir, PathBuf, Vec<u8>, usize) {
         let charge = draw(&mut ledger, charge);
         ledger.record(charge, &release(500)).unwrap();
     }
-    let page: i64 = ledger.conn.pragma_query_value(None, "page_size", |row| row.get(0)).unwrap();
+    let page: i64 =
+        ledger.store.conn.pragma_query_value(None, "page_size", |row| row.get(0)).unwrap();
     drop(ledger);
     let (good, page) = (fs::read(&path).unwrap(), usize::try_from(page).unwrap());
     assert!(good.len() / page > 10, "too few pages to tell");
@@ -307,7 +304,7 @@ fn no_damaged_page_gives_a_charge() {
     }
     assert!(damaged > 10, "{damaged} of {errors} errors are of damage");
     fs::write(&path, &good).unwrap();
-    assert_eq!(spent(&Ledger::open(&path, visits()).unwrap()), epsilon("1"));
+    assert_eq!(spent(&open(&path, visits()).unwrap()), epsilon("1"));
 }
 
 /// Pages that are valid, and say that there is nothing: SQLite itself finds nothing wrong with
@@ -360,13 +357,16 @@ fn what_a_crash_left_half_written_is_undone_even_by_a_look() {
     let (folder, path, mut ledger) = new_ledger();
     let _charge = pay(&mut ledger, 1, "0.25");
     // One page of cache, so that SQLite writes pages before the commit.
-    ledger.conn.execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN").unwrap();
+    ledger
+        .store
+        .conn
+        .execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN")
+        .unwrap();
     for question in 2..=3 {
         let mut request = request(question, "0.25");
         request.query = "x".repeat(100_000);
-        Records { conn: &ledger.conn, path: &path }
-            .add_charge(&request, &Units::default(), request.loss)
-            .unwrap();
+        let rows = SqliteRows { conn: &ledger.store.conn, path: &path, real: &path };
+        Records(&rows).add_charge(&request, &Units::default(), request.loss).unwrap();
     }
     let crashed = folder.path().join("crashed.sqlite");
     let with_journal = |path: &Path| PathBuf::from(format!("{}-journal", path.display()));
@@ -384,12 +384,12 @@ fn what_a_crash_left_half_written_is_undone_even_by_a_look() {
     assert!(matches!(error, LedgerError::Interrupted { .. }), "{error}");
     drop(read_only);
 
-    let look = Ledger::open_read_only(&crashed, visits()).unwrap().unwrap();
+    let look = open_read_only(&crashed, visits()).unwrap().unwrap();
     assert_eq!(look.charges().unwrap().len(), 1);
     assert!(!with_journal(&crashed).exists());
     drop(look);
 
     crash();
-    let mut ledger = Ledger::open(&crashed, visits()).unwrap();
+    let mut ledger = open(&crashed, visits()).unwrap();
     assert_eq!(pay(&mut ledger, 2, "0.75").id(), 2);
 }

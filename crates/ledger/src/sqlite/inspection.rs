@@ -4,14 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::{Connection, TransactionBehavior};
 use serde::Serialize;
 
+use super::SqliteStore;
+use super::file::{self, BUSY_SECONDS};
+use super::temporary::temporary_beside;
 use crate::book::Book;
-use crate::file::{self, BUSY_SECONDS, Opened};
 use crate::records::Records;
-use crate::temporary::temporary_beside;
+use crate::store::Store;
 use crate::{LedgerError, Notice};
 
 /// The findings of a full check of a ledger.
@@ -36,29 +38,27 @@ pub struct Inspection {
 /// When there is no file, it is not a ledger of this version, or it cannot be read. Damage is no
 /// error: it is in [`Inspection::problems`].
 pub fn check(path: &Path) -> Result<Inspection, LedgerError> {
-    let Some(Opened { mut conn, path, .. }) = file::open_read_only(path)? else {
+    let Some(store) = file::open_read_only(path)? else {
         return Err(LedgerError::Missing { path: file::absolute(path)? });
     };
-    let tx = conn
-        .transaction_with_behavior(TransactionBehavior::Deferred)
-        .map_err(|error| LedgerError::sqlite(&path, error))?;
-    let mut problems = Vec::new();
-    found(pages(&tx, &path), &mut problems)?;
-    let records = Records { conn: &tx, path: &path };
-    let mut book = Book::default();
-    found(book.catch_up(&records), &mut problems)?;
-    if problems.is_empty() {
-        found(book.recorded(&records).map(drop), &mut problems)?;
-    }
-    let releases: Vec<_> = book.charges().iter().filter_map(|c| c.release.as_ref()).collect();
-    for release in &releases {
-        found(records.release(release).map(drop), &mut problems)?;
-    }
-    problems.dedup();
-    let (charges, releases) = (book.charges().len(), releases.len());
-    let warnings = Notice::of_mode(&path).iter().map(ToString::to_string).collect();
-    drop(tx);
-    Ok(Inspection { path, charges, releases, problems, warnings })
+    store.look(|rows| {
+        let mut problems = Vec::new();
+        found(pages(rows.conn, rows.path), &mut problems)?;
+        let (records, mut book) = (Records(rows), Book::default());
+        found(book.catch_up(&records), &mut problems)?;
+        if problems.is_empty() {
+            found(book.recorded(&records).map(drop), &mut problems)?;
+        }
+        let releases: Vec<_> = book.charges().iter().filter_map(|c| c.release.as_ref()).collect();
+        for release in &releases {
+            found(records.release(release).map(drop), &mut problems)?;
+        }
+        problems.dedup();
+        let (charges, releases) = (book.charges().len(), releases.len());
+        let path = rows.path.to_owned();
+        let warnings = Notice::of_mode(&path).iter().map(ToString::to_string).collect();
+        Ok(Inspection { path, charges, releases, problems, warnings })
+    })
 }
 
 /// Takes damage for a finding, and other errors for errors.
@@ -95,7 +95,7 @@ fn pages(conn: &Connection, path: &Path) -> Result<(), LedgerError> {
 /// When there is a file of that name already; when the ledger is not in order; when one of the two
 /// cannot be read or written. There is no copy then.
 pub fn backup(path: &Path, to: &Path) -> Result<Inspection, LedgerError> {
-    let Some(Opened { conn, path, .. }) = file::open_read_only(path)? else {
+    let Some(SqliteStore { conn, path, .. }) = file::open_read_only(path)? else {
         return Err(LedgerError::Missing { path: file::absolute(path)? });
     };
     let to = file::absolute(to)?;

@@ -4,8 +4,8 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
+use super::temporary::temporary_beside;
 use crate::LedgerError;
-use crate::temporary::temporary_beside;
 
 /// Takes a lock on the whole file, or says that another handle has it.
 type TakeLock = fn(&File) -> Result<(), TryLockError>;

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Result, params};
 
-use crate::chain::Chain;
+use crate::chain::CHAINS;
 
 /// Marks the file as ours: `HUSH` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x4855_5348;
@@ -10,7 +10,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x4855_5348;
 pub(crate) const VERSION: i64 = 5;
 
 /// How far each chain goes: see [`Head`](crate::chain::Head).
-const CHAINS: &str = "\
+const CHAIN_ENDS: &str = "\
 CREATE TABLE chains (
   name TEXT PRIMARY KEY CHECK (name IN ('charges', 'attempts', 'draws', 'releases')),
   seed BLOB NOT NULL CHECK (length(seed) = 32),
@@ -94,7 +94,7 @@ CREATE TABLE room (
 /// The record is append-only: for every program, not just for this one. An `INSERT OR REPLACE`
 /// deletes without a delete trigger, hence the insert triggers. No index: see [`crate::book`].
 const OBJECTS: [&str; 25] = [
-    CHAINS,
+    CHAIN_ENDS,
     CHARGES,
     ATTEMPTS,
     DRAWS,
@@ -187,7 +187,7 @@ pub(crate) fn create(conn: &Connection) -> Result<()> {
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     conn.pragma_update(None, "user_version", VERSION)?;
     OBJECTS.iter().try_for_each(|object| conn.execute_batch(object))?;
-    for chain in [Chain::Charges, Chain::Attempts, Chain::Draws, Chain::Releases] {
+    for chain in CHAINS {
         let seed: Vec<u8> = conn.query_row("SELECT randomblob(32)", [], |row| row.get(0))?;
         conn.execute("INSERT INTO chains VALUES (?1, ?2, 0, ?2)", params![chain.table(), seed])?;
     }

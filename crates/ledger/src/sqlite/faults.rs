@@ -8,7 +8,25 @@ use rusqlite::OpenFlags;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Charge, DrawnCharge, NamedPopulation, Outcome, Release, Units};
+use crate::protocol::Protocol;
+use crate::records::Records;
+use crate::{
+    Charge, DrawnCharge, Fingerprint, Ledger, NamedPopulation, Outcome, Populations, Request, Units,
+};
+
+type FileLedger = Protocol<SqliteStore>;
+
+fn open(path: &Path, populations: Populations) -> Result<FileLedger, LedgerError> {
+    Protocol::open(SqliteStore::open(path)?, populations)
+}
+
+fn open_read_only(
+    path: &Path,
+    populations: Populations,
+) -> Result<Option<FileLedger>, LedgerError> {
+    let store = SqliteStore::open_read_only(path)?;
+    store.map(|store| Protocol::open(store, populations)).transpose()
+}
 
 fn epsilon(text: &str) -> Loss {
     Loss::pure(text.parse().unwrap())
@@ -39,14 +57,14 @@ fn visits() -> Populations {
     Populations::new(all.map(population).into(), [])
 }
 
-fn pay(ledger: &mut Ledger, question: u32, cost: &str) -> Charge {
+fn pay(ledger: &mut FileLedger, question: u32, cost: &str) -> Charge {
     match ledger.charge(&request(question, cost)).unwrap() {
         Outcome::Charged(charge) => charge,
         Outcome::Stored(stored) => panic!("{stored:?}"),
     }
 }
 
-fn draw(ledger: &mut Ledger, charge: Charge) -> DrawnCharge {
+fn draw(ledger: &mut FileLedger, charge: Charge) -> DrawnCharge {
     ledger.draw(charge.open(), Vec::new(), 0).unwrap()
 }
 
@@ -54,32 +72,32 @@ fn release(size: usize) -> Release {
     Release { table: vec![7; size], statement: "promise".to_owned() }
 }
 
-fn spent(ledger: &Ledger) -> Loss {
+fn spent(ledger: &FileLedger) -> Loss {
     ledger.account("alice", "visits", epsilon("1")).unwrap().spent
 }
 
-fn new_ledger() -> (TempDir, PathBuf, Ledger) {
+fn new_ledger() -> (TempDir, PathBuf, FileLedger) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.sqlite");
-    let ledger = Ledger::open(&path, visits()).unwrap();
+    let ledger = open(&path, visits()).unwrap();
     (folder, path, ledger)
 }
 
 /// A ledger on a connection of the test's own.
-fn on(conn: Connection, path: &Path) -> Ledger {
+fn on(conn: Connection, path: &Path) -> FileLedger {
     let (path, real) = (path.to_owned(), path.to_owned());
-    Ledger::unread(Opened { conn, path, real, created: false }, visits())
+    Protocol::unread(SqliteStore { conn, path, real, created: false }, visits())
 }
 
 #[test]
 fn settings_on_which_durability_rests_are_in_force() {
     let (_folder, _path, ledger) = new_ledger();
-    let get = |name| ledger.conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let get = |name| ledger.store.conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     assert_eq!(get("synchronous").unwrap(), 3);
     assert_eq!(get("foreign_keys").unwrap(), 1);
     assert_eq!(get("fullfsync").unwrap(), 1);
     let mode: String =
-        ledger.conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        ledger.store.conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "delete");
 }
 
@@ -115,8 +133,9 @@ fn a_full_disk_charges_nothing_and_the_rest_of_the_budget_stays_usable() {
     let (_folder, path, mut ledger) = new_ledger();
     let charge = pay(&mut ledger, 1, "0.25");
     let charge = draw(&mut ledger, charge);
-    let pages: i64 = ledger.conn.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
-    ledger.conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
+    let pages: i64 =
+        ledger.store.conn.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    ledger.store.conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
 
     let mut long = request(2, "0.25");
     long.query = "x".repeat(100_000);
@@ -132,7 +151,7 @@ fn a_full_disk_charges_nothing_and_the_rest_of_the_budget_stays_usable() {
     assert!(ledger.stored("alice", "visits", &request(1, "1").fingerprint).unwrap().is_none());
 
     drop(ledger);
-    let mut ledger = Ledger::open(&path, visits()).unwrap();
+    let mut ledger = open(&path, visits()).unwrap();
     assert_eq!(pay(&mut ledger, 2, "0.75").id(), 2);
     assert_eq!(spent(&ledger), epsilon("1"));
 }
@@ -140,28 +159,28 @@ fn a_full_disk_charges_nothing_and_the_rest_of_the_budget_stays_usable() {
 #[test]
 fn a_locked_file_is_an_error_after_the_wait() {
     let (_folder, path, mut ledger) = new_ledger();
-    let other = Ledger::open(&path, visits()).unwrap();
-    other.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
-    ledger.conn.busy_timeout(Duration::from_millis(50)).unwrap();
-    ledger.path = PathBuf::from("ledger.sqlite");
+    let other = open(&path, visits()).unwrap();
+    other.store.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+    ledger.store.conn.busy_timeout(Duration::from_millis(50)).unwrap();
+    ledger.store.path = PathBuf::from("ledger.sqlite");
     let error = ledger.charge(&request(1, "0.25")).unwrap_err();
     insta::assert_snapshot!(error, @r#"
     the ledger `ledger.sqlite` is in use: another program has kept it locked for 10 seconds
       hint: try again when the other query has finished
     "#);
-    other.conn.execute_batch("ROLLBACK").unwrap();
+    other.store.conn.execute_batch("ROLLBACK").unwrap();
     let _charge = pay(&mut ledger, 1, "0.25");
 }
 
 #[test]
 fn a_reader_that_holds_up_the_commit_leaves_no_charge_behind() {
     let (_folder, path, mut ledger) = new_ledger();
-    let other = Ledger::open(&path, visits()).unwrap();
-    other.conn.execute_batch("BEGIN; SELECT * FROM charges").unwrap();
-    ledger.conn.busy_timeout(Duration::from_millis(50)).unwrap();
+    let other = open(&path, visits()).unwrap();
+    other.store.conn.execute_batch("BEGIN; SELECT * FROM charges").unwrap();
+    ledger.store.conn.busy_timeout(Duration::from_millis(50)).unwrap();
     // The lock is refused at COMMIT only, when the row is already inserted.
     assert!(matches!(ledger.charge(&request(1, "0.25")), Err(LedgerError::Busy { .. })));
-    other.conn.execute_batch("ROLLBACK").unwrap();
+    other.store.conn.execute_batch("ROLLBACK").unwrap();
     assert_eq!(spent(&ledger), epsilon("0"));
     assert_eq!(pay(&mut ledger, 1, "0.25").id(), 1);
 }
@@ -176,8 +195,9 @@ fn a_reader_that_holds_up_a_release_does_not_lose_it() {
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM charges").unwrap();
     let (tell, told) = std::sync::mpsc::channel();
-    let mut ledger = ledger.telling(move |notice| tell.send(notice.to_string()).unwrap());
-    ledger.conn.busy_timeout(Duration::from_millis(50)).unwrap();
+    let mut ledger = ledger;
+    ledger.tell(Box::new(move |notice| tell.send(notice.to_string()).unwrap()));
+    ledger.store.conn.busy_timeout(Duration::from_millis(50)).unwrap();
     std::thread::scope(|scope| {
         let recording = scope.spawn(|| {
             ledger.record(charge, &release(10)).unwrap();
@@ -207,11 +227,10 @@ fn a_reader_that_holds_up_a_release_does_not_lose_it() {
 fn journals_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let (_folder, path, ledger) = new_ledger();
-    ledger.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+    ledger.store.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
     let charge = request(1, "0.25");
-    Records { conn: &ledger.conn, path: &path }
-        .add_charge(&charge, &Units::default(), charge.loss)
-        .unwrap();
+    let rows = SqliteRows { conn: &ledger.store.conn, path: &path, real: &path };
+    Records(&rows).add_charge(&charge, &Units::default(), charge.loss).unwrap();
     let journal = PathBuf::from(format!("{}-journal", path.display()));
     for file in [&path, &journal] {
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;
@@ -222,17 +241,18 @@ fn journals_are_for_their_owner_alone() {
 #[test]
 fn a_write_ahead_log_left_by_another_program_is_turned_off() {
     let (_folder, path, ledger) = new_ledger();
-    let wal = ledger.conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
+    let wal =
+        ledger.store.conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
     assert_eq!(wal, Ok("wal".to_owned()));
     assert_eq!(ledger.charges().unwrap(), []);
     // Not while that program has the file open.
-    let kept = Ledger::open(&path, visits());
+    let kept = open(&path, visits());
     assert!(
         matches!(kept, Err(LedgerError::Busy { .. } | LedgerError::Setting { .. })),
         "{kept:?}"
     );
     drop(ledger);
-    let mut ledger = Ledger::open(&path, visits()).unwrap();
+    let mut ledger = open(&path, visits()).unwrap();
     let _charge = pay(&mut ledger, 1, "0.25");
     assert!(!path.with_extension("sqlite-wal").exists());
 }
@@ -240,7 +260,7 @@ fn a_write_ahead_log_left_by_another_program_is_turned_off() {
 #[test]
 fn a_ledger_opened_for_looking_refuses_to_charge() {
     let (_folder, path, ledger) = new_ledger();
-    let mut look = Ledger::open_read_only(&path, visits()).unwrap().unwrap();
+    let mut look = open_read_only(&path, visits()).unwrap().unwrap();
     let charge = look.charge(&request(1, "0.25"));
     assert!(matches!(charge, Err(LedgerError::ReadOnly { .. })), "{charge:?}");
     assert_eq!(ledger.charges().unwrap(), []);

@@ -8,24 +8,16 @@ use std::time::Duration;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use crate::schema::{self, Contents};
-use crate::temporary::temporary_beside;
-use crate::{LedgerError, file_size, locks};
+use super::schema::{self, Contents};
+use super::temporary::temporary_beside;
+use super::{SqliteStore, file_size, locks};
+use crate::LedgerError;
 
 /// How long to wait for another process, in seconds.
 pub(crate) const BUSY_SECONDS: u64 = 10;
 
-/// An open file, its absolute path, and whether it was made just now.
-pub(crate) struct Opened {
-    pub(crate) conn: Connection,
-    pub(crate) path: PathBuf,
-    /// The path without links.
-    pub(crate) real: PathBuf,
-    pub(crate) created: bool,
-}
-
 /// Opens the ledger at `path` for charging; makes it if there is no file.
-pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
+pub(crate) fn open(path: &Path) -> Result<SqliteStore, LedgerError> {
     let path = absolute(path)?;
     file_size::check(&path)?;
     let sql = |error| LedgerError::sqlite(&path, error);
@@ -52,7 +44,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
     locks::check(&path, &real)?;
     // Every time: the process that made the file may have been stopped before it came to this.
     sync_folder(&real).map_err(|error| LedgerError::open(&path, &error))?;
-    Ok(Opened { conn, path, real, created })
+    Ok(SqliteStore { conn, path, real, created })
 }
 
 /// Makes a new ledger, whole or not at all, for its owner alone to open; false where another
@@ -76,7 +68,7 @@ fn make(path: &Path) -> Result<bool, LedgerError> {
 }
 
 /// Opens the ledger at `path` for looking; nothing where there is none.
-pub(crate) fn open_read_only(path: &Path) -> Result<Option<Opened>, LedgerError> {
+pub(crate) fn open_read_only(path: &Path) -> Result<Option<SqliteStore>, LedgerError> {
     let path = absolute(path)?;
     if !path.try_exists().map_err(|error| LedgerError::open(&path, &error))? {
         return Ok(None);
@@ -89,7 +81,7 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Option<Opened>, LedgerError>
     conn.pragma_update(None, "query_only", true).map_err(sql)?;
     look(&mut conn, &path)?;
     let real = fs::canonicalize(&path).map_err(|error| LedgerError::open(&path, &error))?;
-    Ok(Some(Opened { conn, path, real, created: false }))
+    Ok(Some(SqliteStore { conn, path, real, created: false }))
 }
 
 /// An absolute path is always a file's name to SQLite, and never `:memory:` or a URI, which

@@ -6,7 +6,7 @@ use std::io;
 use hushtable::ledger::LedgerError;
 use hushtable::query::Refusal;
 use hushtable::visible::visible;
-use hushtable::{Error, Hint, SourceError};
+use hushtable::{Error, Hint, Parts, SourceError};
 use hushtable_plot::PlotError;
 
 /// Why a command ends early.
@@ -32,9 +32,9 @@ impl Failure {
 
     /// The parts of an error.
     fn of(error: &dyn Hint) -> Self {
-        let lines = [Some(error.what()), error.place()];
-        let what = lines.into_iter().flatten().collect::<Vec<_>>().join("\n");
-        Self::Error { what, hint: error.hint() }
+        let Parts { what, place, hint } = error.parts();
+        let lines: Vec<String> = [what].into_iter().chain(place).collect();
+        Self::Error { what: lines.join("\n"), hint }
     }
 
     /// The failure as a warning: it stops other commands, and not this one.
@@ -90,8 +90,7 @@ impl From<SourceError> for Failure {
 
 impl From<PlotError> for Failure {
     fn from(error: PlotError) -> Self {
-        let (what, hint) = error.what_and_hint();
-        Self::new(what, hint)
+        Self::of(&error)
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
+use hushtable_errors::{Hint, Parts};
 use hushtable_ledger::LedgerError;
 use hushtable_noise::EntropyError;
 use hushtable_query::{ContractError, Refusal};
@@ -136,10 +137,11 @@ impl EngineError {
             None => Self::inconsistent(of_library),
         }
     }
+}
 
-    /// The fault, and what would work.
-    pub fn what_and_hint(&self) -> (String, Option<String>) {
-        match self {
+impl Hint for EngineError {
+    fn parts(&self) -> Parts {
+        let parts = match self {
             Self::ContractFile { path, error } => (
                 format!("cannot read the contract `{}`: {error}", path.display()),
                 Some(
@@ -147,13 +149,13 @@ impl EngineError {
                         .to_owned(),
                 ),
             ),
-            Self::Contract(inner) => inner.what_and_hint(),
+            Self::Contract(inner) => return inner.parts(),
             Self::WorkloadFile { path, error } => (
                 format!("cannot read the workload `{}`: {error}", path.display()),
                 Some("give a TOML file in UTF-8, as in docs/workloads.md".to_owned()),
             ),
             Self::InWorkload { file, line, query, error } => {
-                let (what, hint) = error.what_and_hint();
+                let Parts { what, hint, .. } = error.parts();
                 (format!("{file}:{line}: query `{query}`: {what}"), hint)
             }
             Self::DataChanged { table } => (
@@ -190,7 +192,7 @@ impl EngineError {
                 format!("the program provides a table `{table}`, which the contract does not have"),
                 Some(format!("the contract's tables: {}", tables.join(", "))),
             ),
-            Self::Refused(inner) => inner.what_and_hint(),
+            Self::Refused(inner) => return inner.parts(),
             Self::NoAnalyst { table, analysts } => (
                 format!("no analyst given: `{table}` has budgets of {analysts}"),
                 Some("give --analyst NAME".to_owned()),
@@ -201,8 +203,8 @@ impl EngineError {
                     "use a budget of {analysts}, or ask the owner of the data to add another"
                 )),
             ),
-            Self::Source(inner) => inner.what_and_hint(),
-            Self::Ledger(inner) => inner.what_and_hint(),
+            Self::Source(inner) => return inner.parts(),
+            Self::Ledger(inner) => return inner.parts(),
             Self::Entropy(inner) => (
                 format!("{inner}; nothing was released"),
                 Some("ask again when it works; what was charged stays charged".to_owned()),
@@ -239,7 +241,8 @@ impl EngineError {
                         .to_owned(),
                 ),
             ),
-        }
+        };
+        Parts::from(parts)
     }
 }
 
@@ -253,9 +256,7 @@ fn needed(limit: Option<MemoryLimit>) -> String {
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, hint) = self.what_and_hint();
-        f.write_str(&what)?;
-        hint.map_or(Ok(()), |hint| write!(f, "\n  hint: {hint}"))
+        self.parts().fmt(f)
     }
 }
 
@@ -285,7 +286,7 @@ impl From<DataFusionError> for EngineError {
                 Err(shared) => match shared.find_root() {
                     DataFusionError::External(inner) => match inner.downcast_ref::<SourceError>() {
                         Some(source) => {
-                            let (what, hint) = source.what_and_hint();
+                            let Parts { what, hint, .. } = source.parts();
                             Self::Source(SourceError::Shared { what, hint })
                         }
                         None => Self::broken(&**inner, DATAFUSION),

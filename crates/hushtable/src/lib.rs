@@ -40,7 +40,6 @@ mod bare_files;
 mod builder;
 pub mod draft;
 mod engine;
-mod hint;
 mod microdata_files;
 pub mod model;
 pub mod output;
@@ -59,7 +58,6 @@ pub use bare_files::{group_sizes, randomise};
 pub use builder::EngineBuilder;
 pub use datafusion::{arrow, parquet};
 pub use engine::Engine;
-pub use hint::Hint;
 pub use hushtable_engine::{
     AccountCharge, AccountQuoted, Advice, Answer, AnswerTable, AuditOptions, AuditReport,
     BudgetLine, Charges, CheckReport, ClippedShare, ClippingReport, ColumnCheck, ColumnIntervals,
@@ -71,6 +69,7 @@ pub use hushtable_engine::{
     RowsIdentity, Secret, SourceError, Spread, Standing, Statement, TableCheck, TableIntervals,
     Timings, Together, Trial, TrialError, TuneReport, TunedSetting, open_workload, resolved, same,
 };
+pub use hushtable_errors::{Hint, Parts};
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;
 pub use hushtable_noise as noise;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hushtable_errors::{Hint, Parts};
 use hushtable_privacy::Loss;
 
 use crate::chain::Broken;
@@ -277,12 +278,11 @@ pub enum LedgerError {
     },
 }
 
-impl LedgerError {
-    /// The fault, and what would work.
-    pub fn what_and_hint(&self) -> (String, Option<String>) {
-        match self {
-            Self::Exhausted(inner) => inner.what_and_hint(),
-            Self::PopulationsDiffer(inner) => inner.what_and_hint(),
+impl Hint for LedgerError {
+    fn parts(&self) -> Parts {
+        let parts = match self {
+            Self::Exhausted(inner) => return inner.parts(),
+            Self::PopulationsDiffer(inner) => return inner.parts(),
             Self::UnknownPopulation { population } => (
                 format!("the contract does not name the population `{population}`"),
                 Some("this is a fault in Hushtable: please report it, without data".to_owned()),
@@ -357,7 +357,7 @@ impl LedgerError {
                 )
             }
             Self::Undrawn { charge, reason } => {
-                let (why, hint) = reason.what_and_hint();
+                let Parts { what: why, hint, .. } = reason.parts();
                 let what = "was not drawn; asking again takes up the charge";
                 (format!("the release of charge {charge} {what}: {why}"), hint)
             }
@@ -377,7 +377,7 @@ impl LedgerError {
                 ),
             ),
             Self::Unrecorded { charge, reason } => {
-                let (why, hint) = reason.what_and_hint();
+                let Parts { what: why, hint, .. } = reason.parts();
                 let what = "is lost, and its loss stays spent";
                 (format!("the release of charge {charge} {what}: {why}"), hint)
             }
@@ -534,15 +534,14 @@ impl LedgerError {
                 format!("the ledger `{}` failed: {detail}", path.display()),
                 Some("this is a fault in Hushtable: please report it, without data".to_owned()),
             ),
-        }
+        };
+        Parts::from(parts)
     }
 }
 
 impl fmt::Display for LedgerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, hint) = self.what_and_hint();
-        f.write_str(&what)?;
-        hint.map_or(Ok(()), |hint| write!(f, "\n  hint: {hint}"))
+        self.parts().fmt(f)
     }
 }
 

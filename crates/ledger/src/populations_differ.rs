@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use hushtable_errors::{Hint, Parts};
+
 use crate::units::NamedPopulation;
 
 /// The difference between a contract and a ledger: nothing is charged until the contract says whose
@@ -75,9 +77,10 @@ impl PopulationsDiffer {
             }),
         }
     }
+}
 
-    /// The fault, and what would work.
-    pub fn what_and_hint(&self) -> (String, Option<String>) {
+impl Hint for PopulationsDiffer {
+    fn parts(&self) -> Parts {
         let (mut whats, mut hints) = (Vec::new(), Vec::new());
         if !self.unnamed.is_empty() {
             let names: Vec<&str> = self.unnamed.iter().map(|own| own.name.as_str()).collect();
@@ -96,7 +99,7 @@ impl PopulationsDiffer {
             whats.push(own.what());
             hints.push(own.hint());
         }
-        (format!("{}; no query is answered", whats.join("; ")), Some(hints.join("; ")))
+        Parts::new(format!("{}; no query is answered", whats.join("; ")), hints.join("; "))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a query was not paid for, in words.
 
+use hushtable_errors::{Hint, Parts};
 use hushtable_privacy::{Delta, Loss, affordable_epsilon};
 
 use crate::Account;
@@ -67,9 +68,10 @@ impl BudgetExceeded {
         let (spent, total) = (part(spent).text, part(total).text);
         format!("{costs} {} = {}{of}, and {spent} of {total} is spent", cost.name, cost.text)
     }
+}
 
-    /// The fault, and what would work.
-    pub fn what_and_hint(&self) -> (String, Option<String>) {
+impl Hint for BudgetExceeded {
+    fn parts(&self) -> Parts {
         let Account { total, spent, left } = self.account;
         let (analyst, population) = (&self.analyst, &self.population);
         let asked = match self.questions {
@@ -113,6 +115,6 @@ impl BudgetExceeded {
                  new ones, ask the owner of the data for a larger budget"
             ),
         };
-        (format!("{budget} does not allow {asked}{reasons}"), Some(hint))
+        Parts::new(format!("{budget} does not allow {asked}{reasons}"), hint)
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use hushtable_errors::{Hint, Parts};
+
 /// Why a chart was not drawn. Each text has a line that says what would work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlotError {
@@ -17,10 +19,9 @@ pub enum PlotError {
     Drawing(String),
 }
 
-impl PlotError {
-    /// The fault, and what would work.
-    pub fn what_and_hint(&self) -> (String, &'static str) {
-        match self {
+impl Hint for PlotError {
+    fn parts(&self) -> Parts {
+        let (what, hint) = match self {
             Self::Extension(inner) => (
                 format!("the name `{}` does not say which format to draw", inner.display()),
                 "end it in .svg or .png",
@@ -37,13 +38,13 @@ impl PlotError {
                 format!("cannot draw the chart: {inner}"),
                 "this is a fault in Hushtable: please report it, without data",
             ),
-        }
+        };
+        Parts::new(what, hint)
     }
 }
 
 impl fmt::Display for PlotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, hint) = self.what_and_hint();
-        write!(f, "{what}\n  hint: {hint}")
+        self.parts().fmt(f)
     }
 }

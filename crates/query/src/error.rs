@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use hushtable_errors::{Hint, Parts};
 use sqlparser::tokenizer::{Location, Span};
 
 use crate::place::Placed;
@@ -38,11 +39,6 @@ impl Refusal {
     /// A refusal: what is wrong, and what would work.
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into(), place: None }
-    }
-
-    /// The fault, and what would work.
-    pub fn what_and_hint(&self) -> (String, Option<String>) {
-        (self.what.clone(), Some(self.hint.clone()))
     }
 
     /// Says which piece of SQL is meant, where nothing smaller within it has been named.
@@ -99,6 +95,13 @@ impl Refusal {
         let report = [Group::with_level(Level::ERROR).element(snippet)];
         let rendered = Renderer::plain().term_width(WIDTH).render(&report);
         Some(rendered.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl Hint for Refusal {
+    fn parts(&self) -> Parts {
+        let place = self.excerpt();
+        Parts { place, ..Parts::new(&self.what, &self.hint) }
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use datafusion::error::DataFusionError;
+use hushtable_errors::{Hint, Parts};
 use hushtable_query::ColumnType;
 
 use super::folders::folder_column;
@@ -222,10 +223,9 @@ pub enum SourceError {
     },
 }
 
-impl SourceError {
-    /// The fault, and what would work.
-    pub fn what_and_hint(&self) -> (String, Option<String>) {
-        match self {
+impl Hint for SourceError {
+    fn parts(&self) -> Parts {
+        let parts = match self {
             Self::Shared { what, hint } => (what.clone(), hint.clone()),
             Self::NothingFound { location, looked } => (
                 format!(
@@ -420,15 +420,14 @@ impl SourceError {
                 format!("internal error: {what}"),
                 Some("this is a fault in Hushtable: please report it, without data".to_owned()),
             ),
-        }
+        };
+        Parts::from(parts)
     }
 }
 
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, hint) = self.what_and_hint();
-        f.write_str(&what)?;
-        hint.map_or(Ok(()), |hint| write!(f, "\n  hint: {hint}"))
+        self.parts().fmt(f)
     }
 }
 

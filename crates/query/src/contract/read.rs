@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use hushtable_errors::{Hint, Parts};
 use hushtable_numbers::Number;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -22,11 +23,10 @@ pub struct ContractError {
     pub hint: String,
 }
 
-impl ContractError {
-    /// The fault with its position, and what would work.
-    pub fn what_and_hint(&self) -> (String, Option<String>) {
+impl Hint for ContractError {
+    fn parts(&self) -> Parts {
         let Self { file, line, what, hint } = self;
-        (format!("{file}:{line}: {what}"), Some(hint.clone()))
+        Parts::new(format!("{file}:{line}: {what}"), hint)
     }
 }
 

@@ -1,6 +1,7 @@
 //! From a parsed query to a checked one.
 
 mod aggregate;
+mod aliases;
 mod approx;
 mod around;
 mod automatic;

@@ -24,6 +24,8 @@ pub enum WarningCode {
     ConstantCondition,
     /// A constant that is not among the public keys of the column it is compared with.
     NotAPublicKey,
+    /// A name in GROUP BY that is a column's, while SELECT shows something else under it.
+    HiddenAlias,
 }
 
 impl Warning {

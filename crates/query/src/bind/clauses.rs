@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use hushtable_privacy::{Delta, Loss};
 use sqlparser::ast;
 
+use super::aliases::groups_by_name;
 use super::automatic_limits::EXAMPLE_GROUPS;
 use super::collected::Aggregates;
 use super::conditions::{Conditions, check_public_keys};
@@ -15,18 +16,19 @@ use super::mentions::has_aggregate;
 use super::named_groups::name_groups;
 use super::one_to_one::innermost;
 use super::options::Options;
-use super::output_exprs::OutputScope;
+use super::output_exprs::{Clause, OutputScope};
 use super::released_tables::MAX_OUTPUTS;
 use super::select::{default_name, limits, plain_clauses};
 use super::two_populations::check_groups;
 use super::view::{Unit, View};
 use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery};
 use crate::aggregate_names::quantiles;
-use crate::bind_expr::{balanced, condition};
+use crate::bind_expr::{balanced, bind_row_expression, condition};
 use crate::contract::{Contract, GroupLimit, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
 use crate::expr::Expr;
 use crate::relation::Origin;
+use crate::warning::{Warning, WarningCode};
 
 /// The one SELECT of a query; every clause that is not supported is refused, by name.
 pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
@@ -105,15 +107,16 @@ pub(super) fn bind(
     if select.distinct.is_some() {
         distinct_rows(&outputs, keys.len())?;
     }
+    aggregates.warnings.extend(hidden_aliases(select, table, &keys, &outputs));
     let aliases: Vec<(String, Expr)> =
         outputs.iter().map(|o| (o.name.clone(), o.expr.clone())).collect();
-    let mut scope = OutputScope { aggregates: &mut aggregates, keys: &keys, aliases: &aliases };
-    let having = select
-        .having
-        .as_ref()
-        .map(|node| condition(scope.bind(node)?, "HAVING").map_err(|refusal| refusal.at(node)));
+    let mut scope = OutputScope { aggregates: &mut aggregates, keys: &keys, select };
+    let having = select.having.as_ref().map(|node| {
+        let bound = scope.bind(node, Clause::Having(&aliases))?;
+        condition(bound, "HAVING").map_err(|refusal| refusal.at(node))
+    });
     let having = having.transpose()?;
-    let order_by = order_by(query, &mut scope, &outputs)?;
+    let order_by = order_by(query, &mut scope, &aliases)?;
     let (limit, offset) = limits(query)?;
     let Aggregates { measurements, mut warnings, rows_as_units, automatic: bounds, .. } =
         aggregates;
@@ -202,6 +205,36 @@ fn distinct_rows(outputs: &[Output], keys: usize) -> Result<(), Refusal> {
         "SELECT DISTINCT beside a GROUP BY whose keys are not all shown is not supported",
         "leave DISTINCT out, or show all keys of GROUP BY",
     ))
+}
+
+/// Warnings of keys that SELECT shows something else under the names of, as if GROUP BY meant that.
+fn hidden_aliases(
+    select: &ast::Select,
+    table: &View,
+    keys: &[Key],
+    outputs: &[Output],
+) -> Vec<Warning> {
+    let hidden = |item: &ast::SelectItem| {
+        let ast::SelectItem::ExprWithAlias { expr, alias } = item else { return None };
+        if !table.scope.has(&alias.value) || !groups_by_name(select, &alias.value) {
+            return None;
+        }
+        let column = ast::Expr::Identifier(alias.clone());
+        let column = bind_row_expression(&column, &table.scope).ok()?;
+        let key = keys.iter().position(|key| key.expr == column)?;
+        let output = outputs.iter().find(|o| o.name.eq_ignore_ascii_case(&alias.value))?;
+        (!output.expr.is_column(key)).then(|| {
+            Warning::new(
+                WarningCode::HiddenAlias,
+                format!(
+                    "GROUP BY {alias} groups by the column `{alias}`, and not by `{expr}`, which \
+                     SELECT shows under that name"
+                ),
+                format!("to group by what is shown, write GROUP BY {expr}"),
+            )
+        })
+    };
+    select.projection.iter().filter_map(hidden).collect()
 }
 
 /// The keys with what the contract says of them.
@@ -302,7 +335,7 @@ fn outputs(
     aggregates: &mut Aggregates<'_>,
     keys: &[Key],
 ) -> Result<Vec<Output>, Refusal> {
-    let mut scope = OutputScope { aggregates, keys, aliases: &[] };
+    let mut scope = OutputScope { aggregates, keys, select };
     let mut outputs: Vec<Output> = Vec::new();
     // In lower case: the names that are taken, and how many have the same beginning.
     let (mut taken, mut copies) = (HashSet::new(), HashMap::new());
@@ -326,7 +359,10 @@ fn outputs(
                 let all = (1..parts).map(at).collect::<Result<Vec<_>, _>>()?;
                 all.into_iter().zip(1..).map(|(e, index)| (format!("{name}_{index}"), e)).collect()
             }
-            None => vec![(name, scope.bind(node)?)],
+            None => {
+                let bound = scope.bind(node, Clause::Select(&name))?;
+                vec![(name, bound)]
+            }
         };
         for (name, expr) in columns {
             // Two columns of one name would be one key in JSON.
@@ -355,7 +391,7 @@ fn outputs(
 fn order_by(
     query: &ast::Query,
     scope: &mut OutputScope<'_, '_>,
-    outputs: &[Output],
+    outputs: &[(String, Expr)],
 ) -> Result<Vec<Order>, Refusal> {
     let Some(order) = &query.order_by else { return Ok(Vec::new()) };
     let ast::OrderByKind::Expressions(items) = &order.kind else {
@@ -378,14 +414,14 @@ fn order_by(
                 Some(p) => p
                     .checked_sub(1)
                     .and_then(|p| outputs.get(p))
-                    .map(|o| o.expr.clone())
+                    .map(|(_, expr)| expr.clone())
                     .ok_or_else(|| {
                         Refusal::new(
                             format!("ORDER BY {p} is not the position of a column in SELECT"),
                             "ORDER BY 1 is the first column",
                         )
                     })?,
-                None => scope.bind(&item.expr)?,
+                None => scope.bind(&item.expr, Clause::OrderBy(outputs))?,
             };
             let descending = item.options.asc == Some(false);
             // GoogleSQL: NULL is the least value.

@@ -81,7 +81,8 @@ fn one_table(select: &ast::Select) -> Result<(), Refusal> {
     }
 }
 
-/// Gives keys the headings that SELECT has for them; the headings of the count come back.
+/// Gives keys the headings that SELECT has for them, and lists the names by which HAVING may call
+/// the count.
 fn outputs(
     select: &ast::Select,
     keys: &mut [(String, Expr)],
@@ -114,6 +115,8 @@ fn outputs(
         }
     }
     if counts == 1 {
+        // In HAVING, a column goes before an alias of its name.
+        aliases.retain(|alias| !rows.has(alias));
         return Ok(aliases);
     }
     let what = if counts == 0 { "SELECT has no COUNT(*)" } else { "COUNT(*) appears twice" };

@@ -2,8 +2,8 @@
 
 use sqlparser::ast;
 
+use super::aliases::grouped_item;
 use super::mentions::{aggregates_rows, has_aggregate, names_columns};
-use super::select::select_item;
 use super::walk::{any, looks_around, select_list};
 use crate::bind_expr::{RowScope, bind_row_expression};
 use crate::error::Refusal;
@@ -51,7 +51,8 @@ pub(super) fn bound_keys<'a>(
     let mut keys: Vec<(&ast::Expr, Expr)> = Vec::new();
     let mut constant = None;
     for node in nodes {
-        let node = select_item(node, select).map_err(|refusal| refusal.at(node))?;
+        let item = grouped_item(node, select, &|name| rows.has(name));
+        let node = item.map_err(|refusal| refusal.at(node))?;
         if matches!(node, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_)) {
             return Err(levels().at(node));
         }

@@ -1,32 +1,87 @@
 //! Expressions over what is released: SELECT, HAVING, ORDER BY.
+//!
+//! Where a column has the name of an alias in SELECT, HAVING reads the column, and ORDER BY the
+//! alias, as in SQL. Aggregates are over rows: no alias is known within them.
 
 use sqlparser::ast;
 
 use super::Key;
+use super::aliases::{aliased, groups_by_name, hidden_alias, hidden_key};
 use super::collected::Aggregates;
 use crate::aggregate_names::{aggregate_name, quantile_at};
 use crate::bind_expr::{Binder, Resolve, bind_row_expression};
 use crate::error::Refusal;
 use crate::expr::Expr;
 
+/// The clause that an expression over released values stands in.
+#[derive(Clone, Copy)]
+pub(super) enum Clause<'b> {
+    /// The item of SELECT of that name. It may name no others.
+    Select(&'b str),
+    /// HAVING, with the names that SELECT gives.
+    Having(&'b [(String, Expr)]),
+    /// ORDER BY, with the names that SELECT gives.
+    OrderBy(&'b [(String, Expr)]),
+}
+
 /// Names in SELECT, HAVING and ORDER BY.
 pub(super) struct OutputScope<'a, 'b> {
     pub(super) aggregates: &'b mut Aggregates<'a>,
     pub(super) keys: &'b [Key],
-    /// Names given in SELECT, where they may be used.
-    pub(super) aliases: &'b [(String, Expr)],
+    pub(super) select: &'b ast::Select,
 }
 
-impl OutputScope<'_, '_> {
-    pub(super) fn bind(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
-        Binder::new(self).bind(node)
+impl<'a> OutputScope<'a, '_> {
+    pub(super) fn bind(&mut self, node: &ast::Expr, clause: Clause<'_>) -> Result<Expr, Refusal> {
+        let Self { aggregates, keys, select } = self;
+        Binder::new(&mut InClause { aggregates, keys, select, clause }).bind(node)
     }
 }
 
-impl Resolve for OutputScope<'_, '_> {
+/// Names in one clause.
+struct InClause<'a, 'b> {
+    aggregates: &'b mut Aggregates<'a>,
+    keys: &'b [Key],
+    select: &'b ast::Select,
+    clause: Clause<'b>,
+}
+
+impl InClause<'_, '_> {
+    /// The value that SELECT gives a name, where the clause reads it.
+    fn aliased(&self, name: &str) -> Option<&Expr> {
+        let aliases = match self.clause {
+            Clause::Select(_) => return None,
+            Clause::Having(_) if self.aggregates.table.scope.has(name) => return None,
+            Clause::Having(aliases) | Clause::OrderBy(aliases) => aliases,
+        };
+        let is_named = |(alias, _): &&(String, Expr)| alias.eq_ignore_ascii_case(name);
+        aliases.iter().find(is_named).map(|(_, expr)| expr)
+    }
+
+    /// Refuses a column that has many values in a group.
+    fn not_grouped(&self, node: &ast::Expr) -> Refusal {
+        let named = match node {
+            ast::Expr::Identifier(name) => aliased(self.select, &name.value),
+            _ => None,
+        };
+        match (self.clause, named) {
+            (Clause::Having(_), Some(named)) => hidden_alias(node, "HAVING", named),
+            (Clause::Select(alias), _)
+                if self.aggregates.table.scope.has(alias) && groups_by_name(self.select, alias) =>
+            {
+                hidden_key(node, alias)
+            }
+            _ => Refusal::new(
+                format!("`{node}` is neither grouped by nor aggregated"),
+                format!("add {node} to GROUP BY, or write SUM({node}) or COUNT({node})"),
+            ),
+        }
+    }
+}
+
+impl Resolve for InClause<'_, '_> {
     fn names(&self, name: &str) -> bool {
-        let rows = &self.aggregates.table.scope;
-        rows.knows(name) || self.aliases.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(name))
+        self.aggregates.table.scope.knows(name) || self.aliased(name).is_some()
     }
 
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
@@ -36,11 +91,10 @@ impl Resolve for OutputScope<'_, '_> {
         if let Some((function, index)) = quantile_at(node) {
             return Some(self.aggregates.quantile_in_list(function, index, self.keys.len()));
         }
-        if let ast::Expr::Identifier(name) = node {
-            let alias = self.aliases.iter().find(|(a, _)| a.eq_ignore_ascii_case(&name.value));
-            if let Some((_, expr)) = alias {
-                return Some(Ok(expr.clone()));
-            }
+        if let ast::Expr::Identifier(name) = node
+            && let Some(expr) = self.aliased(&name.value)
+        {
+            return Some(Ok(expr.clone()));
         }
         if matches!(node, ast::Expr::Value(_) | ast::Expr::TypedString(_)) {
             return None;
@@ -57,12 +111,7 @@ impl Resolve for OutputScope<'_, '_> {
                 if named && !reads {
                     return Some(Ok(bound));
                 }
-                named.then(|| {
-                    Err(Refusal::new(
-                        format!("`{node}` is neither grouped by nor aggregated"),
-                        format!("add {node} to GROUP BY, or write SUM({node}) or COUNT({node})"),
-                    ))
-                })
+                named.then(|| Err(self.not_grouped(node)))
             }
             // An unknown name is an error; any other node may still be made of known parts.
             Err(refusal) => named.then_some(Err(refusal)),

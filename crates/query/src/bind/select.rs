@@ -99,42 +99,6 @@ pub(super) fn limits(query: &ast::Query) -> Result<(Option<u64>, u64), Refusal> 
     }
 }
 
-/// The expression that a GROUP BY item stands for: a position or a name in SELECT stands for that
-/// item.
-pub(super) fn select_item<'a>(
-    node: &'a ast::Expr,
-    select: &'a ast::Select,
-) -> Result<&'a ast::Expr, Refusal> {
-    let items = &select.projection;
-    match node {
-        ast::Expr::Value(value) => {
-            let ast::Value::Number(text, _) = &value.value else { return Ok(node) };
-            let position = text.parse::<usize>().ok();
-            let item = position.and_then(|p| p.checked_sub(1)).and_then(|p| items.get(p));
-            match item {
-                Some(ast::SelectItem::UnnamedExpr(e))
-                | Some(ast::SelectItem::ExprWithAlias { expr: e, alias: _ }) => Ok(e),
-                _ => Err(Refusal::new(
-                    format!("GROUP BY {node} is not the position of a column in SELECT"),
-                    "GROUP BY 1 is the first column",
-                )),
-            }
-        }
-        ast::Expr::Identifier(name) => {
-            let named = items.iter().find_map(|item| match item {
-                ast::SelectItem::ExprWithAlias { expr, alias }
-                    if alias.value.eq_ignore_ascii_case(&name.value) =>
-                {
-                    Some(expr)
-                }
-                _ => None,
-            });
-            Ok(named.unwrap_or(node))
-        }
-        _ => Ok(node),
-    }
-}
-
 pub(super) fn default_name(node: &ast::Expr, position: usize) -> String {
     match node {
         ast::Expr::Identifier(name) => name.value.clone(),

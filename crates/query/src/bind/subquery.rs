@@ -159,8 +159,11 @@ fn aggregated(select: &ast::Select, rows: Rows, scope: &RowScope) -> Result<Rows
         ));
     }
     let keys: Vec<Expr> = bound_keys(select, scope)?.into_iter().map(|(_, key)| key).collect();
-    let mut aggregates = UnitScope { scope, keys: &keys, aggregates: Vec::new() };
+    let mut aggregates =
+        UnitScope { scope, keys: &keys, aggregates: Vec::new(), aliases: Vec::new() };
     let columns = outputs(select, &rows, &mut |node| aggregates.bind(node))?;
+    aggregates.aliases =
+        columns.iter().map(|(name, expr, _)| (name.clone(), expr.clone())).collect();
     let having = select.having.as_ref();
     let having = having.map(|node| condition(aggregates.bind(node)?, "HAVING")).transpose()?;
     let aggregates = aggregates.aggregates;
@@ -260,17 +263,26 @@ struct UnitScope<'a> {
     scope: &'a RowScope,
     keys: &'a [Expr],
     aggregates: Vec<UnitAggregate>,
+    /// Names given in SELECT, where they may be used: in HAVING, if no column has them.
+    aliases: Vec<(String, Expr)>,
 }
 
 impl UnitScope<'_> {
     fn bind(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
         Binder::new(self).bind(node)
     }
+
+    /// The value that SELECT gives a name that no column has.
+    fn aliased(&self, name: &str) -> Option<&Expr> {
+        let is_named = |(alias, _): &&(String, Expr)| alias.eq_ignore_ascii_case(name);
+        let alias = self.aliases.iter().find(is_named).filter(|_| !self.scope.has(name));
+        alias.map(|(_, expr)| expr)
+    }
 }
 
 impl Resolve for UnitScope<'_> {
     fn names(&self, name: &str) -> bool {
-        self.scope.knows(name)
+        self.scope.knows(name) || self.aliased(name).is_some()
     }
 
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
@@ -293,6 +305,11 @@ impl Resolve for UnitScope<'_> {
                 return Some(Err(Refusal::new(what, "join several sub-queries")));
             }
             return Some(Ok(Expr::column(self.keys.len() + index, column_type)));
+        }
+        if let ast::Expr::Identifier(name) = node
+            && let Some(expr) = self.aliased(&name.value)
+        {
+            return Some(Ok(expr.clone()));
         }
         if matches!(node, ast::Expr::Value(_) | ast::Expr::TypedString(_)) {
             return None;

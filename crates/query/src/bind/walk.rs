@@ -184,20 +184,6 @@ pub(super) fn looks_around(node: &ast::Expr) -> bool {
     }
 }
 
-/// Puts expressions in the place of names that stand for them.
-pub(super) fn substitute(node: &mut ast::Expr, named: &[(String, ast::Expr)]) {
-    if let ast::Expr::Identifier(name) = node {
-        let replacement = named.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(&name.value));
-        if let Some((_, expr)) = replacement {
-            *node = ast::Expr::Nested(Box::new(expr.clone()));
-        }
-        return;
-    }
-    for operand in operands_mut(node).into_iter().flatten() {
-        substitute(operand, named);
-    }
-}
-
 /// The expressions of a SELECT's list.
 pub(super) fn select_list(select: &ast::Select) -> impl Iterator<Item = &ast::Expr> {
     select.projection.iter().filter_map(|item| match item {
@@ -252,4 +238,9 @@ pub(super) fn ident(name: &str) -> ast::Ident {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if plain { ast::Ident::new(name) } else { ast::Ident::with_quote('`', name) }
+}
+
+/// Whether an expression is the name of a column.
+pub(super) fn is_name(node: &ast::Expr) -> bool {
+    matches!(node, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_))
 }

@@ -84,6 +84,11 @@ impl RowScope {
         !self.find(None, name).is_empty()
     }
 
+    /// Whether a name without a table is that of a column of these rows, whatever is around them.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.visible.iter().any(|v| v.plain && v.name.eq_ignore_ascii_case(name))
+    }
+
     fn listed(&self) -> String {
         let once = |v: &Visible| {
             let same = |w: &&Visible| w.plain && w.name == v.name;

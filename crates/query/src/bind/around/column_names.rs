@@ -67,6 +67,42 @@ impl Scope<'_> {
         }
     }
 
+    /// Whether a name without a table is that of a column of its tables.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tables.iter().any(|(_, columns)| columns.iter().any(|column| column.is_named(name)))
+    }
+
+    /// Whether a name is that of a column which GROUP BY has, too, perhaps by another name.
+    pub(super) fn is_key(&self, name: &ast::Expr) -> bool {
+        let column = self.table_and_column(name);
+        self.keys.iter().any(|(written, _)| {
+            written == name || (column.is_some() && self.table_and_column(written) == column)
+        })
+    }
+
+    /// The first column that a name stands for, by the indices of its table and in it.
+    fn table_and_column(&self, name: &ast::Expr) -> Option<(usize, usize)> {
+        let (table, name) = match name {
+            ast::Expr::Identifier(name) => (None, name),
+            ast::Expr::CompoundIdentifier(path) => match path.as_slice() {
+                [table, name] => (Some(table.value.as_str()), name),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        // A column that USING has joined is one of several tables.
+        let joined = self.joined.iter().position(|c| c.eq_ignore_ascii_case(&name.value));
+        if let Some(index) = joined {
+            return Some((self.tables.len(), index));
+        }
+        let mut tables = self.tables.iter().enumerate();
+        tables.find_map(|(index, (table_name, columns))| {
+            let is_meant = table.is_none_or(|table| table_name.eq_ignore_ascii_case(table));
+            let column = columns.iter().position(|column| column.is_named(&name.value));
+            Some((index, column.filter(|_| is_meant)?))
+        })
+    }
+
     fn unknown(&self, path: &[ast::Ident]) -> Refusal {
         let whole: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
         let columns = self.tables.iter().flat_map(|(_, columns)| columns);

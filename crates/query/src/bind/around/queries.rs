@@ -6,13 +6,14 @@ use sqlparser::ast;
 
 use super::column_names::{OutputColumn, OutputColumns, Scope, quoted};
 use super::origins::cell_name;
-use super::trace::{Hidden, Traced, brings_rows_together, hidden};
+use super::trace::{Hidden, Traced, brings_rows_together, hidden, is_grouped};
 use super::{Named, Tables, Walk, unsupported};
+use crate::bind::aliases::{Aliases, grouped_item, groups_by_name, hidden_key};
 use crate::bind::group_by::{MAX_LEVELS, name_all};
 use crate::bind::released_tables::MAX_OUTPUTS;
-use crate::bind::select::{default_name, is_plain, limits, plain_clauses, select_item};
+use crate::bind::select::{default_name, is_plain, limits, plain_clauses};
 use crate::bind::syntax::{not_a_table, ordered, plain_table, table_factor};
-use crate::bind::walk::substitute;
+use crate::bind::walk::is_name;
 use crate::error::Refusal;
 
 impl Walk<'_> {
@@ -233,14 +234,22 @@ impl Walk<'_> {
         let selection = select.selection.as_ref();
         let selection = selection.map(|node| self.expression(node, &scope, tables)).transpose()?;
         let group_by = self.group_by(select, &mut scope, tables)?;
-        let mut clause = |node: Option<&ast::Expr>| {
-            let node = node.cloned().map(|mut node| {
-                substitute(&mut node, &named);
-                node
-            });
-            node.map(|node| self.expression(&node, &scope, tables)).transpose()
+        let grouped = is_grouped(select);
+        let is_column = |name: &str| scope.has(name);
+        let is_key = |node: &ast::Expr| !grouped || scope.is_key(node);
+        for (name, node) in named.iter().filter(|(name, _)| groups_by_name(select, name)) {
+            if is_column(name) && is_name(node) && !is_key(node) {
+                return Err(hidden_key(node, name).at(node));
+            }
+        }
+        let aliases = Aliases { named: &named, is_column: &is_column, is_key: &is_key };
+        let mut clause = |node: Option<&ast::Expr>, clause: &str| {
+            let Some(mut node) = node.cloned() else { return Ok(None) };
+            aliases.substitute(&mut node, clause)?;
+            self.expression(&node, &scope, tables).map(Some)
         };
-        let (having, qualify) = (clause(select.having.as_ref())?, clause(select.qualify.as_ref())?);
+        let having = clause(select.having.as_ref(), "HAVING")?;
+        let qualify = clause(select.qualify.as_ref(), "QUALIFY")?;
         let together = brings_rows_together(select, order_by);
         let cells = if together && hidden == Hidden::Cells { Hidden::Empty } else { hidden };
         let (mut projection, mut outputs) = self.output_columns(select, &scope, tables, cells)?;
@@ -316,7 +325,7 @@ impl Walk<'_> {
         most(nodes.len())?;
         let levels = levels_of(nodes)?;
         let mut key = |node: &E| {
-            let node = select_item(node, &select)?;
+            let node = grouped_item(node, &select, &|name| scope.has(name))?;
             let expr = self.expression(node, scope, tables)?;
             scope.keys.push((node.clone(), expr.clone()));
             most(scope.keys.len())?;

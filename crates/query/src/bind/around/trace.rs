@@ -60,19 +60,24 @@ pub(super) fn hidden(expr: Option<ast::Expr>, name: String) -> ast::SelectItem {
     ast::SelectItem::ExprWithAlias { expr: expr.unwrap_or_else(no_cell), alias }
 }
 
-/// Whether a SELECT computes from several rows at a time.
-pub(super) fn brings_rows_together(select: &ast::Select, order_by: &[ast::OrderByExpr]) -> bool {
-    let grouped = match &select.group_by {
+/// Whether a SELECT shows groups of rows.
+pub(super) fn is_grouped(select: &ast::Select) -> bool {
+    let has_keys = match &select.group_by {
         ast::GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
         ast::GroupByExpr::All(_) => true,
     };
     let aggregated = |node: &ast::Expr| any(node, &aggregates);
-    grouped
-        || select.distinct.is_some()
+    has_keys
         || select.having.is_some()
         || select_list(select).any(aggregated)
         || select.qualify.iter().any(aggregated)
-        || order_by.iter().any(|item| aggregated(&item.expr))
+}
+
+/// Whether a SELECT computes from several rows at a time.
+pub(super) fn brings_rows_together(select: &ast::Select, order_by: &[ast::OrderByExpr]) -> bool {
+    is_grouped(select)
+        || select.distinct.is_some()
+        || order_by.iter().any(|item| any(&item.expr, &aggregates))
 }
 
 impl Walk<'_> {

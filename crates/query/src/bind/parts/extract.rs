@@ -20,7 +20,7 @@ use crate::bind::syntax::{
 use crate::bind::walk::{
     any, ident, on_mut, operands_mut, ordered_mut, select_list, select_list_mut, table_name,
 };
-use crate::bind_expr::placeholder;
+use crate::bind_expr::{RowScope, placeholder};
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::place::Placed;
 use crate::relation::Protection;
@@ -235,20 +235,23 @@ impl Splitter<'_> {
         let location = select_at(select_of(query)?);
         let asks_other = self.clauses.other_row(location)?;
         let consistent = self.clauses.consistent(location)?;
-        let grouped = private::grouped(query, asks_other, consistent)?;
         let select = select_of_mut(query)?;
         for condition in constraints_mut(&mut select.from).chain(&mut select.selection) {
             self.rows_expression(condition, names)?;
         }
-        if aggregates {
+        if !aggregates {
+            private::grouped(query, &RowScope::default(), asks_other, consistent)?;
+        } else {
             plain_clauses(query, select_of(query)?)?;
+            let selected = names.tables(self.contract).selected(select_of(query)?, None)?;
+            let rows = selected.rows.clone().with_units()?.scope();
+            let grouped = private::grouped(query, &rows, asks_other, consistent)?;
             let select = select_of_mut(query)?;
             if let ast::GroupByExpr::Expressions(keys, _) = &mut select.group_by {
                 for key in keys {
                     self.rows_expression(key, names)?;
                 }
             }
-            let selected = names.tables(self.contract).selected(select, None)?;
             if !stays_with_units(select, &selected)? {
                 return self.private(query, grouped.as_ref(), selected, names);
             }

@@ -2,10 +2,11 @@
 
 use sqlparser::ast;
 
+use crate::bind::aliases::grouped_item;
 use crate::bind::group_by::MAX_LEVELS;
-use crate::bind::select::select_item;
 use crate::bind::syntax::call;
 use crate::bind::walk::{any, ordered, select_list};
+use crate::bind_expr::RowScope;
 use crate::error::Refusal;
 
 /// Which keys each level has, by their indices.
@@ -13,7 +14,7 @@ pub(super) type Levels = Vec<Vec<usize>>;
 
 /// Writes GROUP BY as a plain list of the keys of all levels, each once, and gives the levels.
 /// `None` where there is only one, and GROUPING is not asked for.
-pub(super) fn flatten(query: &mut ast::Query) -> Result<Option<Levels>, Refusal> {
+pub(super) fn flatten(query: &mut ast::Query, rows: &RowScope) -> Result<Option<Levels>, Refusal> {
     let with_grouping = asks_grouping(query);
     let ast::SetExpr::Select(select) = query.body.as_mut() else { return Ok(None) };
     let sets = match &select.group_by {
@@ -35,11 +36,14 @@ pub(super) fn flatten(query: &mut ast::Query) -> Result<Option<Levels>, Refusal>
     for set in sets {
         let mut level = Vec::new();
         for node in set {
-            let named = select_item(&node, select)?;
-            let of_level = any(named, &|node| grouping(node).is_some());
-            // A name of what is computed from a level is that of a column here; in brackets it is
-            // no other name.
-            let node = if of_level { ast::Expr::Nested(Box::new(node)) } else { named.clone() };
+            let node = grouped_item(&node, select, &|name| rows.has(name))?.clone();
+            if any(&node, &|node| grouping(node).is_some()) {
+                return Err(Refusal::new(
+                    format!("GROUP BY `{node}` is about groups, and not about rows"),
+                    "leave it out of GROUP BY: it follows from the other keys",
+                )
+                .at(&node));
+            }
             let index = keys.iter().position(|key| *key == node).unwrap_or_else(|| {
                 keys.push(node);
                 keys.len() - 1

@@ -7,17 +7,18 @@ use super::budget::PartRole;
 use super::levels::{self, Levels, grouping};
 use super::splitter::{Kind, Names, Splitter};
 use crate::aggregate_names::calls_aggregate;
+use crate::bind::aliases::{Aliases, grouped_item, select_item};
 use crate::bind::clauses::{self};
 use crate::bind::from::Selected;
 use crate::bind::group_by::{MAX_KEYS, name_all};
 use crate::bind::released_tables::MAX_OUTPUTS;
-use crate::bind::select::{default_name, select_item};
+use crate::bind::select::default_name;
 use crate::bind::syntax::{
     self, from_table, missing, query_of, select_of, select_of_mut, simple_select,
 };
 use crate::bind::walk::{
-    any, column, ident, looks_around, operands, operands_mut, ordered, ordered_mut, select_list,
-    substitute,
+    any, column, ident, is_name, looks_around, operands, operands_mut, ordered, ordered_mut,
+    select_list,
 };
 use crate::bind_expr::{RowScope, bind_row_expression};
 use crate::contract::Contract;
@@ -26,21 +27,21 @@ use crate::expr::{Expr, ExprKind};
 use crate::types::ColumnType;
 
 /// Whether a part's SELECT computes from several of its groups.
-fn needs_around(query: &ast::Query) -> Result<bool, Refusal> {
+fn needs_around(query: &ast::Query, rows: &RowScope) -> Result<bool, Refusal> {
     let select = select_of(query)?;
     let ordered = ordered(query.order_by.as_ref());
     let mut nodes = select_list(select).chain(&select.having).chain(ordered);
     let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
-    Ok((distinct && !shows_all_keys(select)?)
+    Ok((distinct && !shows_all_keys(select, rows)?)
         || select.qualify.is_some()
         || nodes.any(|node| any(node, &looks_around)))
 }
 
 /// Whether rows differ in the keys that SELECT shows, so that DISTINCT changes nothing.
-fn shows_all_keys(select: &ast::Select) -> Result<bool, Refusal> {
+fn shows_all_keys(select: &ast::Select, rows: &RowScope) -> Result<bool, Refusal> {
     let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else { return Ok(true) };
     for key in keys.iter().take(MAX_KEYS) {
-        let key = select_item(key, select)?;
+        let key = grouped_item(key, select, &|name| rows.has(name))?;
         if !select_list(select).any(|node| node == key) {
             return Ok(false);
         }
@@ -62,20 +63,23 @@ pub(super) struct Grouped {
 }
 
 /// Writes GROUP BY as a list of keys, where something is computed around its groups; else gives
-/// `None`.
+/// `None`. `rows` are those of its FROM.
 pub(super) fn grouped(
     query: &mut ast::Query,
+    rows: &RowScope,
     with_other: bool,
     consistent: Option<bool>,
 ) -> Result<Option<Grouped>, Refusal> {
-    let levels = levels::flatten(query)?;
+    let levels = levels::flatten(query, rows)?;
     if consistent.is_some() && levels.as_ref().is_none_or(|all| all.len() < 2) {
         return Err(Refusal::new(
             "consistent needs a GROUP BY with several levels",
             "GROUP BY ROLLUP (state, county): the counties of a state then add up to it",
         ));
     }
-    if with_other && (levels.as_ref().is_some_and(|all| all.len() > 1) || needs_around(query)?) {
+    if with_other
+        && (levels.as_ref().is_some_and(|all| all.len() > 1) || needs_around(query, rows)?)
+    {
         return Err(Refusal::new(
             "other_row needs a SELECT without levels, windows, QUALIFY, DISTINCT and \
              sub-queries over its groups",
@@ -84,7 +88,7 @@ pub(super) fn grouped(
              FROM people GROUP BY town)",
         ));
     }
-    if levels.is_none() && !with_other && !needs_around(query)? {
+    if levels.is_none() && !with_other && !needs_around(query, rows)? {
         return Ok(None);
     }
     let select = select_of_mut(query)?;
@@ -94,7 +98,7 @@ pub(super) fn grouped(
         // Refused by name when they are bound.
         return Ok(Some(Grouped { written: Vec::new(), levels, with_other, consistent }));
     }
-    let written = keys.iter().map(|key| select_item(key, select).cloned());
+    let written = keys.iter().map(|key| grouped_item(key, select, &|name| rows.has(name)).cloned());
     let written = written.collect::<Result<Vec<_>, _>>()?;
     if let ast::GroupByExpr::Expressions(keys, _) = &mut select.group_by {
         keys.clone_from(&written);
@@ -186,6 +190,14 @@ impl<'a> Keys<'a> {
         }
         let bound = bind_row_expression(node, &self.rows).ok()?;
         self.bound.iter().position(|key| *key == bound)
+    }
+
+    /// Whether an expression over rows has one value in each group.
+    fn has_one_value(&self, node: &ast::Expr) -> bool {
+        let Ok(bound) = bind_row_expression(node, &self.rows) else { return false };
+        let mut reads = false;
+        bound.visit_columns(&mut |_| reads = true);
+        !reads || self.bound.contains(&bound)
     }
 
     /// The first of the keys that are the same as this one.
@@ -336,8 +348,11 @@ impl Splitter<'_> {
             self.take_out(&mut node, &name, &keys, &mut outputs, names)?;
             outer.projection.push(listed(node, &name));
         }
+        let is_column = |name: &str| keys.rows.has(name);
+        let is_key = |node: &ast::Expr| keys.has_one_value(node);
+        let aliases = Aliases { named: &named, is_column: &is_column, is_key: &is_key };
         if let Some(mut having) = inner.having.take() {
-            substitute(&mut having, &named);
+            aliases.substitute(&mut having, "HAVING")?;
             // Consistent numbers are known when all levels are released.
             let around = keys.consistent.is_some()
                 || (!keys.with_other && any(&having, &|node| keys.looks_around(node)));
@@ -349,7 +364,7 @@ impl Splitter<'_> {
             }
         }
         if let Some(mut qualify) = inner.qualify.take() {
-            substitute(&mut qualify, &named);
+            aliases.substitute(&mut qualify, "QUALIFY")?;
             self.take_out(&mut qualify, "qualify", &keys, &mut outputs, names)?;
             outer.qualify = Some(qualify);
         }
@@ -602,8 +617,4 @@ fn named(expr: ast::Expr, name: &str) -> ast::SelectItem {
 /// Whether SELECT shows a column as it is.
 fn is_column(item: &ast::SelectItem) -> bool {
     matches!(item, ast::SelectItem::UnnamedExpr(ast::Expr::Identifier(_)))
-}
-
-fn is_name(node: &ast::Expr) -> bool {
-    matches!(node, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_))
 }

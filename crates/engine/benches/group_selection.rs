@@ -161,13 +161,8 @@ fn main() {
         make(&path);
         path
     });
-    let strategies = [
-        Strategy::Optimal,
-        Strategy::WeightedGaussian,
-        Strategy::Sips,
-        Strategy::SingleVote,
-        Strategy::PolicyGaussian,
-    ];
+    let strategies =
+        [Strategy::Optimal, Strategy::WeightedGaussian, Strategy::Sips, Strategy::SingleVote];
     let mut contract = format!(
         "[tables.posts]\npath = \"{}\"\nprivacy_unit = \"post_id\"\n[tables.posts.columns]\n\
          post_id = {{ type = \"int\" }}\nword = {{ type = \"string\" }}\n[tables.posts.budgets]\n",

@@ -74,8 +74,7 @@ impl CountThreshold {
         delta: Delta,
         reach: Reach,
     ) -> Result<Self, MechanismError> {
-        let (law, threshold) =
-            calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Ones, 0.0)?;
+        let (law, threshold) = calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Ones)?;
         Ok(Self { law: AdditiveLaw::RoundedGaussian(law), threshold })
     }
 

@@ -19,8 +19,6 @@ pub enum MechanismError {
     #[error("a unit must be allowed in at least one group")]
     NoGroups,
     /// A least number of units, where it has no meaning.
-    #[error("POLICY_GAUSSIAN has no least number of units of a group")]
-    NoLeast,
     /// A count from more sums than its law is computed for.
     #[error("MEASURED_COUNT takes a count that is measured together with at most 8 sums")]
     ManySums,

@@ -55,9 +55,6 @@ pub(crate) enum Weights {
     Roots,
     /// Those of [`Self::Roots`] over the groups that no round before has shown.
     RootsInRounds,
-    /// At most the weight of [`Self::Roots`] in unshared groups, and a distance of at most one in
-    /// l2 in all, in any direction.
-    Adaptive,
 }
 
 /// How one unit reaches into the groups.
@@ -87,13 +84,12 @@ impl Reach {
 
 impl Weights {
     /// The distance in l2 of the sums of weights in shared groups, if the unit that leaves and the
-    /// one that enters have these parts of their squared weights there. Neither has negative
-    /// weights in the same sum unless the weights are adaptive, so that the squares add up.
+    /// one that enters have these parts of their squared weights there. No weight is negative, so
+    /// that the squares add up.
     fn distance(self, groups: u64, [left, entered]: [f64; 2]) -> f64 {
         match self {
             Self::Ones => (groups as f64 * (left + entered)).sqrt(),
             Self::Roots | Self::RootsInRounds => (left + entered).sqrt(),
-            Self::Adaptive => left.sqrt() + entered.sqrt(),
         }
     }
 }
@@ -147,7 +143,7 @@ fn appears_with_part(
     let most = most as f64;
     match weights {
         Weights::Ones => appears(threshold, sigma, 1.0, most * high),
-        Weights::Roots | Weights::Adaptive => {
+        Weights::Roots => {
             let many = appears(threshold, sigma, 1.0 / most.sqrt(), most * high);
             appears(threshold, sigma, high.sqrt(), 1.0).max(many)
         }
@@ -167,8 +163,6 @@ fn appears_with_part(
 pub(crate) struct Neighbours {
     reach: Reach,
     weights: Weights,
-    /// The most that rounding adds to the distance in l2.
-    slack: f64,
     /// All possible parts, as intervals in ascending order; where they are few, each interval is a
     /// single part.
     parts: Vec<(f64, f64)>,
@@ -191,7 +185,7 @@ const LISTED: u64 = 32;
 const CELLS: usize = 1 << 8;
 
 impl Neighbours {
-    pub(crate) fn new(reach: Reach, weights: Weights, slack: f64) -> Self {
+    pub(crate) fn new(reach: Reach, weights: Weights) -> Self {
         let Reach { groups, .. } = reach;
         let all = groups as f64;
         let by_number = matches!(weights, Weights::Ones | Weights::RootsInRounds);
@@ -209,7 +203,7 @@ impl Neighbours {
             let steps = (1..=PARTS).map(|step| (at(step - 1), at(step)));
             [(0.0, 0.0)].into_iter().chain(steps).collect()
         };
-        Self { reach, weights, slack, parts }
+        Self { reach, weights, parts }
     }
 
     /// Upper bound on delta over a cell, and delta itself where the cell has one part of each kind:
@@ -231,8 +225,7 @@ impl Neighbours {
         let shared = |interval: usize| 1.0 - part(interval).0;
         let precision = rounds.iter().map(|(sigma, _)| sigma.powi(-2)).sum::<f64>().sqrt();
         let mu = |entered: f64| {
-            let apart = self.weights.distance(groups, [shared(cell.left.0), entered]);
-            (apart + self.slack) * precision
+            self.weights.distance(groups, [shared(cell.left.0), entered]) * precision
         };
         let left = appear(cell.left);
         match neighbouring {
@@ -330,14 +323,12 @@ fn noise(sigma: f64) -> Result<(RoundedGaussian, f64), MechanismError> {
 }
 
 /// The noise and the threshold at (`epsilon`, `delta`), with the least threshold that any of the
-/// tried shares of delta for the noise gives. `slack` is what rounding may add to the distance in
-/// l2.
+/// tried shares of delta for the noise gives.
 pub(crate) fn calibrate(
     epsilon: f64,
     delta: f64,
     reach: Reach,
     weights: Weights,
-    slack: f64,
 ) -> Result<(RoundedGaussian, i128), MechanismError> {
     if epsilon <= 0.0 {
         return Err(MechanismError::NoBudget("epsilon"));
@@ -345,14 +336,14 @@ pub(crate) fn calibrate(
     if delta <= 0.0 {
         return Err(MechanismError::NoBudget("delta"));
     }
-    let neighbours = Neighbours::new(reach, weights, slack);
+    let neighbours = Neighbours::new(reach, weights);
     let mut best: Option<(RoundedGaussian, f64)> = None;
     for part in NOISE_PARTS {
         let mu = analytic_gaussian_mu(epsilon, delta * part);
         if mu <= 0.0 {
             continue;
         }
-        let (law, sigma) = noise((reach.l2(weights) + slack) / mu)?;
+        let (law, sigma) = noise(reach.l2(weights) / mu)?;
         let fits = |t: f64| neighbours.keep_within(epsilon, delta, &[(sigma, t)]);
         // Only a threshold below the best one so far is of interest.
         let high = best.as_ref().map_or(far_above(sigma), |&(_, t)| t.min(far_above(sigma)));

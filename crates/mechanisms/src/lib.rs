@@ -18,7 +18,6 @@ mod memberships;
 mod optimal;
 mod partition_selection;
 mod per_record;
-mod policy_gaussian;
 mod prior;
 mod quantile;
 mod response;

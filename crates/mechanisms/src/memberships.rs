@@ -41,15 +41,8 @@ impl Memberships {
     /// Positions of the units, those in the fewest groups first; those in as many in the order of
     /// their keys.
     pub(crate) fn fewest_first(&self) -> Vec<usize> {
-        let mut order = self.in_order();
-        order.sort_by_key(|&unit| self.of(unit).len());
-        order
-    }
-
-    /// Positions of the units in the order of their keys.
-    pub(crate) fn in_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.ends.len()).collect();
-        order.sort_unstable_by_key(|&unit| self.order_keys.get(unit));
+        order.sort_unstable_by_key(|&unit| (self.of(unit).len(), self.order_keys.get(unit)));
         order
     }
 }

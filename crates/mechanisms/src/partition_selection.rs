@@ -11,7 +11,6 @@ use crate::joint::Reach;
 use crate::measured_count::{MeasuredCount, MeasuredNoise};
 use crate::memberships::Memberships;
 use crate::optimal::Optimal;
-use crate::policy_gaussian::PolicyGaussian;
 use crate::single_vote::SingleVote;
 use crate::strategy::Strategy;
 use crate::truncated_geometric::TruncatedGeometric;
@@ -43,7 +42,6 @@ enum Mechanism {
     Weighted(WeightedGaussian),
     Votes(Box<SingleVote>),
     Measured(Box<MeasuredCount>),
-    Policy(PolicyGaussian),
 }
 
 impl Mechanism {
@@ -66,8 +64,6 @@ impl Mechanism {
                 let counts = if alone { m.most() } else { m.most().min(1) };
                 m.tail(m.threshold_from(least) - i128::from(units) * i128::from(counts))
             }
-            Self::Policy(m) if alone => m.keep_probability_alone(units),
-            Self::Policy(m) => m.keep_probability(units),
         }
     }
 
@@ -116,7 +112,7 @@ impl Selection {
     pub fn of_smallest_groups(loss: Loss, reach: Reach) -> Result<Self, MechanismError> {
         let mut best: Option<Self> = None;
         let mut failure = MechanismError::NoBudget("epsilon");
-        for strategy in Strategy::CANDIDATES.into_iter().filter(|s| s.is_by_itself()) {
+        for strategy in Strategy::ALL.into_iter().filter(|s| s.is_by_itself()) {
             match Self::new(strategy, loss, reach) {
                 Ok(selection) => {
                     if best.as_ref().is_none_or(|current| selection.shows_smaller_groups(current)) {
@@ -207,15 +203,9 @@ impl Selection {
     /// Limits the selection to groups of at least `least` units. Others are decided by the number
     /// of units beyond `least` - 1, or by the weight beyond the most that as many units weigh,
     /// which one unit changes no more than before.
-    ///
-    /// # Errors
-    /// [`MechanismError::NoLeast`] for POLICY_GAUSSIAN and a `least` above one: there the weight
-    /// that one unit gives depends on the others, and cannot be separated from theirs.
-    pub fn with_least(self, least: u64) -> Result<Self, MechanismError> {
-        if least > 1 && matches!(self.mechanism, Mechanism::Policy(_)) {
-            return Err(MechanismError::NoLeast);
-        }
-        Ok(Self { least: least.max(1), ..self })
+    #[must_use]
+    pub fn with_least(self, least: u64) -> Self {
+        Self { least: least.max(1), ..self }
     }
 
     /// The strategy.
@@ -229,7 +219,6 @@ impl Selection {
             Mechanism::Weighted(_) => Strategy::WeightedGaussian,
             Mechanism::Votes(_) => Strategy::SingleVote,
             Mechanism::Measured(_) => Strategy::MeasuredCount,
-            Mechanism::Policy(_) => Strategy::PolicyGaussian,
         }
     }
 
@@ -262,8 +251,7 @@ impl Selection {
             Mechanism::Optimal(_)
             | Mechanism::Weighted(_)
             | Mechanism::Votes(_)
-            | Mechanism::Measured(_)
-            | Mechanism::Policy(_) => 0.0,
+            | Mechanism::Measured(_) => 0.0,
         }
     }
 
@@ -351,9 +339,6 @@ impl Selection {
                 let open = population.open();
                 without_counts(m.select(members, units, &open, self.least, generator)?)
             }
-            Mechanism::Policy(m) => {
-                without_counts(m.select(members, units, &population.open(), generator)?)
-            }
             Mechanism::Measured(m) => {
                 let threshold = m.threshold_from(self.least);
                 let groups = units.iter().zip(population.counts);
@@ -431,7 +416,6 @@ impl Selection {
                     Mechanism::TruncatedGeometric(m) => m.threshold() as f64 + 1.0,
                     Mechanism::Threshold(m) => m.threshold(),
                     Mechanism::Weighted(m) => m.rounds().last()?.1,
-                    Mechanism::Policy(m) => m.sigma_and_threshold().1,
                 },
         )
     }
@@ -444,7 +428,6 @@ impl Selection {
             Mechanism::TruncatedGeometric(m) => Some(m.law().scale().to_f64()),
             Mechanism::Threshold(m) => Some(m.scale()),
             Mechanism::Weighted(m) => Some(m.rounds().last()?.0),
-            Mechanism::Policy(m) => Some(m.sigma_and_threshold().0),
         }
     }
 
@@ -457,8 +440,7 @@ impl Selection {
             Mechanism::Optimal(_)
             | Mechanism::Weighted(_)
             | Mechanism::Votes(_)
-            | Mechanism::Measured(_)
-            | Mechanism::Policy(_) => None,
+            | Mechanism::Measured(_) => None,
         }
     }
 
@@ -484,8 +466,7 @@ impl Selection {
             Mechanism::Optimal(_)
             | Mechanism::Weighted(_)
             | Mechanism::Votes(_)
-            | Mechanism::Measured(_)
-            | Mechanism::Policy(_) => 0.0,
+            | Mechanism::Measured(_) => 0.0,
         }))
     }
 }
@@ -506,12 +487,6 @@ fn gaussian(strategy: Strategy, loss: Loss, reach: Reach) -> Result<Mechanism, M
         }
         (Strategy::Sips, Concentrated { rho, delta }) => {
             Mechanism::Weighted(W::sips_concentrated(rho, delta, reach)?)
-        }
-        (Strategy::PolicyGaussian, Approximate { epsilon, delta }) => {
-            Mechanism::Policy(PolicyGaussian::approximate(epsilon, delta, reach)?)
-        }
-        (Strategy::PolicyGaussian, Concentrated { rho, delta }) => {
-            Mechanism::Policy(PolicyGaussian::concentrated(rho, delta, reach)?)
         }
         (_, Approximate { epsilon, delta }) => {
             Mechanism::Threshold(CountThreshold::gaussian_approximate(epsilon, delta, reach)?)

@@ -27,27 +27,11 @@ pub enum Strategy {
     /// The count that the query measures, with its noise, above a threshold: choosing costs delta
     /// alone.
     MeasuredCount,
-    /// One unit after the other gives its weight to those of its groups that still need it (Policy
-    /// Gaussian: Gopi et al. 2020). It works on one processor.
-    PolicyGaussian,
 }
 
 impl Strategy {
     /// All strategies, in the order in which ties are broken.
-    pub const ALL: [Self; 9] = [
-        Self::Optimal,
-        Self::TruncatedGeometric,
-        Self::LaplaceThreshold,
-        Self::GaussianThreshold,
-        Self::WeightedGaussian,
-        Self::Sips,
-        Self::SingleVote,
-        Self::MeasuredCount,
-        Self::PolicyGaussian,
-    ];
-
-    /// The strategies that the default is taken from: all but one, which is a yardstick.
-    pub const CANDIDATES: [Self; 8] = [
+    pub const ALL: [Self; 8] = [
         Self::Optimal,
         Self::TruncatedGeometric,
         Self::LaplaceThreshold,
@@ -61,7 +45,7 @@ impl Strategy {
     /// Names that a user may write, in words.
     pub const NAMES: &'static str = "one of OPTIMAL, TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD, \
                                      GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS, SINGLE_VOTE, \
-                                     MEASURED_COUNT, POLICY_GAUSSIAN";
+                                     MEASURED_COUNT";
 
     /// The strategy of that name, in any letter case.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -82,16 +66,13 @@ impl Strategy {
     /// Whether the decision looks at which groups each unit is in, not only at their numbers of
     /// units.
     pub fn by_membership(self) -> bool {
-        matches!(
-            self,
-            Self::WeightedGaussian | Self::Sips | Self::SingleVote | Self::PolicyGaussian
-        )
+        matches!(self, Self::WeightedGaussian | Self::Sips | Self::SingleVote)
     }
 
     /// Whether units are looked at one after the other, so that a group's chances depend on all
     /// units.
     pub fn in_turn(self) -> bool {
-        matches!(self, Self::SingleVote | Self::PolicyGaussian)
+        self == Self::SingleVote
     }
 }
 
@@ -106,7 +87,6 @@ impl fmt::Display for Strategy {
             Self::Sips => "SIPS",
             Self::SingleVote => "SINGLE_VOTE",
             Self::MeasuredCount => "MEASURED_COUNT",
-            Self::PolicyGaussian => "POLICY_GAUSSIAN",
         })
     }
 }

@@ -60,7 +60,7 @@ impl WeightedGaussian {
         reach: Reach,
     ) -> Result<Self, MechanismError> {
         let (noise, threshold) =
-            calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Roots, 0.0)?;
+            calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Roots)?;
         Ok(Self { rounds: vec![Round { noise, threshold }], most_groups: reach.groups })
     }
 
@@ -83,7 +83,7 @@ impl WeightedGaussian {
             return Err(MechanismError::NoBudget("epsilon"));
         }
         let (epsilon, delta) = (epsilon.to_f64(), delta.to_f64());
-        let neighbours = Neighbours::new(reach, Weights::RootsInRounds, 0.0);
+        let neighbours = Neighbours::new(reach, Weights::RootsInRounds);
         let mut best: Option<(f64, Plan)> = None;
         let mut failure = MechanismError::NoBudget("epsilon");
         let shares = shares(analytic_gaussian_mu(epsilon, delta), delta, reach);

@@ -287,7 +287,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
                 true => Selection::new(strategy, share, reach),
                 false => by_deciding_count(query, &noise, share, reach),
             };
-            let result = result.and_then(|selection| selection.with_least(least));
+            let result = result.map(|selection| selection.with_least(least));
             Some(result.map_err(|e| refuse("choosing groups", e))?)
         }
         _ => None,
@@ -465,12 +465,6 @@ fn refuse(what: &str, error: MechanismError) -> Refusal {
             );
         }
         _ => {}
-    }
-    if error == MechanismError::NoLeast {
-        return Refusal::new(
-            format!("min_privacy_units_per_group is not supported here: {error}"),
-            "use group_selection_strategy = SIPS, which also adapts to the data, or another one",
-        );
     }
     Refusal::new(
         format!("no noise can be drawn for {what}: {error}"),

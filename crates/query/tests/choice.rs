@@ -110,7 +110,7 @@ fn one_objective_chooses_all() {
                     quoted(&all, select).map_or(f64::INFINITY, |priced| priced.usefulness().size())
                 };
                 let chosen = size("");
-                for strategy in Strategy::CANDIDATES {
+                for strategy in Strategy::ALL {
                     for weight in [None, Some(1), Some(2), Some(5), Some(12)] {
                         let mut named = format!(", group_selection_strategy = {strategy}");
                         if let Some(weight) = weight {

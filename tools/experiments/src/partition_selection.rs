@@ -14,8 +14,11 @@ use hushtable_privacy::{
     Delta, Epsilon, Loss, Neighbouring, analytic_gaussian_mu, normal_quantile,
 };
 
+use self::policy_gaussian::PolicyGaussian;
 use crate::curves::{Curve, Grid, figure, linear};
 use crate::figure::{ExperimentError, Figure, logarithmic};
+
+mod policy_gaussian;
 
 /// The probabilities at which strategies are compared: the midpoint, and the ends of what the paper
 /// shows.
@@ -82,7 +85,9 @@ fn figure_3(epsilon: &str, deltas: &[f64]) -> Result<Figure, ExperimentError> {
 
 /// PS Figure 4: the number of units with which a group appears in half of all cases, by the number
 /// of groups that each unit is in. The paper's curves: epsilon and delta divided by that number,
-/// and Gaussian noise with a delta that is split between noise and threshold.
+/// and Gaussian noise with a delta that is split between noise and threshold. Beside them the
+/// engine's strategies, and policy Gaussian, which the engine does not have: what it finds, SIPS or
+/// votes find, too.
 fn figure_4(groups: &[u64]) -> Result<Figure, ExperimentError> {
     let (epsilon, delta): (Epsilon, Delta) = ("1".parse()?, DELTA.parse()?);
     let mut divided: [Vec<Option<f64>>; 2] = [Vec::new(), Vec::new()];
@@ -107,15 +112,26 @@ fn figure_4(groups: &[u64]) -> Result<Figure, ExperimentError> {
         });
         sizes.collect::<Result<Vec<Option<f64>>, MechanismError>>()
     };
-    for strategy in Strategy::ALL.into_iter().filter(|own| own.is_by_itself()) {
+    for strategy in Strategy::ALL.into_iter().filter(|strategy| strategy.is_by_itself()) {
         let name = strategy.to_string();
         let column = name.to_lowercase();
         curves.push(Curve::ours(&name, &column, ours(strategy, false)?));
-        if matches!(strategy, Strategy::Sips | Strategy::SingleVote | Strategy::PolicyGaussian) {
+        if matches!(strategy, Strategy::Sips | Strategy::SingleVote) {
             let (name, column) =
                 (format!("{name}, others shown"), format!("{column}_others_shown"));
             curves.push(Curve::ours(&name, &column, ours(strategy, true)?));
         }
+    }
+    for (others_appear, name, column) in [
+        (false, "policy Gaussian", "policy_gaussian"),
+        (true, "policy Gaussian, others shown", "policy_gaussian_others_shown"),
+    ] {
+        let sizes = groups.iter().map(|&groups| {
+            let policy = PolicyGaussian::new(Loss::Approximate { epsilon, delta }, groups)?;
+            Ok(Some(policy.half_size(others_appear) as f64))
+        });
+        let sizes = sizes.collect::<Result<Vec<Option<f64>>, MechanismError>>()?;
+        curves.push(Curve::other(name, column, sizes));
     }
     let values = groups.iter().map(|&g| g as f64).collect();
     let grid = Grid { axis: logarithmic("groups of each unit"), column: "groups", values };

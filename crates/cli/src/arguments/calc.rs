@@ -93,8 +93,6 @@ pub(crate) enum SelectionStrategy {
     Sips,
     /// One vote of each unit in turn, for the group that needs it most
     SingleVote,
-    /// Weight that each unit in turn gives to the groups that need it
-    PolicyGaussian,
 }
 
 const CONVERT_EXAMPLES: &str = "\

@@ -82,9 +82,8 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
         place.session().query(&sql, Some(analyst), &progress).wait().unwrap_err().to_string()
     };
     let error = |options: &str, rest: &str| error_of("bob", options, rest);
-    let unmakeable = "delta = 1e-6, min_privacy_units_per_group = 5, \
-                      group_selection_strategy = POLICY_GAUSSIAN";
-    let groups = "town, COUNT(*) AS n FROM visits GROUP BY town";
+    let unmakeable = "delta = 1e-6, group_selection_strategy = MEASURED_COUNT";
+    let groups = "town, SUM(days) AS n FROM visits GROUP BY town";
     let most = error(&format!("epsilon = 1000000, {unmakeable}"), groups);
     insta::assert_snapshot!(most, @"
     the budget of analyst `bob` on `visits` does not allow this query: it costs epsilon = 1000000, \
@@ -93,7 +92,7 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     ");
     assert!(!place.session().ledger_path().exists());
     let refused = error(&format!("epsilon = 10, {unmakeable}"), groups);
-    assert!(refused.contains("is not supported here"), "{refused}");
+    assert!(refused.contains("the query measures none"), "{refused}");
     // In the other currency.
     insta::assert_snapshot!(error(&format!("rho = 1, {unmakeable}"), groups), @"
     this query costs rho = 1, delta = 1e-6, but the budget of analyst `bob` on `visits` is in \
@@ -108,7 +107,7 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
                                          larger budget
     ");
     let refused = error_of("ana", &format!("epsilon = 10, {unmakeable}"), groups);
-    assert!(refused.contains("is not supported here"), "{refused}");
+    assert!(refused.contains("the query measures none"), "{refused}");
 
     ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
     ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");

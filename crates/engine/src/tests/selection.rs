@@ -61,12 +61,9 @@ fn strategies_that_look_at_units() {
     };
     // 50 posts weigh 50/sqrt(6) = 20.4 in one round, as much as the threshold; once the four tags
     // of all are gone, 50/sqrt(2) = 35. With counts the threshold is at 45.
-    let (weighted, sips, policy) =
-        (count("WEIGHTED_GAUSSIAN"), count("SIPS"), count("POLICY_GAUSSIAN"));
+    let (weighted, sips) = (count("WEIGHTED_GAUSSIAN"), count("SIPS"));
     assert!((15..58).contains(&weighted), "{weighted}");
     assert_eq!(sips, 60);
-    // The four tags of all only need part of what the posts that come first have.
-    assert!((50..=60).contains(&policy), "{policy}");
     // Once the four tags of all are certain, votes go to the shared tag or to the post's own.
     let votes = count("SINGLE_VOTE");
     assert!((54..=60).contains(&votes), "{votes}");
@@ -77,7 +74,7 @@ fn strategies_that_look_at_units() {
 #[test]
 fn they_work_on_rows_as_units_and_in_rho() {
     let place = place();
-    for strategy in ["WEIGHTED_GAUSSIAN", "SIPS", "SINGLE_VOTE", "POLICY_GAUSSIAN"] {
+    for strategy in ["WEIGHTED_GAUSSIAN", "SIPS", "SINGLE_VOTE"] {
         let options = format!(", group_selection_strategy = {strategy}");
         // 50 rows, and thresholds of about 20 and noise of 4.
         assert_eq!(tags(&place, "lines", &options).len(), 64, "{strategy}");
@@ -108,15 +105,6 @@ fn least_numbers_of_units() {
         assert_eq!(ask(49), 4, "{strategy}");
         assert_eq!(ask(4000), 0, "{strategy}");
     }
-    let refused = place.rows(
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5, \
-         group_selection_strategy = POLICY_GAUSSIAN, min_privacy_units_per_group = 5) tag \
-         FROM lines GROUP BY tag",
-    );
-    assert!(
-        refused.starts_with("error: min_privacy_units_per_group is not supported here"),
-        "{refused}"
-    );
 }
 
 #[test]

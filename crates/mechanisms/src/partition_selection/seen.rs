@@ -87,10 +87,7 @@ impl CountLaw<'_> {
             // The fine noise is rounded to units.
             Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5).clamp(0.0, 1.0),
             Mechanism::Measured(m) => m.tail(x),
-            Mechanism::Optimal(_)
-            | Mechanism::Weighted(_)
-            | Mechanism::Votes(_)
-            | Mechanism::Policy(_) => 0.0,
+            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Votes(_) => 0.0,
         }
     }
 

@@ -68,8 +68,7 @@ pub(crate) fn is_gaussian(strategy: Strategy) -> bool {
         Strategy::GaussianThreshold
         | Strategy::WeightedGaussian
         | Strategy::Sips
-        | Strategy::MeasuredCount
-        | Strategy::PolicyGaussian => true,
+        | Strategy::MeasuredCount => true,
         Strategy::Optimal
         | Strategy::TruncatedGeometric
         | Strategy::LaplaceThreshold

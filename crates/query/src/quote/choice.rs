@@ -267,7 +267,7 @@ fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
                 // Where units are in one group, single votes are OPTIMAL by another name.
                 let same = |s| s == Strategy::SingleVote && query.max_groups_contributed() == 1;
                 let eligible = |s: &Strategy| allowed(*s) && !unwanted(*s) && !same(*s);
-                plans.extend(Strategy::CANDIDATES.into_iter().filter(eligible).map(plan));
+                plans.extend(Strategy::ALL.into_iter().filter(eligible).map(plan));
             }
         }
     }
@@ -288,8 +288,8 @@ fn check(query: &PrivateQuery, named: Strategy, fits: bool) -> Result<(), Refusa
     if gaussian_in_epsilon && !is_gaussian(named) {
         return Err(Refusal::new(
             format!("noise = GAUSSIAN with an epsilon and {named} is not supported"),
-            "use group_selection_strategy = GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS, \
-             MEASURED_COUNT or POLICY_GAUSSIAN, or leave it out",
+            "use group_selection_strategy = GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS \
+             or MEASURED_COUNT, or leave it out",
         ));
     }
     if !fits && !named.is_by_itself() && deciding_count(query).is_none() {

@@ -72,3 +72,20 @@ fn strategies_cross_at_three_groups() {
         );
     }
 }
+
+/// Policy Gaussian needs as many units as SIPS or votes do, or hardly fewer.
+#[test]
+fn policy_gaussian_finds_hardly_more() {
+    let figure = figure_4(&[1, 4, 20, 100]).unwrap();
+    let of = |name: &str| column(&figure, name);
+    assert_eq!(of("policy_gaussian"), [17.0, 47.0, 119.0, 287.0]);
+    assert_eq!(of("policy_gaussian_others_shown"), [17.0, 18.0, 19.0, 20.0]);
+    for others in ["", "_others_shown"] {
+        let named = |name: &str| of(&format!("{name}{others}"));
+        let (sips, votes) = (named("sips"), named("single_vote"));
+        let best = sips.iter().zip(&votes).map(|(sips, votes)| sips.min(*votes));
+        for (policy, best) in named("policy_gaussian").iter().zip(best) {
+            assert!(*policy >= 0.96 * best, "{policy} {best}");
+        }
+    }
+}

@@ -61,7 +61,6 @@ fn named(strategy: SelectionStrategy) -> Strategy {
         SelectionStrategy::WeightedGaussian => Strategy::WeightedGaussian,
         SelectionStrategy::Sips => Strategy::Sips,
         SelectionStrategy::SingleVote => Strategy::SingleVote,
-        SelectionStrategy::PolicyGaussian => Strategy::PolicyGaussian,
     }
 }
 
@@ -75,7 +74,6 @@ fn name(strategy: Strategy) -> &'static str {
         Strategy::Sips => "sips",
         Strategy::SingleVote => "single-vote",
         Strategy::MeasuredCount => "measured-count",
-        Strategy::PolicyGaussian => "policy-gaussian",
     }
 }
 

@@ -140,7 +140,6 @@ fn every_strategy_passes() {
         "SIPS",
         "SINGLE_VOTE",
         "MEASURED_COUNT",
-        "POLICY_GAUSSIAN",
     ];
     let mut seed = 100;
     for strategy in strategies {

@@ -69,13 +69,20 @@ impl Question {
         Self { explanation, ..self.with_quote(quote) }
     }
 
-    /// The request to the ledger.
-    pub(crate) fn request(&self, population: &str, identity: Fingerprint, limit: Loss) -> Request {
+    /// The request to the ledger, with the identities of the question on its data and of its
+    /// family.
+    pub(crate) fn request(
+        &self,
+        population: &str,
+        (question, family): (Fingerprint, Fingerprint),
+        limit: Loss,
+    ) -> Request {
         Request {
             analyst: self.analyst.clone(),
             population: population.to_owned(),
             query: self.sql.clone(),
-            fingerprint: identity,
+            fingerprint: question,
+            family,
             loss: self.loss,
             events: self.quote.events(),
             limit,

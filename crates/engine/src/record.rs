@@ -84,6 +84,17 @@ pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<Strin
     Ok(blake3::hash(&identity).to_hex().to_string())
 }
 
+/// Names the family of a question: a hash of its leaf without its measurements.
+///
+/// # Errors
+/// Only by a fault of this program.
+pub(crate) fn family(query: &PrivateQuery) -> Result<String, EngineError> {
+    let bytes = query
+        .family_bytes()
+        .map_err(|_| EngineError::inconsistent("the leaf of a query cannot be written as JSON"))?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
+}
+
 /// Raised with every change of what a fingerprint is a hash of.
 const FINGERPRINT_FORMAT: u32 = 1;
 

@@ -5,28 +5,30 @@
 //! question that was stopped continues with what it has paid for.
 
 mod holes;
+mod on_record;
 #[cfg(test)]
 pub(crate) use self::holes::given;
 mod paying;
 mod quoting;
 mod running;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
-use hushtable_ledger::Fingerprint;
+use hushtable_ledger::{Fingerprint, Ledger};
 use hushtable_privacy::Loss;
 use hushtable_query::{
     Consistent, ConsistentLevel, Given, JointExplanation, Part, Quote, Read, SqlStatement, Warning,
 };
 
+use self::on_record::OnRecord;
 use crate::answer::Question;
 use crate::around;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::origin::Origin;
 use crate::progress::Progress;
-use crate::record::fingerprint;
+use crate::record::{family, fingerprint};
 use crate::runtime::heavy;
 use crate::session::Session;
 use crate::source::convert::arrow_type;
@@ -51,6 +53,8 @@ pub struct StatementPlan {
 struct PlannedPart {
     question: Question,
     identity: Fingerprint,
+    /// What it shares with the questions whose releases may hold its answer.
+    family: Fingerprint,
     /// Where the rows of its tables are.
     data: Data,
     /// The accounts that pay; that of the population that the part bounds is first.
@@ -85,6 +89,8 @@ impl StatementPlan {
         progress: &Progress,
     ) -> Result<Self, EngineError> {
         let readings = progress.start(statement.parts.len());
+        // Behind a lock, as plans move between threads.
+        let ledger = Mutex::new(heavy(|| session.ledger_in_silence())?);
         let mut plan = Self {
             session: Arc::clone(session),
             origin,
@@ -101,7 +107,7 @@ impl StatementPlan {
             } else if name != plan.analyst {
                 return Err(no_common_analyst(&payers, &name, &plan.analyst));
             }
-            let part = plan.planned(index, payers, reading).await;
+            let part = plan.planned(index, payers, reading, &ledger).await;
             let part = part.map_err(|error| plan.origin.error_of(index, error))?;
             plan.parts.push(part);
         }
@@ -155,8 +161,12 @@ impl StatementPlan {
         index: usize,
         payers: Vec<Payer>,
         reading: Arc<ReadProgress>,
+        ledger: &Mutex<Option<Box<dyn Ledger>>>,
     ) -> Result<PlannedPart, EngineError> {
-        let mut next = heavy(|| self.priced(index, payers, reading))?;
+        let mut next = heavy(|| {
+            let ledger = ledger.lock().unwrap_or_else(PoisonError::into_inner);
+            self.priced(index, payers, reading, ledger.as_deref())
+        })?;
         let part = self.bound(index)?;
         let memory = self.session.memory();
         let quote = &next.question.quote;
@@ -183,6 +193,7 @@ impl StatementPlan {
         index: usize,
         payers: Vec<Payer>,
         reading: Arc<ReadProgress>,
+        ledger: Option<&dyn Ledger>,
     ) -> Result<PlannedPart, EngineError> {
         let part = self.bound(index)?;
         let earlier = self.parts.iter().map(|part| &part.question.quote);
@@ -208,7 +219,19 @@ impl StatementPlan {
             let wishes = question.quote.query().wishes();
             question.extend(&format!("limits {} {wishes}", self.part(from)?.question.hash));
         }
-        let identity = fingerprint(&question.analyst, &question.hash, &all)?;
+        let mut identity = fingerprint(&question.analyst, &question.hash, &all)?;
+        let family = family(question.quote.query())?;
+        let family = fingerprint(&question.analyst, &family, &all)?;
+        if let Some(ledger) = ledger
+            && let Some(payer) = payers.first()
+            && self.may_be_part_of_another(part)
+        {
+            let on_record = OnRecord { ledger, population: &payer.population, data: &all };
+            if let Some(wider) = on_record.wider(&question, parts, (identity, family))? {
+                identity = fingerprint(&wider.analyst, &wider.hash, &all)?;
+                question = wider;
+            }
+        }
         // Parts that were not expected to have one release may come to the same price.
         let same_as = self.parts.iter().position(|other| other.identity == identity);
         if part.same_as.is_some() && same_as != part.same_as {
@@ -216,7 +239,16 @@ impl StatementPlan {
                 "a part and the part whose release it shares have different identities",
             ));
         }
-        Ok(PlannedPart { question, identity, data, payers, same_as, reading, scan: None })
+        Ok(PlannedPart { question, identity, family, data, payers, same_as, reading, scan: None })
+    }
+
+    /// Whether a release on record that was made for more can answer a part. Not where parts depend
+    /// on each other: then what each has measured counts.
+    fn may_be_part_of_another(&self, part: &Part) -> bool {
+        part.reads.is_empty()
+            && part.limits_from.is_empty()
+            && part.is_asked()
+            && self.statement.consistent.is_empty()
     }
 
     /// The SQL of a part: that of the whole statement, where the part is all of it.

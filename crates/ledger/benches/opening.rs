@@ -33,6 +33,7 @@ fn request(question: u64) -> Request {
         population: "visits".to_owned(),
         query: format!("SELECT {question} {}", "x".repeat(300)),
         fingerprint: Fingerprint::new(fingerprint),
+        family: Fingerprint::new([0; 32]),
         loss,
         events: vec![loss.into()],
         limit: Loss::pure("1000000".parse().unwrap()),

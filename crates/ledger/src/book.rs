@@ -21,6 +21,8 @@ pub(crate) struct Book {
     charges: Vec<Entry>,
     /// Places in `charges` by question, oldest first.
     questions: HashMap<Fingerprint, Vec<usize>>,
+    /// Places in `charges` by family of questions, oldest first.
+    families: HashMap<Fingerprint, Vec<usize>>,
     heads: Option<Heads>,
     /// The contract's populations, whose accounts the charges are on.
     populations: Populations,
@@ -86,7 +88,8 @@ impl Book {
 
     fn read(&mut self, records: &Records<'_>) -> Result<(), LedgerError> {
         let broken = |broken| records.broken(broken);
-        let Self { charges, questions, heads, populations, charged: charged_populations } = self;
+        let Self { charges, questions, families, heads, populations, charged: charged_populations } =
+            self;
         let charges_head =
             records.follow(Chain::Charges, heads.map(|h| h.charges), |id, link, row| {
                 let (loss, charged) = records::losses(row, 6)?;
@@ -94,6 +97,8 @@ impl Book {
                 let population = row.text(3)?;
                 charged_populations.add(population, row.text(12)?).ok()?;
                 questions.entry(fingerprint).or_default().push(charges.len());
+                let family = Fingerprint::new(row.hash(13)?);
+                families.entry(family).or_default().push(charges.len());
                 charges.push(Entry {
                     receipt: Receipt { id, link, fingerprint, loss, charged },
                     analyst: row.text(2)?.into(),
@@ -235,6 +240,24 @@ impl Book {
         let releases =
             self.asked(analyst, population, fingerprint).filter_map(|e| e.release.as_ref());
         releases.min_by_key(|release| release.id)
+    }
+
+    /// The releases of an account for questions of a family, in the order in which they were
+    /// recorded.
+    pub(crate) fn related(
+        &self,
+        analyst: &str,
+        population: &str,
+        family: &Fingerprint,
+    ) -> Vec<&Recorded> {
+        let places = self.families.get(family).into_iter().flatten();
+        let entries = places.filter_map(|&place| self.charges.get(place));
+        let of_account =
+            entries.filter(|entry| *entry.analyst == *analyst && *entry.population == *population);
+        let mut releases: Vec<&Recorded> =
+            of_account.filter_map(|entry| entry.release.as_ref()).collect();
+        releases.sort_by_key(|release| release.id);
+        releases
     }
 
     /// The charge for the question that can still be answered: nothing was drawn for it, and the

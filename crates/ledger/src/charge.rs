@@ -19,6 +19,8 @@ pub struct Request {
     pub query: String,
     /// The question's identity.
     pub fingerprint: Fingerprint,
+    /// The identity that it shares with questions whose releases may hold the answer to it.
+    pub family: Fingerprint,
     /// The price of the release, in the currency of the question.
     pub loss: Loss,
     /// The mechanisms that will run, for the tightest total of all charges; together they cost no

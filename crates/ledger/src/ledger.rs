@@ -108,6 +108,18 @@ pub trait Ledger: fmt::Debug + Send + closed::Closed {
         fingerprint: &Fingerprint,
     ) -> Result<Option<StoredRelease>, LedgerError>;
 
+    /// The releases that an account has on record for questions of a family, in the order in which
+    /// they were recorded.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    fn related(
+        &self,
+        analyst: &str,
+        population: &str,
+        family: &Fingerprint,
+    ) -> Result<Vec<StoredRelease>, LedgerError>;
+
     /// Whether [`Self::charge`] would find the question paid for, though without a release.
     ///
     /// # Errors

@@ -111,6 +111,18 @@ impl<S: Store> Ledger for Protocol<S> {
         })
     }
 
+    fn related(
+        &self,
+        analyst: &str,
+        population: &str,
+        family: &Fingerprint,
+    ) -> Result<Vec<StoredRelease>, LedgerError> {
+        self.look(|records, book| {
+            let related = book.related(analyst, population, family).into_iter();
+            related.map(|recorded| records.release(recorded)).collect()
+        })
+    }
+
     fn is_paid(
         &self,
         analyst: &str,

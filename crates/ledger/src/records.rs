@@ -123,6 +123,7 @@ impl Records<'_> {
             amount(charged.delta().units()),
             Value::text(serde_json::to_string(&request.events).map_err(json)?),
             Value::text(serde_json::to_string(units).map_err(json)?),
+            Value::blob(*request.family.as_bytes()),
         ];
         let (id, link) = self.append(Chain::Charges, values)?;
         let (fingerprint, loss) = (request.fingerprint, request.loss);

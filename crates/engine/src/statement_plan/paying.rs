@@ -29,7 +29,7 @@ impl StatementPlan {
         let mut requests: Vec<Request> = Vec::new();
         for part in self.parts.iter().filter(|part| part.same_as.is_none()) {
             let request = |Payer { population, limit }: &Payer| {
-                part.question.request(population, part.identity, *limit)
+                part.question.request(population, (part.identity, part.family), *limit)
             };
             requests.extend(part.payers.iter().map(request));
         }

@@ -619,3 +619,68 @@ fn what_parts_read_tells_them_apart() {
     let spent = answer.charged().unwrap().to_string();
     assert!(spent.starts_with("epsilon = 0.6") || spent == "epsilon = 1", "{spent}");
 }
+
+/// What is measured for one question answers others that ask for less: they have its release, with
+/// its noise, its intervals and its statement, at no cost.
+#[test]
+fn fewer_aggregates_than_are_on_record_are_free() {
+    let place = place();
+    let all = "SELECT town, COUNT(*) AS n, SUM(age) AS s, AVG(age) AS a FROM people \
+               WHERE age > 3 GROUP BY town";
+    let first = ask(&place, all, 1).unwrap();
+    assert_eq!(first.charged().unwrap().to_string(), "epsilon = 1");
+    let of = |answer: &Answer, column: &str| {
+        let column = answer.table.column_by_name(column).unwrap().clone();
+        shown(&RecordBatch::try_from_iter([("x", column)]).unwrap())
+    };
+    let mut seed = 1;
+    for (sql, column, of_all) in [
+        ("SELECT town, COUNT(*) AS people FROM people WHERE age > 3 GROUP BY town", "people", "n"),
+        ("SELECT SUM(age) AS s FROM people WHERE age > 3 GROUP BY town", "s", "s"),
+        (
+            "SELECT AVG(age) AS mean, town FROM people WHERE age > 3 GROUP BY town \
+             HAVING COUNT(*) > -1000 ORDER BY town LIMIT 9",
+            "mean",
+            "a",
+        ),
+    ] {
+        seed += 1;
+        let quoted = place.session().explain(sql, None).wait().unwrap();
+        assert!(quoted.is_free(), "{sql}");
+        let fewer = ask(&place, sql, seed).unwrap();
+        assert_eq!(fewer.charged(), None, "{sql}");
+        assert_eq!(of(&fewer, column), of(&first, of_all), "{sql}");
+        let (release, whole) =
+            (fewer.statement.last_release().unwrap(), first.statement.last_release().unwrap());
+        assert_eq!(release.question, whole.question);
+        assert_eq!(release.explanation.total, whole.explanation.total);
+        let ends = |answer: &Answer, column: &str| {
+            let ends = ends(answer).into_iter().find(|text| text.starts_with(column));
+            ends.unwrap().split_once(": ").unwrap().1.to_owned()
+        };
+        assert_eq!(ends(&fewer, column), ends(&first, of_all), "{sql}");
+    }
+    assert_eq!(charges(&place).0, 1);
+    // A part of another statement, and SQL around it.
+    let around = "SELECT town, n / SUM(n) OVER () AS share FROM (SELECT WITH \
+                  DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) town, COUNT(*) AS n FROM people \
+                  WHERE age > 3 GROUP BY town)";
+    assert_eq!(ask(&place, around, 7).unwrap().charged(), None);
+    assert_eq!(charges(&place).0, 1);
+    // More, other rows and another budget are other questions, of which this account can pay one.
+    for sql in [
+        all.replace("AVG(age) AS a", "AVG(age) AS a, COUNT(DISTINCT id) AS u"),
+        "SELECT town, COUNT(*) AS n FROM people WHERE age > 4 GROUP BY town".to_owned(),
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) town, COUNT(*) AS n FROM people \
+         WHERE age > 3 GROUP BY town"
+            .to_owned(),
+    ] {
+        let quoted = place.session().explain(&sql, None).wait().unwrap();
+        assert!(!quoted.is_free(), "{sql}");
+    }
+    // About other data it is another question, too.
+    let people = std::fs::read_to_string(place.path().join("people.csv")).unwrap();
+    std::fs::write(place.path().join("people.csv"), people + "1000,A,50\n").unwrap();
+    let sql = "SELECT town, COUNT(*) AS n FROM people WHERE age > 3 GROUP BY town";
+    assert!(!place.session().explain(sql, None).wait().unwrap().is_free());
+}

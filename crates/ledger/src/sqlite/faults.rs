@@ -40,6 +40,7 @@ fn request(question: u32, cost: &str) -> Request {
         population: "visits".to_owned(),
         query: format!("SELECT {question}"),
         fingerprint: Fingerprint::new(fingerprint),
+        family: Fingerprint::new([0; 32]),
         loss: epsilon(cost),
         events: vec![epsilon(cost).into()],
         limit: epsilon("1"),

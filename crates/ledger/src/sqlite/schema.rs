@@ -7,7 +7,7 @@ use crate::chain::CHAINS;
 /// Marks the file as ours: `HUSH` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x4855_5348;
 /// Raised with every change of [`OBJECTS`]. Files of other versions are refused.
-pub(crate) const VERSION: i64 = 5;
+pub(crate) const VERSION: i64 = 6;
 
 /// How far each chain goes: see [`Head`](crate::chain::Head).
 const CHAIN_ENDS: &str = "\
@@ -36,6 +36,7 @@ CREATE TABLE charges (
   delta INTEGER NOT NULL CHECK (delta BETWEEN 0 AND 999999999999999999),
   events TEXT NOT NULL,
   units TEXT NOT NULL,
+  family BLOB NOT NULL CHECK (length(family) = 32),
   link BLOB NOT NULL CHECK (length(link) = 32),
   CHECK (asked_currency = 'epsilon' OR charged_currency = 'rho'),
   CHECK (asked_currency <> charged_currency OR asked_amount = charged_amount)

@@ -61,7 +61,7 @@ fn copies_made_while_another_process_writes_are_whole() {
     for copy in copies {
         let ledger = open_read_only(&copy, visits()).unwrap().unwrap();
         let charges = ledger.charges().unwrap();
-        assert!(charges.len() > before, "{} charges after {before}", charges.len());
+        assert!(charges.len() >= before, "{} charges after {before}", charges.len());
         before = charges.len();
         for (copied, charge) in charges.iter().zip(&all) {
             assert_eq!((copied.id, &copied.query), (charge.id, &charge.query));

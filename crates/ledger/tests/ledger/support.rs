@@ -31,6 +31,7 @@ pub(crate) fn request(question: u64, cost: &str, limit: &str) -> Request {
         population: "visits".to_owned(),
         query: format!("SELECT {question}"),
         fingerprint: Fingerprint::new(fingerprint),
+        family: Fingerprint::new([0; 32]),
         loss: loss(cost),
         events: vec![loss(cost).into()],
         limit: loss(limit),

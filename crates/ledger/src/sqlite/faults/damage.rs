@@ -20,7 +20,8 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
     let charge = |id: &str, blob: &str, asked: &str, charged: &str, delta: &str| {
         format!(
             "INSERT INTO charges VALUES
-             ({id},'t','a','b','q',{blob},{asked},{charged},{delta},'[]','{{}}',zeroblob(32))"
+             ({id},'t','a','b','q',{blob},{asked},{charged},{delta},'[]','{{}}',zeroblob(32),
+             zeroblob(32))"
         )
     };
     let (blob, one) = ("zeroblob(32)", "'epsilon', 1");
@@ -125,7 +126,7 @@ fn rows_that_are_missing_changed_added_or_moved_are_found() {
                 UPDATE charges SET id = 3 WHERE id = 99";
     let copy = "INSERT INTO charges SELECT 6, charged_at, analyst, table_name, query, fingerprint,
                 asked_currency, asked_amount, charged_currency, charged_amount, delta, events,
-                units, link FROM charges WHERE id = 5";
+                units, family, link FROM charges WHERE id = 5";
     let mut findings = String::new();
     for change in [
         "DELETE FROM charges",
@@ -237,7 +238,7 @@ fn an_altered_schema_is_refused() {
 #[test]
 fn other_formats_are_refused() {
     let (_folder, path, ledger) = new_ledger();
-    for version in [6, 4] {
+    for version in [7, 5] {
         ledger.store.conn.pragma_update(None, "user_version", version).unwrap();
         let error = open(&path, visits()).unwrap_err().to_string();
         let error = error.replace(path.to_str().unwrap(), "ledger.sqlite");

@@ -1,0 +1,51 @@
+//! Releases on record that hold the answer to a question, and more.
+
+use hushtable_ledger::{Fingerprint, Ledger};
+use hushtable_query::Quote;
+
+use crate::answer::{Question, Standing};
+use crate::error::EngineError;
+use crate::record::{ReleaseStatement, fingerprint};
+use crate::source::Data;
+
+/// The releases of an account about some data.
+pub(super) struct OnRecord<'a> {
+    pub(super) ledger: &'a dyn Ledger,
+    pub(super) population: &'a str,
+    pub(super) data: &'a Data,
+}
+
+impl OnRecord<'_> {
+    /// The question with all that a release on record has measured, where that release holds its
+    /// answer: it is free then. `None` for a question that is on record or paid for itself, and
+    /// where there is no such release. Of several, the one that was recorded first, so that it
+    /// stays the answer.
+    pub(super) fn wider(
+        &self,
+        question: &Question,
+        parts: usize,
+        (identity, family): (Fingerprint, Fingerprint),
+    ) -> Result<Option<Question>, EngineError> {
+        let Self { ledger, population, data } = *self;
+        let Question { sql, analyst, quote, .. } = question;
+        if Standing::of(ledger, analyst, population, &identity)? != Standing::New {
+            return Ok(None);
+        }
+        for stored in ledger.related(analyst, population, &family)? {
+            // What cannot be read answers nothing.
+            let Ok(statement) = serde_json::from_str(&stored.release.statement) else { continue };
+            let ReleaseStatement { query: released, .. } = statement;
+            let wider = quote.query().with_measurements_of(&released).map_err(|_| {
+                EngineError::inconsistent("the leaf of a query cannot be written as JSON")
+            })?;
+            let Some(Ok(quote)) = wider.map(Quote::new) else { continue };
+            let wider = Question::new(sql, analyst.clone(), quote, parts)?;
+            // Mechanisms that this version chooses otherwise are another question.
+            let identity = fingerprint(analyst, &wider.hash, data)?;
+            if ledger.stored(analyst, population, &identity)?.is_some() {
+                return Ok(Some(wider));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -21,7 +21,7 @@ use crate::intern::{Hashes, Interner, inconsistent, too_many};
 use crate::kept_values::List;
 use crate::members::PartialMembers;
 use crate::survey::{Extremes, Survey};
-pub(crate) use tally::{Cut, Histogram, Tallied, Tally};
+pub(crate) use tally::{Cut, Histogram, Tallied, Tallies, Tally};
 use units::{NEW, NOTHING, SlotList, Units, add, clamped};
 
 impl Listing {
@@ -69,7 +69,7 @@ pub(crate) struct Partial {
     /// Contributions of single units, where requested.
     pub(crate) survey: Option<Survey>,
     /// Contributions and what limits cut off, where requested.
-    pub(crate) tally: Option<Tally>,
+    pub(crate) tallies: Option<Tallies>,
 }
 
 impl Partial {
@@ -402,7 +402,10 @@ impl Bounder {
         });
         drop(self.units);
         let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
-        Ok(Partial { keys, units: units.into(), totals, members, survey, tally })
+        // Until a bounder without the limit is asked, its tally is the one with it: a row is in one
+        // group, so that no limit on groups takes any from it.
+        let tallies = tally.map(|tally| Tallies { all_groups: tally.clone(), limited: tally });
+        Ok(Partial { keys, units: units.into(), totals, members, survey, tallies })
     }
 }
 

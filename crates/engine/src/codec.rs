@@ -4,14 +4,20 @@
 //! the rows: its sampling key says which of a unit's groups are kept. It is for workers of the same
 //! build only, over a channel that nobody else reads.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use datafusion::arrow::array::{
+    Array, ArrayRef, Date32Array, Decimal128Array, Int64Array, StringViewArray,
+};
+use datafusion::common::hash_utils::create_hashes;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::logical_expr::AggregateUDF;
 use datafusion::physical_expr_common::physical_expr::proto_decode::PhysicalExprDecodeCtx;
 use datafusion::physical_expr_common::physical_expr::proto_encode::PhysicalExprEncodeCtx;
+use datafusion::physical_plan::repartition::REPARTITION_RANDOM_STATE;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use datafusion_proto::bytes::{
     physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
@@ -27,24 +33,67 @@ use crate::error::EngineError;
 use crate::invariant::Invariant;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::lower::{EncodedExpr, NeverEmptyExec, total_function};
-use crate::record::ENGINE;
-use crate::source::{DataFile, SourceExec, Table, TableData, Wanted};
+use crate::sealed::{opened, sealed};
+use crate::source::{DataFile, ReadProgress, SourceExec, Table, TableData, Wanted};
+use crate::survey::ScanOptions;
 
 /// The first bytes of a plan.
-const MAGIC: &[u8] = b"hushplan";
+const MAGIC: &[u8; 8] = b"hushplan";
 
-/// The length of a hash.
-const HASH: usize = 32;
+/// The partitions of a plan that one process runs, and the run that they are of.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Share {
+    pub(crate) run: [u8; 16],
+    pub(crate) partitions: Range<usize>,
+}
+
+/// What stands before a plan in its bytes.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    share: Share,
+    /// Where a shuffle takes some values, in the build that wrote it.
+    shuffled: Vec<u64>,
+}
+
+/// The hashes by which a shuffle takes rows to their partitions, for some values of each kind. With
+/// others, a process would bound other units than those of its share.
+fn shuffled() -> Result<Vec<u64>> {
+    let texts =
+        StringViewArray::from(vec![Some("1"), Some("a text of more bytes than a view"), None]);
+    let numbers = Int64Array::from(vec![Some(1), Some(i64::MIN), None]);
+    let digits = Decimal128Array::from(vec![Some(1), Some(i128::MAX), None]);
+    let days = Date32Array::from(vec![Some(1), Some(i32::MIN), None]);
+    let columns: [ArrayRef; 4] =
+        [Arc::new(texts), Arc::new(numbers), Arc::new(digits), Arc::new(days)];
+    let mut all = Vec::new();
+    for column in &columns {
+        let mut hashes = vec![0; column.len()];
+        let column = std::slice::from_ref(column);
+        create_hashes(column, REPARTITION_RANDOM_STATE.random_state(), &mut hashes)?;
+        all.extend(hashes);
+    }
+    Ok(all)
+}
+
+impl Share {
+    /// All of that many partitions, of a run that no other process knows.
+    pub(crate) fn whole(partitions: usize) -> Self {
+        Self { run: [0; 16], partitions: 0..partitions }
+    }
+}
 
 /// Plans as bytes, and back.
-#[derive(Debug)]
-pub struct PlanCodec;
+#[derive(Debug, Default)]
+pub(crate) struct PlanCodec {
+    /// The progress of what decoded plans read.
+    progress: Arc<ReadProgress>,
+}
 
 /// An operator of ours.
 #[derive(Serialize, Deserialize)]
 enum Node {
     Source(Vec<DataFile>, Wanted),
-    Bound(Box<Bounding>, Option<[u8; 16]>),
+    Bound(Box<Bounding>, ScanOptions, Option<[u8; 16]>),
     LimitRows(RowLimit, Option<[u8; 16]>),
     NeverEmpty,
 }
@@ -55,53 +104,54 @@ fn foreign() -> DataFusionError {
 }
 
 impl PlanCodec {
-    /// A plan as bytes. They carry its sampling key: they are for a worker alone.
+    /// A plan as bytes, for a process that runs that share of it. They carry its sampling key: they
+    /// are for that process alone.
     ///
     /// # Errors
     /// When something in it cannot be read back as it is.
-    pub fn encode(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<u8>, EngineError> {
-        let body = physical_plan_to_bytes_with_extension_codec(Arc::clone(plan), &Self)?;
-        Ok(hashed(&body))
+    pub(crate) fn encode(
+        plan: &Arc<dyn ExecutionPlan>,
+        share: &Share,
+    ) -> Result<Vec<u8>, EngineError> {
+        let head = Head { share: share.clone(), shuffled: shuffled()? };
+        let head = serde_json::to_vec(&head).map_err(|_| foreign())?;
+        let plan = physical_plan_to_bytes_with_extension_codec(Arc::clone(plan), &Self::default())?;
+        let mut body = (head.len() as u64).to_le_bytes().to_vec();
+        body.extend(head);
+        body.extend(plan);
+        Ok(sealed(MAGIC, &body))
     }
 
-    /// A plan from bytes that a process of the same build has made. Opens its files, which must be
-    /// as they were, and reads no value.
+    /// A plan and a share of it, from bytes that a process of the same build has made. Opens its
+    /// files, which must be as they were, and reads no value. Reading advances `progress`.
     ///
     /// # Errors
     /// For all other bytes, and when a file was written since.
-    pub fn decode(
+    pub(crate) fn decode(
         bytes: &[u8],
         tasks: &TaskContext,
-    ) -> Result<Arc<dyn ExecutionPlan>, EngineError> {
-        let after = bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_at_checked(HASH));
-        let (own, body) = after.ok_or(EngineError::ForeignPlan)?;
-        if own != hash(body) {
-            return Err(EngineError::ForeignPlan);
-        }
+        progress: &Arc<ReadProgress>,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Share), EngineError> {
+        let (share, body) =
+            opened(MAGIC, bytes).and_then(divided).ok_or(EngineError::ForeignPlan)?;
+        let codec = Self { progress: Arc::clone(progress) };
         // DataFusion reads lists as Arrow streams, whose decoder may panic.
-        let read = || physical_plan_from_bytes_with_extension_codec(body, tasks, &Self);
+        let read = || physical_plan_from_bytes_with_extension_codec(body, tasks, &codec);
         let plan = catch_unwind(AssertUnwindSafe(read)).map_err(|_| EngineError::ForeignPlan)?;
-        plan.map_err(|error| match EngineError::from(error) {
+        let plan = plan.map_err(|error| match EngineError::from(error) {
             error @ EngineError::Source(_) => error,
             _ => EngineError::ForeignPlan,
-        })
+        })?;
+        Ok((plan, share))
     }
 }
 
-/// The bytes of a plan, behind their hash.
-pub(crate) fn hashed(body: &[u8]) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend(hash(body));
-    bytes.extend(body);
-    bytes
-}
-
-/// A hash of a plan and of who made it: another build may mean something else by the same bytes.
-fn hash(body: &[u8]) -> [u8; HASH] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(ENGINE.as_bytes());
-    hasher.update(body);
-    *hasher.finalize().as_bytes()
+/// The share at the front of bytes, and the plan after it.
+fn divided(body: &[u8]) -> Option<(Share, &[u8])> {
+    let (length, rest) = body.split_first_chunk()?;
+    let (head, plan) = rest.split_at_checked(u64::from_le_bytes(*length).try_into().ok()?)?;
+    let head: Head = serde_json::from_slice(head).ok()?;
+    (head.shuffled == shuffled().ok()?).then_some((head.share, plan))
 }
 
 /// Writes a part of a plan that can be read back as it is.
@@ -135,10 +185,10 @@ impl PhysicalExtensionCodec for PlanCodec {
         Ok(match read(buffer)? {
             Node::Source(files, wanted) => {
                 let table = Arc::new(Table::open(&TableData::Files(files), &wanted)?);
-                Arc::new(SourceExec::new(input, table, Arc::default())?)
+                Arc::new(SourceExec::new(input, table, Arc::clone(&self.progress))?)
             }
-            Node::Bound(bounding, key) => {
-                let bound = BoundExec::new(input, Arc::from(bounding))?;
+            Node::Bound(bounding, options, key) => {
+                let bound = BoundExec::new(input, Arc::from(bounding))?.with_options(options);
                 Arc::new(bound.with_key(key.map(SamplingKey)))
             }
             Node::LimitRows(limit, key) => {
@@ -163,7 +213,7 @@ impl PhysicalExtensionCodec for PlanCodec {
             Node::Source(files.clone(), wanted.clone())
         } else if let Some(bound) = node.downcast_ref::<BoundExec>() {
             let key = bound.key().map(|key| key.0);
-            Node::Bound(Box::new(Bounding::clone(bound.bounding())), key)
+            Node::Bound(Box::new(Bounding::clone(bound.bounding())), bound.options(), key)
         } else if let Some(limited) = node.downcast_ref::<LimitRowsExec>() {
             Node::LimitRows(limited.limit(), limited.key().map(|key| key.0))
         } else if node.downcast_ref::<NeverEmptyExec>().is_some() {
@@ -175,8 +225,8 @@ impl PhysicalExtensionCodec for PlanCodec {
             (Node::Source(files, wanted), Node::Source(own, own_wanted)) => {
                 files == own && wanted == own_wanted
             }
-            (Node::Bound(bounding, key), Node::Bound(own, own_key)) => {
-                bounding == own && key == own_key
+            (Node::Bound(bounding, options, key), Node::Bound(own, own_options, own_key)) => {
+                bounding == own && options == own_options && key == own_key
             }
             (Node::LimitRows(limit, key), Node::LimitRows(own, own_key)) => {
                 limit == own && key == own_key

@@ -104,6 +104,23 @@ pub enum EngineError {
     },
     /// Bytes are no plan that this build has made.
     ForeignPlan,
+    /// Bytes are no exact groups that this build has made.
+    ForeignPartial,
+    /// A table's rows are in this process, and the backend runs plans in others.
+    RowsInProcess {
+        /// The table.
+        table: String,
+    },
+    /// The backend failed.
+    Backend {
+        /// The kind of failure; another text could quote values.
+        kind: std::io::ErrorKind,
+    },
+    /// The backend does not keep the rules of its trait.
+    BrokenBackend {
+        /// The rule.
+        what: &'static str,
+    },
     /// A task of the engine was stopped.
     Interrupted,
     /// A release on record cannot be read back.
@@ -126,6 +143,12 @@ impl EngineError {
     #[track_caller]
     pub fn inconsistent(broken: &'static str) -> Self {
         Self::Inconsistent(Invariant::new(broken))
+    }
+
+    /// The error of a backend, such as that of a connection to another process. Of the failure, its
+    /// kind alone is shown.
+    pub fn of_backend(error: &std::io::Error) -> Self {
+        Self::Backend { kind: error.kind() }
     }
 
     /// The rule that an operator of ours reported through a library, or else the library's own.
@@ -223,6 +246,39 @@ impl Hint for EngineError {
                 Some(
                     "send the plan unchanged to a worker of the same version of Hushtable"
                         .to_owned(),
+                ),
+            ),
+            Self::ForeignPartial => (
+                "cannot read the exact groups of a backend; nothing was released".to_owned(),
+                Some(
+                    "run the same version of Hushtable in all processes of the backend; what was \
+                     charged stays charged"
+                        .to_owned(),
+                ),
+            ),
+            Self::RowsInProcess { table } => (
+                format!(
+                    "the rows of the table `{table}` are in this program, and its backend runs \
+                     queries in other processes"
+                ),
+                Some(
+                    "give the table a `path` that those processes can read, or open the engine \
+                     without this backend"
+                        .to_owned(),
+                ),
+            ),
+            Self::Backend { kind } => (
+                format!("the backend that runs queries failed: {kind}; nothing was released"),
+                Some(
+                    "ask again when it works; what was charged stays charged, and the same \
+                     question takes it up"
+                        .to_owned(),
+                ),
+            ),
+            Self::BrokenBackend { what } => (
+                format!("the program's backend breaks its rules: {what}; nothing was released"),
+                Some(
+                    "see the documentation of `Backend`; what was charged stays charged".to_owned(),
                 ),
             ),
             Self::Interrupted => (

@@ -5,29 +5,26 @@ use std::sync::Arc;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion::physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, displayable, execute_stream_partitioned,
-};
-use futures::{StreamExt, TryStreamExt};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, displayable};
+use futures::StreamExt;
 use hushtable_ledger::{DrawnCharge, Ledger, OpenedCharge, Payment};
 use hushtable_mechanisms::Memberships;
-use hushtable_query::{PrivateQuery, Quote};
-use tokio::task::JoinSet;
+use hushtable_query::{OwnerQuery, PrivateQuery, Quote};
 
-use crate::bound::Tally;
+use crate::backend::{OpenedPlan, UnopenedPlan};
+use crate::bound::Tallies;
 use crate::bound_exec::BoundExec;
-use crate::bounding::{Bounding, RowValue, places};
+use crate::bounding::{Bounding, places};
 use crate::contributions::{Kept, Rows, SamplingKey};
 use crate::error::EngineError;
-use crate::feed::{RowsOf, bounded};
-use crate::limit_rows::keyed;
+use crate::feed::RowsOf;
 use crate::lower::{Lowering, repartitioned};
 use crate::measurements::Measured;
 use crate::memory::Memory;
 use crate::merged::{All, Merged};
 use crate::runtime::heavy;
 use crate::source::{Data, ReadProgress};
-use crate::survey::{ScanOptions, Surveyed, Without};
+use crate::survey::{ScanOptions, Surveyed};
 
 /// Exact sums by group, with the charge that opened them.
 pub(crate) struct ExactGroups {
@@ -76,8 +73,8 @@ pub(crate) struct Exact {
     pub(crate) members: Option<Memberships>,
 }
 
-/// The rows of a table that count for a query, ready to be read: its schemas fit, no value
-/// has been read.
+/// The rows of a table that count for a query, for the owner of the data to read one by one, in
+/// this process: its schemas fit, no value has been read.
 pub(crate) struct Reading {
     plan: Arc<dyn ExecutionPlan>,
     memory: Memory,
@@ -104,11 +101,12 @@ impl Reading {
     /// # Errors
     /// When a column is missing or of a type that cannot become the declared one.
     pub(crate) async fn plan(
-        query: &PrivateQuery,
+        query: &OwnerQuery,
         data: &Data,
         progress: &Arc<ReadProgress>,
         memory: &Memory,
     ) -> Result<Self, EngineError> {
+        let query = query.as_read();
         let bounding = Bounding::new(query, false)?;
         let plan = rows_of(query, &bounding, data, progress).await?;
         let rows = RowsOf::new(&bounding)?;
@@ -143,28 +141,20 @@ pub(crate) struct Looked {
     pub(crate) tallies: Option<Tallies>,
 }
 
-/// Contributions of units, with and without the limit on their groups.
-#[derive(Default)]
-pub(crate) struct Tallies {
-    /// With the limit of a release.
-    pub(crate) limited: Tally,
-    /// With all groups of every unit.
-    pub(crate) all_groups: Tally,
-}
-
 /// A table that is ready to be read for a query: its schemas fit, no value has been read.
 pub(crate) struct Scan {
-    bound: BoundExec,
+    plan: UnopenedPlan,
     memory: Memory,
     /// The accumulator of each measurement; none for counts of units.
     places: Vec<Option<usize>>,
 }
 
 impl Scan {
-    /// Checks that the tables have what the query reads.
+    /// Checks that the tables have what the query reads, and that the backend accepts its plan.
     ///
     /// # Errors
-    /// When a column is missing or of a type that cannot become the declared one.
+    /// When a column is missing or of a type that cannot become the declared one, and when the
+    /// backend cannot run the plan.
     pub(crate) async fn plan(
         quote: &Quote,
         data: &Data,
@@ -175,12 +165,8 @@ impl Scan {
         Self::of(quote.query(), by_membership, data, progress, memory).await
     }
 
-    /// Does as [`plan`](Self::plan) for a query without its mechanisms; `with_members` records each
-    /// unit's groups.
-    ///
-    /// # Errors
-    /// Fails as [`plan`](Self::plan) does.
-    pub(crate) async fn of(
+    /// The plan of a query; `with_members` records each unit's groups.
+    async fn of(
         query: &PrivateQuery,
         with_members: bool,
         data: &Data,
@@ -194,127 +180,110 @@ impl Scan {
             plan = repartitioned(plan, &[bounding.read.len()])?;
         }
         let bound = BoundExec::new(plan, Arc::new(bounding))?;
-        Ok(Self { bound, memory: memory.clone(), places: places(query) })
+        let progress = Arc::clone(progress);
+        let plan = UnopenedPlan { bound, progress, tasks: memory.tasks() };
+        memory.backend().accept(&plan).await?;
+        Ok(Self { plan, memory: memory.clone(), places: places(query) })
     }
 
     /// Reads the table: bounds every unit's contributions and adds them up by group.
     ///
     /// # Errors
-    /// When the files cannot be read, or there is too little memory.
+    /// When the files cannot be read, there is too little memory, or the backend fails.
     pub(crate) async fn run(
         self,
         charge: OpenedCharge,
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
-        let Self { bound, memory, places } = self;
-        let plan = keyed(Arc::new(bound.opened(&charge, key)), key)?;
-        let (exact, held) = collected(plan, &memory, &places).await?;
+        let Self { plan, memory, places } = self;
+        let plan = plan.opened(&charge, key)?;
+        let (Looked { exact, .. }, held) = collected(plan, &memory, &places).await?;
         Ok(ExactGroups { charge, exact, held })
     }
 
     /// The plan, for the owner of the data. It names no file, and no number in it follows from what
     /// is in the files.
     pub(crate) fn shown(&self) -> String {
-        let plan: &dyn ExecutionPlan = &self.bound;
+        let plan: &dyn ExecutionPlan = &self.plan.bound;
         displayable(plan).indent(false).to_string()
     }
+}
 
-    /// Reads the table without a charge, for the owner of the data: its groups cannot be released.
-    /// With what `look` asks for.
+/// A table that the owner of the data reads, by the operators that a release runs. Its groups
+/// cannot be released: there is no charge.
+pub(crate) struct OwnerScan(Scan);
+
+impl OwnerScan {
+    /// Plans as [`Scan::plan`] does.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// Those of [`Scan::plan`].
+    pub(crate) async fn plan(
+        quote: &Quote,
+        data: &Data,
+        progress: &Arc<ReadProgress>,
+        memory: &Memory,
+    ) -> Result<Self, EngineError> {
+        Ok(Self(Scan::plan(quote, data, progress, memory).await?))
+    }
+
+    /// Plans a query without its mechanisms; `with_members` records each unit's groups.
+    ///
+    /// # Errors
+    /// Those of [`Scan::plan`].
+    pub(crate) async fn of(
+        query: &OwnerQuery,
+        with_members: bool,
+        data: &Data,
+        progress: &Arc<ReadProgress>,
+        memory: &Memory,
+    ) -> Result<Self, EngineError> {
+        Ok(Self(Scan::of(query.as_read(), with_members, data, progress, memory).await?))
+    }
+
+    /// Reads the table, with what `look` asks for.
+    ///
+    /// # Errors
+    /// Those of [`Scan::run`].
     pub(crate) async fn look(
         self,
         key: SamplingKey,
         look: ScanOptions,
     ) -> Result<Looked, EngineError> {
-        let memory = self.memory.clone();
-        self.looked(key, look).await.map_err(|error| memory.explained(error))
-    }
-
-    async fn looked(self, key: SamplingKey, look: ScanOptions) -> Result<Looked, EngineError> {
-        let Self { bound, memory, places } = self;
-        let (bounding, context) = (bound.bounding(), memory.tasks());
-        let held = MemoryConsumer::new("exact groups").register(context.memory_pool());
-        let mut groups = Merged::new(&bounding.kept());
-        // The accumulator that counts rows comes last among the sums.
-        let sums = bounding.accumulators.iter().filter(|a| matches!(a.kept, Kept::Sum { .. }));
-        let sums = sums.enumerate().filter(|(_, a)| a.value == RowValue::One);
-        let counts_rows = sums.last().map_or(0, |(place, _)| place);
-        let mut tasks = JoinSet::new();
-        let input = keyed(Arc::clone(bound.input()), key)?;
-        for stream in execute_stream_partitioned(input, Arc::clone(&context))? {
-            let bounder = |most_groups| {
-                let bounder = bound.bounder(key).within(most_groups);
-                if look.tally { bounder.tallied(counts_rows) } else { bounder }
-            };
-            let mut first = bounder(bounding.most_groups);
-            if look.survey {
-                first = first.surveyed();
-            }
-            let mut bounders = vec![first];
-            if look.tally && bounding.unit_bytes.is_some() {
-                bounders.push(bounder(u32::MAX));
-            }
-            let without = look.without.map(|unit| Without::new(unit, key));
-            let rows = Arc::clone(bound.rows());
-            let held = MemoryConsumer::new("bounding").register(context.memory_pool());
-            tasks.spawn(async move { bounded(stream, &rows, bounders, without, &held).await });
-        }
-        let mut tallies = look.tally.then(Tallies::default);
-        while let Some(partials) = tasks.join_next().await {
-            let mut partials = partials.map_err(|_| EngineError::Interrupted)??.into_iter();
-            let mut first = partials
-                .next()
-                .ok_or(EngineError::inconsistent("a partition has no exact groups"))?;
-            if let (Some(tallies), Some(limited)) = (&mut tallies, first.tally.take()) {
-                // A row is in one group, so that no limit on groups takes any from it.
-                let all = partials.next().and_then(|all| all.tally);
-                tallies.all_groups.merge(all.unwrap_or_else(|| limited.clone()));
-                tallies.limited.merge(limited);
-            }
-            groups.add(first)?;
-            held.try_resize(groups.size())?;
-        }
-        let surveys = std::mem::take(&mut groups.surveys);
-        let exact = Exact::of(heavy(|| groups.finish())?, bounding, &places)?;
-        Ok(Looked { exact, surveys, tallies })
+        let Scan { plan, memory, places } = self.0;
+        let plan = plan.opened_by_owner(key, look)?;
+        Ok(collected(plan, &memory, &places).await?.0)
     }
 }
 
-/// The exact groups of a plan whose root bounds contributions, from all of its partitions.
+/// The exact groups of a plan, from all of its partitions, wherever these run.
 async fn collected(
-    plan: Arc<dyn ExecutionPlan>,
+    plan: OpenedPlan,
     memory: &Memory,
     places: &[Option<usize>],
-) -> Result<(Exact, MemoryReservation), EngineError> {
-    let explained = |error| memory.explained(error);
-    let bound = plan
-        .downcast_ref::<BoundExec>()
-        .ok_or(EngineError::inconsistent("the root of a plan does not bound contributions"))?;
+) -> Result<(Looked, MemoryReservation), EngineError> {
+    let explained = |error: DataFusionError| memory.explained(error);
     let held = MemoryConsumer::new("exact groups").register(memory.tasks().memory_pool());
-    let mut groups = Merged::new(&bound.bounding().kept());
-    let mut partitions = JoinSet::new();
-    let streams = execute_stream_partitioned(Arc::clone(&plan), memory.tasks());
-    for stream in streams.map_err(explained)? {
-        partitions.spawn(stream.try_collect::<Vec<_>>());
-    }
-    while let Some(batches) = partitions.join_next().await {
-        let batches = batches.map_err(|_| EngineError::Interrupted)?.map_err(explained)?;
-        if let Some(partial) = bound.partial(batches)? {
+    let mut returns = plan.returns()?;
+    let mut groups = Merged::new(&returns.bound()?.bounding().kept());
+    let mut partials = memory.backend().run(plan);
+    while let Some(partial) = partials.next().await {
+        if let Some(partial) = returns.take(partial.map_err(|error| memory.explained(error))?)? {
             groups.add(partial).map_err(explained)?;
             held.try_resize(groups.size()).map_err(explained)?;
         }
     }
-    let exact = Exact::of(heavy(|| groups.finish())?, bound.bounding(), places)?;
-    Ok((exact, held))
+    returns.check_complete()?;
+    let mut all = heavy(|| groups.finish())?;
+    let (surveys, tallies) = (std::mem::take(&mut all.surveys), all.tallies.take());
+    let exact = Exact::of(all, returns.bound()?.bounding(), places)?;
+    Ok((Looked { exact, surveys, tallies }, held))
 }
 
 impl Exact {
     /// Takes the measurements of merged groups.
     fn of(all: All, bounding: &Bounding, places: &[Option<usize>]) -> Result<Self, EngineError> {
-        let All { keys, units, totals, members } = all;
+        let All { keys, units, totals, members, .. } = all;
         // Without their groups, units would count as being in one each, with too little noise.
         let unknown = bounding.with_members
             && bounding.unit_bytes.is_some()
@@ -364,17 +333,17 @@ impl Exact {
 #[cfg(test)]
 impl Scan {
     /// The plan as it is run under a key.
-    pub(crate) fn keyed(self, key: SamplingKey) -> (Arc<dyn ExecutionPlan>, Memory) {
-        (keyed(Arc::new(self.bound.with_key(Some(key))), key).unwrap(), self.memory)
+    pub(crate) fn keyed(self, key: SamplingKey) -> (OpenedPlan, Memory) {
+        (self.plan.opened_by_owner(key, ScanOptions::default()).unwrap(), self.memory)
     }
 }
 
-/// The exact groups of a plan.
+/// The exact groups of a plan, by the backend that goes with the memory.
 #[cfg(test)]
 pub(crate) async fn exact_of(
-    plan: Arc<dyn ExecutionPlan>,
+    plan: OpenedPlan,
     memory: &Memory,
     query: &PrivateQuery,
 ) -> Result<Exact, EngineError> {
-    Ok(collected(plan, memory, &places(query)).await?.0)
+    Ok(collected(plan, memory, &places(query)).await?.0.exact)
 }

@@ -3,6 +3,7 @@
 use datafusion::error::DataFusionError;
 use hushtable_mechanisms::Memberships;
 
+use crate::flat::flat;
 use crate::intern::{inconsistent, too_many};
 
 /// The groups of each unit.
@@ -14,6 +15,8 @@ pub(crate) struct PartialMembers {
     /// Keyed hash of each unit, by its bits.
     pub(crate) places: Vec<i128>,
 }
+
+flat!(PartialMembers { ends, groups, places });
 
 impl PartialMembers {
     /// Adds them to others, with the groups' numbers there.

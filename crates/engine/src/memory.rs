@@ -1,4 +1,4 @@
-//! The memory that queries may take.
+//! The memory that queries may take, and the backend that runs them.
 
 use std::sync::Arc;
 
@@ -8,15 +8,18 @@ use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryPool, Unbounded
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
+use crate::backend::{Backend, Embedded};
 use crate::error::EngineError;
 use crate::memory_limit::MemoryLimit;
 
 /// The pool that operators take their memory from. Nothing is written to disk where it does not
-/// suffice: that would be a plain copy of protected rows.
+/// suffice: that would be a plain copy of protected rows. And the backend that runs plans, in this
+/// pool by default.
 #[derive(Clone)]
 pub(crate) struct Memory {
     tasks: Arc<TaskContext>,
     limit: Option<MemoryLimit>,
+    backend: Arc<dyn Backend>,
 }
 
 impl Memory {
@@ -38,7 +41,17 @@ impl Memory {
             .with_disk_manager_builder(disk)
             .build_arc()?;
         let context = SessionContext::new_with_config_rt(SessionConfig::new(), runtime);
-        Ok(Self { tasks: context.task_ctx(), limit })
+        Ok(Self { tasks: context.task_ctx(), limit, backend: Arc::new(Embedded) })
+    }
+
+    /// With another backend.
+    pub(crate) fn with_backend(self, backend: Arc<dyn Backend>) -> Self {
+        Self { backend, ..self }
+    }
+
+    /// The backend that runs plans.
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
     }
 
     /// The context that plans run in.

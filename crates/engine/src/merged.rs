@@ -4,7 +4,7 @@ use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
 use hushtable_mechanisms::Memberships;
 
-use crate::bound::{Partial, Total};
+use crate::bound::{Partial, Tallies, Total};
 use crate::contributions::Kept;
 use crate::intern::too_many;
 use crate::intern::{Interner, inconsistent};
@@ -19,6 +19,10 @@ pub(crate) struct All {
     /// Of each accumulator.
     pub(crate) totals: Vec<Measured>,
     pub(crate) members: Option<Memberships>,
+    /// Surveys of single units by partition, with the numbers of their groups here.
+    pub(crate) surveys: Vec<Surveyed>,
+    /// Contributions of units, where owners read them.
+    pub(crate) tallies: Option<Tallies>,
 }
 
 /// Exact groups of several partitions, which share groups but no units. No Debug, Display or
@@ -30,7 +34,9 @@ pub(crate) struct Merged {
     totals: Vec<Merging>,
     members: Option<Memberships>,
     /// Surveys of single units by partition, with the numbers of their groups here.
-    pub(crate) surveys: Vec<Surveyed>,
+    surveys: Vec<Surveyed>,
+    /// Contributions of units, where owners read them.
+    tallies: Option<Tallies>,
 }
 
 /// An accumulator's totals of all partitions.
@@ -53,10 +59,18 @@ impl Merged {
             totals: kept.iter().map(empty).collect(),
             members: None,
             surveys: Vec::new(),
+            tallies: None,
         }
     }
 
-    pub(crate) fn add(&mut self, partial: Partial) -> Result<(), DataFusionError> {
+    pub(crate) fn add(&mut self, mut partial: Partial) -> Result<(), DataFusionError> {
+        // Also of a partition in which no row counts.
+        if let Some(tallies) = partial.tallies.take() {
+            match &mut self.tallies {
+                Some(own) => own.merge(tallies),
+                none => *none = Some(tallies),
+            }
+        }
         if partial.units.is_empty() {
             return Ok(());
         }
@@ -133,12 +147,13 @@ impl Merged {
     }
 
     pub(crate) fn finish(self) -> Result<All, DataFusionError> {
-        let Self { units, totals, members, .. } = self;
-        let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
+        let Self { groups, units, totals, members, surveys, tallies } = self;
+        let keys = groups.map_or(Ok(Vec::new()), Interner::finish)?;
         let total = |total| match total {
             Merging::Sums(sums) => Measured::Sums(sums),
             Merging::Values(lists) => Measured::Values(Values::sorted(&lists, units.len())),
         };
-        Ok(All { totals: totals.into_iter().map(total).collect(), keys, units, members })
+        let totals = totals.into_iter().map(total).collect();
+        Ok(All { keys, units, totals, members, surveys, tallies })
     }
 }

@@ -14,10 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::release::NoisyGroups;
+pub(crate) use crate::sealed::ENGINE;
 use crate::source::Data;
-
-/// Name and version, as statements have them.
-pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
 
 /// The machine-readable record of what a release promises: enough for an outsider to check every
 /// number in it, and nothing of the data but the release itself.

@@ -10,6 +10,7 @@ use hushtable_ledger::{
 use hushtable_privacy::Loss;
 use hushtable_query::{Contract, Population, PrivateQuery, Quote, Table, bind, least_loss};
 
+use crate::backend::Backend;
 use crate::error::EngineError;
 use crate::memory::Memory;
 use crate::memory_limit::MemoryLimit;
@@ -121,7 +122,14 @@ impl Session {
     /// # Errors
     /// Only by a fault of this program.
     pub fn with_memory(self, limit: Option<MemoryLimit>) -> Result<Self, EngineError> {
-        Ok(Self { memory: Memory::new(limit)?, ..self })
+        let backend = Arc::clone(self.memory.backend());
+        Ok(Self { memory: Memory::new(limit)?.with_backend(backend), ..self })
+    }
+
+    /// With the backend that runs plans.
+    #[must_use]
+    pub fn with_backend(self, backend: Arc<dyn Backend>) -> Self {
+        Self { memory: self.memory.with_backend(backend), ..self }
     }
 
     /// Tells `listener` what the ledger says that is no error.

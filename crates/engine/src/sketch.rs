@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::flat::flat;
+
 /// Bins per doubling: a loss is known up to 0.07 %, rounded up.
 const BINS: f64 = 1024.0;
 
@@ -21,6 +23,8 @@ pub(crate) struct Sketch {
     limit: f64,
     largest: f64,
 }
+
+flat!(Sketch { bins, none, records, above, limit, largest });
 
 /// The distribution of a loss over records or owners. About the exact data.
 #[derive(Clone, Debug, Serialize)]
@@ -130,6 +134,8 @@ pub(crate) struct SignedSketch {
     /// The others.
     above: Sketch,
 }
+
+flat!(SignedSketch { below, above });
 
 impl SignedSketch {
     /// Of nothing yet.

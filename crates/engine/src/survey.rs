@@ -5,13 +5,15 @@ use datafusion::arrow::array::{AsArray, BooleanArray};
 use datafusion::arrow::compute::filter;
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
+use serde::{Deserialize, Serialize};
 
 use crate::contributions::{Listing, Rows, SamplingKey};
+use crate::flat::{Flat, Numbers, flat, foreign};
 use crate::intern::Hashes;
 use crate::members::PartialMembers;
 
-/// Tasks beside adding up: by default none.
-#[derive(Clone, Copy, Default)]
+/// What owners read beside exact groups, or in place of them: by default nothing.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ScanOptions {
     /// Tell what single units contribute.
     pub(crate) survey: bool,
@@ -20,6 +22,13 @@ pub(crate) struct ScanOptions {
     pub(crate) tally: bool,
     /// Leave out the rows of the unit with that keyed hash.
     pub(crate) without: Option<u128>,
+}
+
+impl ScanOptions {
+    /// Whether partitions have more than exact groups.
+    pub(crate) fn finds_more(self) -> bool {
+        self.survey || self.tally
+    }
 }
 
 /// Contributions of single units of one partition. Secret: no Debug, Display or Serialize.
@@ -33,6 +42,30 @@ pub(crate) enum Survey {
     },
     /// Where rows are units: the rows of each group that add the most.
     Rows(Vec<Extremes>),
+}
+
+impl Flat for Survey {
+    fn write(&self, numbers: &mut Vec<u64>) {
+        match self {
+            Self::Units { shares, members } => {
+                numbers.push(0);
+                shares.write(numbers);
+                members.write(numbers);
+            }
+            Self::Rows(extremes) => {
+                numbers.push(1);
+                extremes.write(numbers);
+            }
+        }
+    }
+
+    fn read(numbers: &mut Numbers<'_>) -> Result<Self, DataFusionError> {
+        Ok(match numbers.take()? {
+            0 => Self::Units { shares: Flat::read(numbers)?, members: Flat::read(numbers)? },
+            1 => Self::Rows(Flat::read(numbers)?),
+            _ => return Err(foreign()),
+        })
+    }
 }
 
 /// A survey, with the numbers that the partition's groups have in the whole.
@@ -50,6 +83,8 @@ pub(crate) struct Shares {
     /// With the sign.
     pub(crate) signed: f64,
 }
+
+flat!(Shares { size, signed });
 
 impl Shares {
     /// Adds what a unit contributes to one more group, each value with its bounds.
@@ -88,12 +123,16 @@ pub(crate) struct HeavyRow {
     pub(crate) values: Vec<Option<i128>>,
 }
 
+flat!(HeavyRow { shares, values });
+
 /// The rows of a group that add the most and the least, by their signed shares.
 #[derive(Clone, Default)]
 pub(crate) struct Extremes {
     pub(crate) most: Option<HeavyRow>,
     pub(crate) least: Option<HeavyRow>,
 }
+
+flat!(Extremes { most, least });
 
 impl Extremes {
     /// Looks at one more row: its values, each with what it is compared with.

@@ -2,6 +2,7 @@
 
 mod automatic;
 mod averages;
+mod backend;
 mod bounding;
 mod budgets;
 mod distinct;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hushtable_engine::{MemoryLimit, ProvidedTables, Provider, Session};
+use hushtable_engine::{Backend, MemoryLimit, ProvidedTables, Provider, Session};
 use hushtable_ledger::Notice;
 use hushtable_query::Refusal;
 
@@ -57,6 +57,7 @@ pub struct EngineBuilder {
     tables: Vec<(String, Arc<dyn Provider>)>,
     ledger: Option<PathBuf>,
     memory: Option<MemoryLimit>,
+    backend: Option<Arc<dyn Backend>>,
     at_least: Duration,
     listener: Option<Listener>,
 }
@@ -114,6 +115,13 @@ impl EngineBuilder {
         Self { memory: Some(limit), ..self }
     }
 
+    /// Runs queries elsewhere than in this process, which stays the one that charges, draws noise
+    /// and writes the ledger. A backend sees exact values and the sampling key: it is for the owner
+    /// of the data to choose, as tables are.
+    pub fn backend(self, backend: impl Backend + 'static) -> Self {
+        Self { backend: Some(Arc::new(backend)), ..self }
+    }
+
     /// Makes analysts wait: each answer, refusal and error of an [`Analyst`](crate::Analyst) comes
     /// that long after it was asked for, or after two, four, eight times as long where the work
     /// takes more, and their progress stays at its beginning. So time tells next to nothing of the
@@ -155,6 +163,10 @@ impl EngineBuilder {
         };
         let session = match self.listener {
             Some(listener) => session.telling(move |notice| listener(notice)),
+            None => session,
+        };
+        let session = match self.backend {
+            Some(backend) => session.with_backend(backend),
             None => session,
         };
         let session = Arc::new(session.with_memory(self.memory)?);

@@ -59,15 +59,17 @@ pub use builder::EngineBuilder;
 pub use datafusion::{arrow, parquet};
 pub use engine::Engine;
 pub use hushtable_engine::{
-    AccountCharge, AccountQuoted, Advice, Answer, AnswerTable, AuditOptions, AuditReport,
-    BudgetLine, Charges, CheckReport, ClippedShare, ClippingReport, ColumnCheck, ColumnIntervals,
-    Compared, ContributionLimit, CutOff, Distribution, EngineError as Error, EventFound,
-    FitOptions, FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck,
-    JointPromise, KeysCheck, LossOptions, LossQuantile, LossReport, Losses, MechanismLosses,
-    MemoryLimit, MemoryTable, OtherAccount, OwnerLosses, PartQuoted, PartStatement,
-    PopulationTotal, Progress, Provider, Purpose, QueryCheck, Quoted, RangeCheck, ReleaseStatement,
-    RowsIdentity, Secret, SourceError, Spread, Standing, Statement, TableCheck, TableIntervals,
-    Timings, Together, Trial, TrialError, TuneReport, TunedSetting, open_workload, resolved, same,
+    Accepting, AccountCharge, AccountQuoted, Advice, Answer, AnswerTable, AuditOptions,
+    AuditReport, Backend, BudgetLine, Charges, CheckReport, ClippedShare, ClippingReport,
+    ColumnCheck, ColumnIntervals, Compared, ContributionLimit, CutOff, Distribution, Embedded,
+    EngineError as Error, EventFound, Executor, FitOptions, FitReport, Fitted, FormCount, Forms,
+    GroupLosses, GroupSizes, GroupsCheck, JointPromise, KeysCheck, LossOptions, LossQuantile,
+    LossReport, Losses, MechanismLosses, MemoryLimit, MemoryTable, OpenedPlan, OtherAccount,
+    OwnerLosses, PartQuoted, PartStatement, PartialGroups, PartialStream, PopulationTotal,
+    Progress, Provider, Purpose, QueryCheck, Quoted, RangeCheck, ReadProgress, ReceivedPlan,
+    ReleaseStatement, RowsIdentity, Secret, SourceError, Spread, Standing, Statement, TableCheck,
+    TableIntervals, Timings, Together, Trial, TrialError, TuneReport, TunedSetting, UnopenedPlan,
+    open_workload, resolved, runtime, same,
 };
 pub use hushtable_errors::{Hint, Parts};
 pub use hushtable_knowledge as knowledge;

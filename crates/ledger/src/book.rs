@@ -88,14 +88,13 @@ impl Book {
 
     fn read(&mut self, records: &Records<'_>) -> Result<(), LedgerError> {
         let broken = |broken| records.broken(broken);
-        let Self { charges, questions, families, heads, populations, charged: charged_populations } =
-            self;
+        let Self { charges, questions, families, heads, populations, charged: by_name } = self;
         let charges_head =
             records.follow(Chain::Charges, heads.map(|h| h.charges), |id, link, row| {
                 let (loss, charged) = records::losses(row, 6)?;
                 let fingerprint = Fingerprint::new(row.hash(5)?);
                 let population = row.text(3)?;
-                charged_populations.add(population, row.text(12)?).ok()?;
+                by_name.add(population, row.text(12)?).ok()?;
                 questions.entry(fingerprint).or_default().push(charges.len());
                 let family = Fingerprint::new(row.hash(13)?);
                 families.entry(family).or_default().push(charges.len());

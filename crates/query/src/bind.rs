@@ -28,6 +28,7 @@ mod not_in;
 mod one_to_one;
 mod options;
 mod output_exprs;
+mod owner_query;
 mod parts;
 mod public_joins;
 mod quantile;
@@ -61,6 +62,7 @@ pub use self::measure::{
     Thresholds,
 };
 pub use self::options::option_names;
+pub use self::owner_query::OwnerQuery;
 pub(crate) use self::parts::bind_part;
 pub use self::parts::{
     Consistent, ConsistentLevel, Given, MAX_PARTS, Part, Read, SqlStatement, bind_trial,

@@ -41,10 +41,10 @@ mod workload;
 pub use bind::{
     Around, Automatic, AutomaticBounds, AutomaticLimit, CellOrigins, ChosenLimits, Clamps, Classes,
     Computed, Consistent, ConsistentLevel, CountRelease, Given, Groups, Key, MAX_MATCH_OPERATIONS,
-    MAX_PARTS, Measure, Measurement, Most, Order, Output, Part, PerRecordSum, PrivateQuery,
-    PublicJoin, PublicRows, QuantileEnd, Read, ReleasedSizes, SqlStatement, Thresholds, Traced,
-    TracedExpression, bind, bind_count_release, bind_expression, bind_trial, cell_name,
-    known_groups, option_names, public_groups,
+    MAX_PARTS, Measure, Measurement, Most, Order, Output, OwnerQuery, Part, PerRecordSum,
+    PrivateQuery, PublicJoin, PublicRows, QuantileEnd, Read, ReleasedSizes, SqlStatement,
+    Thresholds, Traced, TracedExpression, bind, bind_count_release, bind_expression, bind_trial,
+    cell_name, known_groups, option_names, public_groups,
 };
 pub use bind_expr::function_names;
 pub use consistent::{

@@ -95,10 +95,15 @@ fn nothing_on_the_analysts_path_uses_owner_tools() {
     let words = Regex::new(&format!(r"\bowner::|\b({})\b", names.join("|"))).unwrap();
     let calls = Regex::new(&format!(r"\b(?:self|session)\s*\.({methods})\(")).unwrap();
     let session = Regex::new(r"\bSession\b").unwrap();
+    // Defined beside what a release reads by; and helpers of tests use them.
+    let of_readings = ["exact.rs", "lower/neighbours.rs"];
+    let readings = Regex::new(r"\bOwner(Scan|Query)\b").unwrap();
     let mut wrong = Vec::new();
     for (path, text) in others {
         let text = code(&text);
         wrong.extend(words.find(&text).map(|name| format!("{path}: {}", name.as_str())));
+        let reads = readings.find(&text).filter(|_| !of_readings.contains(&path.as_str()));
+        wrong.extend(reads.map(|name| format!("{path}: {}", name.as_str())));
         let calls = calls.find(&text).filter(|_| session.is_match(&text));
         wrong.extend(calls.map(|call| format!("{path}: {}", call.as_str())));
     }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use datafusion::error::Result;
+
 use super::units::{NONE, NOTHING, SlotList, Units, add, clamped};
 use super::{Kept, Listing, Rows, by_kind};
+use crate::flat::{Flat, Numbers, flat, foreign};
 use crate::sketch::SignedSketch;
 
 /// Numbers and how often each occurs. Secret: no Debug, Display or Serialize.
@@ -12,6 +15,8 @@ pub(crate) struct Histogram {
     counts: BTreeMap<u64, u64>,
     all: u64,
 }
+
+flat!(Histogram { counts, all });
 
 impl Histogram {
     /// One more occurrence.
@@ -69,6 +74,8 @@ pub(crate) struct Cut {
     pub(crate) units: u64,
 }
 
+flat!(Cut { total, cut, units });
+
 impl Cut {
     /// One more contribution and what counts of it; whether they differ.
     fn add(&mut self, contribution: i128, counts: i128) -> bool {
@@ -95,6 +102,8 @@ pub(crate) struct Tally {
     pub(crate) cut: Vec<Tallied>,
 }
 
+flat!(Tally { groups_per_unit, rows_per_group, cut });
+
 /// Contributions to an accumulator. Secret: no Debug, Display or Serialize.
 #[derive(Clone)]
 pub(crate) enum Tallied {
@@ -103,6 +112,50 @@ pub(crate) enum Tallied {
     /// Values beyond the most that a unit may have in a group, and values that are clamped. By
     /// their sizes where they are added up, else by their number.
     Values([Cut; 2]),
+}
+
+impl Flat for Tallied {
+    fn write(&self, numbers: &mut Vec<u64>) {
+        match self {
+            Self::Sums(cut, sizes) => {
+                numbers.push(0);
+                cut.write(numbers);
+                sizes.write(numbers);
+            }
+            Self::Values(cuts) => {
+                numbers.push(1);
+                cuts.write(numbers);
+            }
+        }
+    }
+
+    fn read(numbers: &mut Numbers<'_>) -> Result<Self> {
+        Ok(match numbers.take()? {
+            0 => Self::Sums(Flat::read(numbers)?, Flat::read(numbers)?),
+            1 => Self::Values(Flat::read(numbers)?),
+            _ => return Err(foreign()),
+        })
+    }
+}
+
+/// Contributions of units, with and without the limit on their groups. Secret: no Debug, Display or
+/// Serialize.
+#[derive(Default)]
+pub(crate) struct Tallies {
+    /// With the limit of a release.
+    pub(crate) limited: Tally,
+    /// With all groups of every unit.
+    pub(crate) all_groups: Tally,
+}
+
+flat!(Tallies { limited, all_groups });
+
+impl Tallies {
+    /// Adds what other units contribute.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.limited.merge(other.limited);
+        self.all_groups.merge(other.all_groups);
+    }
 }
 
 impl Tally {
@@ -145,7 +198,7 @@ impl Tally {
     }
 
     /// Adds what other units contribute.
-    pub(crate) fn merge(&mut self, other: Self) {
+    fn merge(&mut self, other: Self) {
         self.groups_per_unit.merge(other.groups_per_unit);
         self.rows_per_group.merge(other.rows_per_group);
         if self.cut.is_empty() {

@@ -14,7 +14,7 @@ use hushtable_testkit::Dice;
 
 use super::tests::{CONTRACT, Tables, rows};
 use crate::contributions::SamplingKey;
-use crate::exact::Scan;
+use crate::exact::OwnerScan;
 use crate::measurements::Measured;
 use crate::memory::Memory;
 use crate::release::table;
@@ -38,7 +38,9 @@ pub(super) async fn groups(
         data.insert(name.to_owned(), TableData::Files(files));
     }
     let progress = Arc::new(ReadProgress::default());
-    let scan = Scan::of(query, false, &data, &progress, &Memory::new(None).unwrap()).await.unwrap();
+    let scan = OwnerScan::of(&query.into(), false, &data, &progress, &Memory::new(None).unwrap())
+        .await
+        .unwrap();
     // One key, so that choices are the same before and after.
     let exact = scan.look(SamplingKey([5; 16]), ScanOptions::default()).await.unwrap().exact;
     let text = |column: &ArrayRef, at: usize| array_value_to_string(column, at).unwrap() + "|";

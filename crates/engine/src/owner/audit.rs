@@ -27,7 +27,7 @@ use crate::classes::ClassLookup;
 use crate::contributions::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::{Exact, Looked, Scan};
+use crate::exact::{Exact, Looked, OwnerScan};
 use crate::progress::Progress;
 use crate::runtime::heavy;
 use crate::session::{Checked, Session};
@@ -143,7 +143,7 @@ impl Tables {
         let scan = async |look: ScanOptions| {
             let unwatched = Arc::new(ReadProgress::default());
             let scan =
-                Scan::plan(&checked.quote, &checked.data, &unwatched, checked.memory).await?;
+                OwnerScan::plan(&checked.quote, &checked.data, &unwatched, checked.memory).await?;
             scan.look(key, look).await
         };
         let Looked { exact, surveys, .. } =

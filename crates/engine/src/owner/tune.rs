@@ -4,12 +4,14 @@
 mod report;
 
 use hushtable_noise::Generator;
-use hushtable_query::{Groups, Measure, NoiseKind, PrivateQuery, Quote, Strategy, bind_trial};
+use hushtable_query::{
+    Groups, Measure, NoiseKind, OwnerQuery, PrivateQuery, Quote, Strategy, bind_trial,
+};
 
 use crate::contributions::{LARGEST, SamplingKey};
 use crate::draw::{Counted, found_at};
 use crate::error::EngineError;
-use crate::exact::{Exact, Looked, Scan};
+use crate::exact::{Exact, Looked, OwnerScan};
 use crate::owner::chances::{are_least, chances};
 use crate::owner::check::rows;
 use crate::progress::Progress;
@@ -47,11 +49,12 @@ impl Session {
     pub async fn tune(&self, sql: &str, progress: &Progress) -> Result<TuneReport, EngineError> {
         let checked = heavy(|| self.check(sql))?;
         let key = SamplingKey::draw(&mut Generator::from_os()?)?;
-        let mut counting = checked.quote.query().clone();
+        let mut counting = OwnerQuery::from(checked.quote.query());
         counting.push_measurement(rows());
         let look = ScanOptions { tally: true, ..ScanOptions::default() };
         let scan =
-            Scan::of(&counting, false, &checked.data, &progress.reading(), checked.memory).await?;
+            OwnerScan::of(&counting, false, &checked.data, &progress.reading(), checked.memory)
+                .await?;
         let Looked { tallies, .. } = scan.look(key, look).await?;
         let all = tallies
             .ok_or(EngineError::inconsistent(
@@ -59,9 +62,10 @@ impl Session {
             ))?
             .all_groups;
         let (groups, rows) = (all.groups_per_unit.at(1.0), all.rows_per_group.at(1.0));
-        let unlimited = checked.quote.query().clone().unlimited(LARGEST);
+        let query = OwnerQuery::from(checked.quote.query());
+        let bounded = read(&checked, &query, true, (key, progress)).await?;
+        let unlimited = query.without_limits(LARGEST);
         let truth = read(&checked, &unlimited, false, (key, progress)).await?;
-        let bounded = read(&checked, checked.quote.query(), true, (key, progress)).await?;
         let tuning = Tuning { session: self, sql, checked, key, progress, truth, bounded };
         tuning.report(groups, rows).await
     }
@@ -70,20 +74,21 @@ impl Session {
 /// The exact groups of a query, with those of each unit where `votes` may be counted.
 async fn read(
     checked: &Checked<'_>,
-    query: &PrivateQuery,
+    query: &OwnerQuery,
     votes: bool,
     (key, progress): (SamplingKey, &Progress),
 ) -> Result<Exact, EngineError> {
-    let with_members = votes && matches!(query.groups(), Groups::Private { .. });
+    let with_members = votes && matches!(query.as_read().groups(), Groups::Private { .. });
     let scan =
-        Scan::of(query, with_members, &checked.data, &progress.reading(), checked.memory).await?;
+        OwnerScan::of(query, with_members, &checked.data, &progress.reading(), checked.memory)
+            .await?;
     Ok(scan.look(key, ScanOptions::default()).await?.exact)
 }
 
 impl Tuning<'_> {
     /// The exact groups within the limits of a query.
     async fn within(&self, quote: &Quote) -> Result<Exact, EngineError> {
-        read(&self.checked, quote.query(), true, (self.key, self.progress)).await
+        read(&self.checked, &quote.query().into(), true, (self.key, self.progress)).await
     }
 
     async fn report(&self, groups: u64, rows: u64) -> Result<TuneReport, EngineError> {

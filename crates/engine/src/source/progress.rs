@@ -16,8 +16,14 @@ impl ReadProgress {
         self.expected.store(work, Ordering::Relaxed);
     }
 
-    pub(crate) fn advance(&self, work: u64) {
+    /// Some more work is done.
+    pub fn advance(&self, work: u64) {
         self.done.fetch_add(work, Ordering::Relaxed);
+    }
+
+    /// The work that is done.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
     }
 
     /// The share that is done with, from 0 to 1000.

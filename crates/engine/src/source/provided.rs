@@ -149,6 +149,11 @@ impl Provided {
         Self::new(&self.table, Arc::clone(&self.provider))
     }
 
+    /// Its name in the contract.
+    pub(crate) fn table(&self) -> &str {
+        &self.table
+    }
+
     /// Whether both are surely the same rows, by their values or as they have one provider.
     pub(crate) fn has_rows_of(&self, other: &Self) -> bool {
         let is_content = matches!(self.identity, RowsIdentity::Content(_));

@@ -11,7 +11,7 @@ use hushtable_query::{Noise, PrivateQuery, Quote, SqlStatement};
 use super::{Place, Wait, json, shown};
 use crate::answer_table::Answer;
 use crate::contributions::SamplingKey;
-use crate::exact::Scan;
+use crate::exact::OwnerScan;
 use crate::progress::Progress;
 use crate::survey::ScanOptions;
 
@@ -146,8 +146,9 @@ fn histograms(sql: &str, visits: &[(u32, u32, i64)]) -> Vec<BTreeMap<String, i64
         let data = session.data_of_query(query).unwrap();
         let progress = Progress::default();
         let exact = async {
-            let scan =
-                Scan::plan(&quote, &data, &progress.reading(), session.memory()).await.unwrap();
+            let scan = OwnerScan::plan(&quote, &data, &progress.reading(), session.memory())
+                .await
+                .unwrap();
             scan.look(SamplingKey([3; 16]), ScanOptions::default()).await.unwrap().exact
         };
         let exact = exact.wait();

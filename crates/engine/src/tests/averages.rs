@@ -274,10 +274,14 @@ fn ranges_hold() {
         };
         let mut values = 0;
         let read = async {
-            let reading =
-                Reading::plan(query, &checked.data, &Progress::default().reading(), checked.memory)
-                    .await
-                    .unwrap();
+            let reading = Reading::plan(
+                &query.into(),
+                &checked.data,
+                &Progress::default().reading(),
+                checked.memory,
+            )
+            .await
+            .unwrap();
             let look = reading.each(|rows| {
                 for value in rows.values[0].iter().flatten() {
                     assert!(

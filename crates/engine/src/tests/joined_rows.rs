@@ -254,7 +254,7 @@ fn limits_on_rows_need_a_key() {
         let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(SamplingKey([1; 16]));
         let again = crate::limit_rows::LimitRowsExec::new(
-            Arc::clone(plan.children()[0]),
+            Arc::clone(plan.operators().children()[0]),
             crate::limit_rows::RowLimit { unit: 0, rows: 3 },
         );
         let error = again.unwrap().execute(0, memory.tasks()).err().unwrap();
@@ -347,9 +347,10 @@ fn one_row_adds_no_more_than_is_said_before_the_charge() {
             let reading = progress.reading();
             let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
             let (plan, memory) = runtime.block_on(scan).unwrap().keyed(SamplingKey([4; 16]));
-            let run = exact_of(Arc::clone(&plan), &memory, query);
+            let operators = Arc::clone(plan.operators());
+            let run = exact_of(plan, &memory, query);
             let (steps, _) = steps_of(|| runtime.block_on(run).unwrap());
-            Some((row, steps, joined(&plan), operations(query.relation())))
+            Some((row, steps, joined(&operators), operations(query.relation())))
         };
         let (Some((row, steps, rows, parts)), Some((_, fewer_steps, fewer_rows, _))) =
             (cost(&with), cost(&without))

@@ -2,20 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::future::ready;
 use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::physical_plan::ExecutionPlan;
+use futures::StreamExt;
 use sqllogictest::{DefaultColumnType, Record, parse_file};
 
 use super::{Place, Wait};
 use crate::answer::Standing;
-use crate::codec::PlanCodec;
+use crate::backend::{Accepting, Backend, OpenedPlan, PartialStream, UnopenedPlan};
+use crate::codec::{PlanCodec, Share};
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
-use crate::exact::{Exact, Scan, exact_of};
+use crate::exact::{Exact, OwnerScan, Scan, exact_of};
+use crate::executor::Executor;
 use crate::measurements::Measured;
+use crate::memory::Memory;
+use crate::partial_groups::PartialGroups;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::source::SourceError;
@@ -24,7 +30,7 @@ use crate::survey::ScanOptions;
 const KEY: SamplingKey = SamplingKey([7; 16]);
 
 /// Exact groups as text, in an order that does not depend on the partitions.
-fn text(exact: &Exact) -> Vec<String> {
+pub(super) fn text(exact: &Exact) -> Vec<String> {
     let options = FormatOptions::default().with_null("NULL");
     let keys: Vec<ArrayFormatter<'_>> =
         exact.keys.iter().map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap()).collect();
@@ -61,19 +67,39 @@ fn text(exact: &Exact) -> Vec<String> {
     rows
 }
 
-/// The plan of a query, under the key, and as it is after a way through bytes.
-async fn plans(session: &Session, sql: &str) -> (Arc<dyn ExecutionPlan>, Vec<u8>) {
+/// The plan of a query, under the key, and its bytes.
+async fn plans(session: &Session, sql: &str) -> (OpenedPlan, Vec<u8>) {
     let checked = session.check(sql).unwrap();
     let progress = Progress::default();
     let reading = progress.reading();
     let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
     let (plan, _) = scan.await.unwrap().keyed(KEY);
-    let bytes = PlanCodec::encode(&plan).unwrap();
+    let bytes = plan.encode(0..plan.partitions()).unwrap();
     (plan, bytes)
 }
 
+/// Runs plans after a way through bytes, and hands back groups after such a way.
+struct Travelling;
+
+impl Backend for Travelling {
+    fn accept<'a>(&'a self, plan: &'a UnopenedPlan) -> Accepting<'a> {
+        Box::pin(ready(plan.check_encodable()))
+    }
+
+    fn run(&self, plan: OpenedPlan) -> PartialStream {
+        let bytes = plan.encode(0..plan.partitions()).unwrap();
+        let received = Executor::new(None).unwrap().decode(&bytes).unwrap();
+        let travelled = received.run().map(|part| PartialGroups::decode(&part?.encode()?));
+        Box::pin(travelled)
+    }
+}
+
+fn decoded(bytes: &[u8]) -> Result<(Arc<dyn ExecutionPlan>, Share), EngineError> {
+    PlanCodec::decode(bytes, &Memory::new(None).unwrap().tasks(), &Arc::default())
+}
+
 /// Every query of the SQL suite that is not refused gives the same exact groups directly, and by a
-/// plan that has been bytes; and by the bounder without an operator, as audits use it.
+/// plan that has been bytes; and for their owner.
 #[test]
 fn plans_compute_the_same_after_a_round_trip() {
     for (folder, least) in [("tests/sql", 40), ("tests/sql/relations", 20)] {
@@ -92,15 +118,17 @@ fn plans_compute_the_same_after_a_round_trip() {
                 let query = checked.quote.query();
                 async {
                     let (plan, bytes) = plans(&session, &sql).await;
-                    let tasks = checked.memory.tasks();
-                    let again = PlanCodec::decode(&bytes, &tasks).unwrap();
-                    assert_eq!(PlanCodec::encode(&again).unwrap(), bytes, "{sql}");
+                    let (again, share) = decoded(&bytes).unwrap();
+                    assert_eq!(PlanCodec::encode(&again, &share).unwrap(), bytes, "{sql}");
                     let direct = text(&exact_of(plan, checked.memory, query).await.unwrap());
-                    let travelled = text(&exact_of(again, checked.memory, query).await.unwrap());
+                    let (plan, _) = plans(&session, &sql).await;
+                    let travelling = checked.memory.clone().with_backend(Arc::new(Travelling));
+                    let travelled = text(&exact_of(plan, &travelling, query).await.unwrap());
                     assert_eq!(direct, travelled, "{sql}");
                     let progress = Progress::default();
                     let reading = progress.reading();
-                    let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
+                    let scan =
+                        OwnerScan::plan(&checked.quote, &checked.data, &reading, &travelling);
                     let looked =
                         scan.await.unwrap().look(KEY, ScanOptions::default()).await.unwrap();
                     assert_eq!(text(&looked.exact), direct, "{sql}");
@@ -173,8 +201,6 @@ fn foreign_plans_are_errors() {
     let place = place(10);
     let session = place.session();
     let (_, bytes) = plans(&session, &asked(JOINED)).wait();
-    let memory = session.check(&asked(JOINED)).unwrap().memory.clone();
-    let decoded = |bytes: &[u8]| PlanCodec::decode(bytes, &memory.tasks());
     assert!(decoded(&bytes).is_ok());
     for at in (0..bytes.len()).step_by(11) {
         let mut damaged = bytes.clone();
@@ -198,11 +224,17 @@ fn foreign_plans_are_errors() {
         }
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x21;
-        let _ = decoded(&crate::codec::hashed(&damaged[40..]));
+        let _ = decoded(&crate::sealed::sealed(b"hushplan", &damaged[40..]));
     }
+    // A build that takes values to other partitions would bound the units of another share.
+    let hash = bytes.windows(12).position(|name| name == b"\"shuffled\":[").unwrap() + 12;
+    let mut elsewhere = bytes.clone();
+    elsewhere[hash] = if bytes[hash] == b'1' { b'2' } else { b'1' };
+    let elsewhere = crate::sealed::sealed(b"hushplan", &elsewhere[40..]);
+    assert!(matches!(decoded(&elsewhere), Err(EngineError::ForeignPlan)));
     // A worker reads the rows that the plan was made for.
     std::fs::write(place.path().join("towns.csv"), "town,area\nelsewhere,1\n").unwrap();
-    let error = decoded(&bytes).unwrap_err();
+    let error = decoded(&bytes).err().unwrap();
     assert!(matches!(error, EngineError::Source(SourceError::Changed { .. })), "{error}");
 }
 
@@ -212,7 +244,8 @@ fn plans_do_not_show_their_key() {
     let place = place(10);
     let (plan, bytes) = plans(&place.session(), &asked(JOINED)).wait();
     assert!(String::from_utf8_lossy(&bytes).contains("7,7,7,7"));
-    assert!(!format!("{plan:?}").contains("7, 7, 7, 7"), "{plan:?}");
+    let shown = format!("{:?}", plan.operators());
+    assert!(!shown.contains("7, 7, 7, 7"), "{shown}");
 }
 
 /// Without a charge nothing is bounded, and no unit is bounded in several places.
@@ -226,7 +259,7 @@ fn bounding_needs_a_key_and_whole_units() {
         let reading = progress.reading();
         let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(KEY);
-        let bound = plan.downcast_ref::<crate::bound_exec::BoundExec>().unwrap();
+        let bound = plan.operators().downcast_ref::<crate::bound_exec::BoundExec>().unwrap();
         let spread = Arc::clone(bound.input().children()[0]);
         assert!(crate::bound_exec::BoundExec::new(spread, Arc::clone(bound.bounding())).is_err());
         let input = Arc::clone(bound.input());
@@ -298,7 +331,7 @@ fn orders(rows: &[(u32, String)]) -> BTreeMap<String, Vec<String>> {
     let checked = session.check("SELECT shop FROM visits GROUP BY shop").unwrap();
     let progress = Progress::default();
     let reading = progress.reading();
-    let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
+    let scan = OwnerScan::plan(&checked.quote, &checked.data, &reading, checked.memory);
     let exact =
         async { scan.await.unwrap().look(KEY, ScanOptions::default()).await.unwrap().exact };
     let exact = exact.wait();

@@ -18,7 +18,7 @@ use hushtable_query::{Contract, Quote, Read, SqlStatement};
 use super::Wait;
 use crate::contributions::SamplingKey;
 use crate::draw::Counted;
-use crate::exact::Scan;
+use crate::exact::OwnerScan;
 use crate::progress::Progress;
 use crate::release::table;
 use crate::session::Session;
@@ -39,7 +39,8 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
         let quote = Quote::new(part.query).unwrap().with_released(&values).unwrap();
         let data = session.data_of_query(quote.query()).unwrap();
         let progress = Progress::default();
-        let scan = Scan::plan(&quote, &data, &progress.reading(), session.memory()).await.unwrap();
+        let scan =
+            OwnerScan::plan(&quote, &data, &progress.reading(), session.memory()).await.unwrap();
         let looked = scan.look(SamplingKey([7; 16]), ScanOptions::default()).await.unwrap();
         let (keys, counted) = Counted::new(quote.query(), looked.exact).unwrap();
         let sums = counted.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();

@@ -200,7 +200,6 @@ impl PrivateQuery {
             intervals: None,
             warnings: Vec::new(),
             rows_as_units: false,
-            without_limits: false,
             automatic: Automatic::default(),
             relation,
         }

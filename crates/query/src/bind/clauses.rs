@@ -175,7 +175,6 @@ pub(super) fn bind(
         intervals: options.intervals,
         warnings,
         rows_as_units,
-        without_limits: false,
         automatic: Automatic {
             groups: example_groups,
             bounds: if options.chosen.bounds.is_empty() { bounds } else { Vec::new() },

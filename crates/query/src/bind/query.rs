@@ -86,9 +86,6 @@ pub struct PrivateQuery {
     /// asked without it.
     #[serde(skip)]
     pub(super) rows_as_units: bool,
-    /// Whether it has no limits: it is for owners' readings, and has no mechanisms.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) without_limits: bool,
     /// Its limits that are chosen privately; it has examples in their place until they are.
     #[serde(default, skip_serializing_if = "Automatic::is_none")]
     pub(super) automatic: Automatic,
@@ -206,11 +203,6 @@ impl PrivateQuery {
         &self.warnings
     }
 
-    /// Whether it has no limits, and so no mechanisms.
-    pub(crate) fn is_without_limits(&self) -> bool {
-        self.without_limits
-    }
-
     /// Whether a count of rows is measured as one of units, of which one row counts.
     pub(crate) fn rows_as_units(&self) -> bool {
         self.rows_as_units
@@ -320,42 +312,6 @@ impl PrivateQuery {
         Some(self)
     }
 
-    /// The query without any limit on what a unit adds, up to `largest` steps. For owners'
-    /// readings, which release nothing: there is no [`Quote`](crate::Quote) of it.
-    pub fn unlimited(mut self, largest: i64) -> Self {
-        self.without_limits = true;
-        self.max_groups_contributed = u32::MAX;
-        for measurement in &mut self.measurements {
-            match &mut measurement.measure {
-                Measure::SumOfRows { of, .. } => {
-                    measurement.measure = Measure::ClampedSum(of.clone());
-                }
-                Measure::Distinct { values: most, .. } | Measure::Quantile { rows: most, .. } => {
-                    *most = u32::MAX;
-                    continue;
-                }
-                Measure::Units => continue,
-                Measure::Rows
-                | Measure::Values(_)
-                | Measure::ClampedSum(_)
-                | Measure::PerRecordSum(_) => {}
-            }
-            (measurement.low, measurement.high) = (-largest, largest);
-        }
-        self
-    }
-
-    /// Adds a group key, and gives its position. For owners' readings, which release nothing.
-    pub fn push_key(&mut self, expr: Expr) -> usize {
-        self.keys.push(Key { expr, public: None, by_query: false, known: None });
-        self.keys.len() - 1
-    }
-
-    /// Adds a measurement. For owners' readings, which release nothing.
-    pub fn push_measurement(&mut self, measurement: Measurement) {
-        self.measurements.push(measurement);
-    }
-
     /// Bound on one unit's effect on the sums of a measurement.
     pub fn contribution(&self, measurement: &Measurement) -> Contribution {
         self.contribution_within(measurement.low, measurement.high)
@@ -381,8 +337,7 @@ impl PrivateQuery {
             && (self.loss, self.noise_delta) == (other.loss, other.noise_delta)
             && (self.noise, self.usual_noise) == (other.noise, other.usual_noise)
             && self.prefer == other.prefer
-            && (self.rows_as_units, self.without_limits)
-                == (other.rows_as_units, other.without_limits)
+            && self.rows_as_units == other.rows_as_units
             && self.automatic == other.automatic
     }
 

@@ -4,18 +4,19 @@
 use hushtable_mechanisms::{Selection, Strategy};
 use hushtable_numbers::search::least_whole;
 use hushtable_query::{
-    Clamps, ColumnType, GroupSize, Groups, Measure, Measurement, PrivateQuery, Quote, Step,
+    Clamps, ColumnType, GroupSize, Groups, Measure, Measurement, OwnerQuery, PrivateQuery, Quote,
+    Step,
 };
 
 use super::report::{ContributionLimit, CutOff, GroupsCheck, QueryCheck};
 use super::spread;
-use crate::bound::{Cut, Tallied};
+use crate::bound::{Cut, Tallied, Tallies};
 use crate::bounding::places;
 use crate::contributions::LARGEST;
 use crate::contributions::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::{Exact, Looked, Scan, Tallies};
+use crate::exact::{Exact, Looked, OwnerScan};
 use crate::owner::chances::{are_least, chances};
 use crate::progress::Progress;
 use crate::session::Checked;
@@ -34,13 +35,17 @@ pub(super) async fn read(
     progress: &Progress,
 ) -> Result<QueryCheck, EngineError> {
     let quote = &checked.quote;
-    let mut query = quote.query().clone();
-    query.push_measurement(rows());
+    let query = quote.query();
+    let mut counting = OwnerQuery::from(query);
+    counting.push_measurement(rows());
     let look = ScanOptions { tally: true, ..ScanOptions::default() };
     // The chances of groups follow from their sizes, but for votes.
     let votes = quote.selection().is_some_and(|s| s.strategy() == Strategy::SingleVote);
-    let scan = Scan::of(&query, votes, &checked.data, &progress.reading(), checked.memory).await?;
-    let Looked { exact, tallies, .. } = scan.look(key, look).await?;
+    let scan =
+        OwnerScan::of(&counting, votes, &checked.data, &progress.reading(), checked.memory).await?;
+    let Looked { mut exact, tallies, .. } = scan.look(key, look).await?;
+    // The groups are those of the query itself.
+    exact.measured.pop();
     let tallies = tallies.ok_or(EngineError::inconsistent(
         "a scan that was to tally contributions has no tallies",
     ))?;
@@ -52,8 +57,8 @@ pub(super) async fn read(
         max_rows_joined: query.relation().max_rows_joined(),
         groups_per_unit: spread(&all.groups_per_unit),
         rows_per_group: spread(&all.rows_per_group),
-        cut_off: cut_off(quote.query(), &tallies)?,
-        groups: groups(quote, &query, exact)?,
+        cut_off: cut_off(query, &tallies)?,
+        groups: groups(quote, query, exact)?,
     })
 }
 

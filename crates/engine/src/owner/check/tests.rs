@@ -12,7 +12,7 @@ use hushtable_query::bind;
 use hushtable_testkit::Dice;
 
 use super::*;
-use crate::exact::{Looked, Scan};
+use crate::exact::{Looked, OwnerScan};
 use crate::survey::ScanOptions;
 use crate::tests::{Place, Wait};
 
@@ -258,7 +258,8 @@ fn what_is_left_is_what_a_release_has() {
     let look = async {
         let progress = Progress::default();
         let scan =
-            Scan::plan(&checked.quote, &checked.data, &progress.reading(), checked.memory).await?;
+            OwnerScan::plan(&checked.quote, &checked.data, &progress.reading(), checked.memory)
+                .await?;
         scan.look(key, ScanOptions::default()).await
     };
     let Looked { exact, .. } = look.wait().unwrap();

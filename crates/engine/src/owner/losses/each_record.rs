@@ -7,7 +7,7 @@ use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::error::DataFusionError;
 use hushtable_privacy::{RecordPolicy, Rho, group_loss};
 use hushtable_query::{
-    Measure, Measurement, Noise, Operator, Quote, Thresholds, policy_of_noise, rho_at,
+    Measure, Measurement, Noise, Operator, OwnerQuery, Quote, Thresholds, policy_of_noise, rho_at,
 };
 
 use super::{GroupLosses, Losses, OwnerLosses, rho};
@@ -41,13 +41,13 @@ pub(super) async fn tally(
     progress: &Progress,
 ) -> Result<Tally, EngineError> {
     let limit = rho(checked)?.to_f64();
-    let mut query = checked.quote.query().clone();
-    let group_keys = query.keys().len();
+    let mut query = OwnerQuery::from(checked.quote.query());
+    let group_keys = query.as_read().keys().len();
     // Other facts about a row come after the keys: its owner, and its class for each
     // sum.
     let owned = checked.table.and_then(|table| Some((table, table.owner.as_ref()?)));
     // The owner is known where the query's rows are the table's.
-    let scanned = matches!(query.relation().operator(), Operator::Scan { .. });
+    let scanned = matches!(query.as_read().relation().operator(), Operator::Scan { .. });
     let owner = owned.filter(|_| scanned);
     let owner = owner.map(|(table, name)| (name.clone(), table.row_expression(name)));
     let owner = match owner {

@@ -13,7 +13,7 @@ use super::{Losses, rho};
 use crate::contributions::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::{Looked, Scan};
+use crate::exact::{Looked, OwnerScan};
 use crate::measurements::Measured;
 use crate::progress::Progress;
 use crate::runtime::heavy;
@@ -168,7 +168,7 @@ pub(super) async fn counted(
 ) -> Result<Groups, EngineError> {
     let query = checked.quote.query();
     let scan =
-        Scan::plan(&checked.quote, &checked.data, &progress.reading(), checked.memory).await?;
+        OwnerScan::plan(&checked.quote, &checked.data, &progress.reading(), checked.memory).await?;
     // Rows are units, so that no group is left out by the key.
     let Looked { mut exact, .. } = scan.look(SamplingKey([0; 16]), ScanOptions::default()).await?;
     // The numbers of records go along with the sums, so that they come in the order of the groups.

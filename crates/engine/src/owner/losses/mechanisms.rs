@@ -49,7 +49,8 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
     let mut sizes: Vec<(usize, usize, Sketch)> =
         split.filter_map(|(index, (at, _))| Some((at?, index, Sketch::new(0.0)))).collect();
     let reading =
-        Reading::plan(query, &checked.data, &Progress::default().reading(), checked.memory).await?;
+        Reading::plan(&query.into(), &checked.data, &Progress::default().reading(), checked.memory)
+            .await?;
     let add = |rows: Rows| {
         for (at, _, sketch) in &mut sizes {
             let values = rows.values.get(*at).into_iter().flatten().flatten();

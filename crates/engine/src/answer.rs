@@ -29,7 +29,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// One of several parts of a statement.
+    /// A query that is one of `parts` of a statement, which share its precision.
     ///
     /// # Errors
     /// A refusal where a statement of it could not be read back.
@@ -45,7 +45,7 @@ impl Question {
         Ok(Self { sql: sql.to_owned(), analyst, quote, explanation, hash, loss })
     }
 
-    /// Makes more that it depends on a part of the question.
+    /// Adds something that the question depends on to its hash.
     pub(crate) fn extend(&mut self, more: &str) {
         let both = format!("{} {more}", self.hash);
         self.hash = blake3::hash(both.as_bytes()).to_hex().to_string();

@@ -106,8 +106,8 @@ pub struct Charges {
     pub on_record: usize,
     /// Whether the ledger's file was made by this question.
     pub ledger_created: bool,
-    /// Where a part was charged, when its text was charged before and answered: about other data,
-    /// or under another contract.
+    /// For a plain query that was charged, when its text was charged before and answered: about
+    /// other data, or under another contract.
     pub answered_before: Option<String>,
 }
 

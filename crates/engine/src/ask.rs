@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hushtable_noise::Generator;
-use hushtable_query::{PrivateQuery, SqlStatement, Workload};
+use hushtable_privacy::Loss;
+use hushtable_query::{PrivateQuery, Refusal, SqlStatement, Workload};
 
 use crate::answer::Timings;
 use crate::answer_table::Answer;
@@ -83,6 +84,7 @@ impl Session {
         purpose: Purpose,
         progress: &Progress,
     ) -> Result<StatementPlan, EngineError> {
+        check_currencies(&statement)?;
         if purpose == Purpose::Answer {
             heavy(|| self.check_budgets(&origin, &statement, analyst))?;
         }
@@ -162,4 +164,28 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Refuses parts that cost one population epsilon and rho: they have no common total.
+fn check_currencies(statement: &SqlStatement) -> Result<(), EngineError> {
+    let mut losses: Vec<(&str, Loss)> = Vec::new();
+    for part in statement.parts.iter().filter(|part| part.same_as.is_none()) {
+        let loss = part.query.loss();
+        for population in part.query.populations() {
+            match losses.iter().find(|(other, _)| *other == population) {
+                Some((_, first)) if first.parameter() != loss.parameter() => {
+                    return Err(EngineError::Refused(Refusal::new(
+                        format!(
+                            "the statement has parts in epsilon and parts in rho about \
+                             `{population}`, which have no common total"
+                        ),
+                        "give all of its parts a budget in epsilon, or all of them one in rho",
+                    )));
+                }
+                Some(_) => {}
+                None => losses.push((population, loss)),
+            }
+        }
+    }
+    Ok(())
 }

@@ -82,7 +82,7 @@ impl Origin {
     }
 }
 
-/// The budget cannot pay.
+/// The error of a workload in rho whose budget is in epsilon.
 fn in_rho(
     workload: &Workload,
     analyst: &str,

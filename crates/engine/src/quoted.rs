@@ -26,8 +26,8 @@ pub struct Quoted {
     pub together: Option<JointExplanation>,
     /// The accounts that would pay; the one of the population that the first part bounds is first.
     pub accounts: Vec<AccountQuoted>,
-    /// Where a part is to be charged, when its text was charged last and answered: about other
-    /// data, or under another contract.
+    /// For a plain query that is to be charged, when its text was charged last and answered: about
+    /// other data, or under another contract.
     pub answered_before: Option<String>,
 }
 

@@ -19,8 +19,6 @@ use crate::source::Data;
 
 /// The machine-readable record of what a release promises: enough for an outsider to check every
 /// number in it, and nothing of the data but the release itself.
-///
-/// It stays on record: a field that comes later needs a default, so that older statements are read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReleaseStatement {
     /// Format of the statement.

@@ -1,7 +1,7 @@
-//! Bytes behind a hash of themselves and of the build that wrote them: another build may mean
+//! Bytes behind a hash of themselves and of the version that wrote them: another version may mean
 //! something else by the same bytes. It finds damage, and proves nothing about who wrote them.
 
-/// Name and version of this build, as statements have them.
+/// Name and version of this program, as statements have them.
 pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
 
 /// The length of a hash.

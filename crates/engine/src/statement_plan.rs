@@ -33,6 +33,7 @@ use crate::runtime::heavy;
 use crate::session::Session;
 use crate::source::convert::arrow_type;
 use crate::source::{Data, ReadProgress};
+use crate::statement::PopulationTotal;
 
 /// A question that has passed every check that does not need the ledger: it can be quoted, or
 /// answered.
@@ -44,6 +45,8 @@ pub struct StatementPlan {
     analyst: String,
     /// The parts of the statement, in its order.
     parts: Vec<PlannedPart>,
+    /// The loss of each population's units by all parts.
+    totals: Vec<PopulationTotal>,
     /// What all queries of a workload promise together.
     together: Option<JointExplanation>,
     progress: Progress,
@@ -97,6 +100,7 @@ impl StatementPlan {
             statement,
             analyst: String::new(),
             parts: Vec::with_capacity(readings.len()),
+            totals: Vec::new(),
             together: None,
             progress: progress.clone(),
         };
@@ -115,6 +119,8 @@ impl StatementPlan {
             return Err(EngineError::inconsistent("a statement has no part"));
         }
         plan.check_around().await?;
+        // Nothing that follows from the question alone may fail after the charge.
+        plan.totals = plan.all_totals()?;
         plan.together = heavy(|| plan.joint())?;
         Ok(plan)
     }
@@ -224,7 +230,7 @@ impl StatementPlan {
         let family = fingerprint(&question.analyst, &family, &all)?;
         if let Some(ledger) = ledger
             && let Some(payer) = payers.first()
-            && self.may_be_part_of_another(part)
+            && self.may_be_part_of_another(index)?
         {
             let on_record = OnRecord { ledger, population: &payer.population, data: &all };
             if let Some(wider) = on_record.wider(&question, parts, (identity, family))? {
@@ -234,7 +240,8 @@ impl StatementPlan {
         }
         // Parts that were not expected to have one release may come to the same price.
         let same_as = self.parts.iter().position(|other| other.identity == identity);
-        if part.same_as.is_some() && same_as != part.same_as {
+        let expected = part.same_as.map(|first| self.part(first)).transpose()?;
+        if expected.is_some_and(|first| first.identity != identity) {
             return Err(EngineError::inconsistent(
                 "a part and the part whose release it shares have different identities",
             ));
@@ -243,12 +250,19 @@ impl StatementPlan {
     }
 
     /// Whether a release on record that was made for more can answer a part. Not where parts depend
-    /// on each other: then what each has measured counts.
-    fn may_be_part_of_another(&self, part: &Part) -> bool {
-        part.reads.is_empty()
+    /// on each other: then what each has measured counts, and is part of the other's identity.
+    fn may_be_part_of_another(&self, index: usize) -> Result<bool, EngineError> {
+        let part = self.bound(index)?;
+        let is_needed = |other: &Part| {
+            other.reads.iter().any(|read| read.part == index)
+                || other.limits_from.contains(&index)
+                || other.report_of.contains(&index)
+        };
+        Ok(part.reads.is_empty()
             && part.limits_from.is_empty()
             && part.is_asked()
             && self.statement.consistent.is_empty()
+            && !self.statement.parts.iter().any(is_needed))
     }
 
     /// The SQL of a part: that of the whole statement, where the part is all of it.
@@ -282,12 +296,22 @@ impl StatementPlan {
     fn joint(&self) -> Result<Option<JointExplanation>, EngineError> {
         let Origin::Workload(_) = &self.origin else { return Ok(None) };
         let parts = self.statement.parts.iter().zip(&self.parts);
-        let each = parts.map(|(part, planned)| {
+        // One release is paid for once.
+        let paid = parts.filter(|(_, planned)| planned.same_as.is_none());
+        let each = paid.map(|(part, planned)| {
             (part.name.as_str(), &planned.question.quote, &planned.question.explanation)
         });
         let payer = self.part(0)?.payer()?;
         let table = self.session.contract().tables.get(&payer.population);
         Ok(Some(JointExplanation::new(&each.collect::<Vec<_>>(), table)?))
+    }
+
+    fn all_totals(&self) -> Result<Vec<PopulationTotal>, EngineError> {
+        let total = |payer: &Payer| {
+            let total = self.total_of(&payer.population)?;
+            Ok(PopulationTotal { population: payer.population.clone(), total })
+        };
+        self.payers_of_all().into_iter().map(total).collect()
     }
 
     /// A part as it was bound.

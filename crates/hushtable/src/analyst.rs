@@ -274,7 +274,7 @@ impl Plan {
                 let _ = answers.unbounded_send(Ok(AnswerStep::Answered(Box::new(output.clone()))));
                 Ok::<_, Error>(output.name.as_deref().map(&file))
             };
-            let ended = plan.release(charged, answered).await;
+            let ended = Box::pin(plan.release(charged, answered)).await;
             let _ = steps.unbounded_send(ended.map(|whole| AnswerStep::Whole(Box::new(whole))));
         };
         if delay.is_none() {

@@ -44,6 +44,9 @@ impl AnsweringDelay {
     /// the engine's threads.
     pub(crate) fn keep<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
         let started = Instant::now();
+        // Futures of questions are large, and what wraps this one moves it through the caller's
+        // stack.
+        let work = Box::pin(work);
         async move {
             // A panic must not end it earlier.
             let result = AssertUnwindSafe(work).catch_unwind().await;

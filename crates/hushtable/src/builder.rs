@@ -46,7 +46,8 @@ type Listener = Arc<dyn Fn(&Notice) + Send + Sync>;
 /// let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT id) AS n \
 ///            FROM visits";
 /// let answer = wait(engine.analyst(Some("ana")).query(sql))?;
-/// assert_eq!(answer.account.left.to_string(), "epsilon = 2, delta = 1e-6");
+/// let left = answer.charges.accounts[0].account.left;
+/// assert_eq!(left.to_string(), "epsilon = 2, delta = 1e-6");
 /// # Ok(())
 /// # }
 /// ```

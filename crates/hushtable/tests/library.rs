@@ -143,9 +143,12 @@ fn deep_queries_work_from_threads_with_little_room() {
     let small = thread::Builder::new().stack_size(256 << 10);
     let asked = small.spawn(move || {
         let analyst = engine.analyst(Some("ana"));
-        number(&wait(analyst.query(&sql)).unwrap().table)
+        let first = number(&wait(analyst.query(&sql)).unwrap().table);
+        let plan = wait(analyst.plan(&sql, Purpose::Quote, &Progress::default())).unwrap();
+        assert!(plan.quoted().unwrap().is_free());
+        (first, number(&wait(plan.answer()).unwrap().table))
     });
-    assert_eq!(asked.unwrap().join().unwrap(), 50);
+    assert_eq!(asked.unwrap().join().unwrap(), (50, 50));
 }
 
 #[test]

@@ -14,7 +14,6 @@ use crate::progress::{is_visible, watched};
 use crate::render::TableStyle;
 use crate::render::grid::visible;
 use crate::render::intervals::TableView;
-use crate::render::plain_quote::answered_before;
 use crate::render::quoted;
 use crate::table_format::TableFormat;
 use crate::{kept_effects, pace, render, stdio, surroundings};
@@ -201,9 +200,6 @@ fn account_of(charges: &Charges, engine: &Engine) -> String {
     }
     if charges.on_record > 0 {
         out += &format!("on record: {}\n", of(charges.on_record));
-    }
-    if let Some(before) = &charges.answered_before {
-        out += &(answered_before(before) + "\n");
     }
     out
 }

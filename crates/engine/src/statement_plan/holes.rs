@@ -65,8 +65,7 @@ impl StatementPlan {
         Ok(Some(planned.question.with_limits(quote)))
     }
 
-    /// The quote of a part with the limits that follow from histograms in which nothing is to be
-    /// seen.
+    /// The quote of a part with the limits that follow from empty histograms.
     pub(super) fn smallest(&self, index: usize, question: &Question) -> Result<Quote, EngineError> {
         let nothing = vec![(ReleasedSizes::new(), 1.0); self.bound(index)?.limits_from.len()];
         let limits = question.quote.query().chosen_limits(&nothing)?;

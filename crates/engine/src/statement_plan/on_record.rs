@@ -8,6 +8,10 @@ use crate::error::EngineError;
 use crate::record::{ReleaseStatement, fingerprint};
 use crate::source::Data;
 
+/// Most releases of a family that are compared with a question. Those that were recorded first are,
+/// so that one of them stays the answer.
+const MOST_COMPARED: usize = 40;
+
 /// The releases of an account about some data.
 pub(super) struct OnRecord<'a> {
     pub(super) ledger: &'a dyn Ledger,
@@ -31,15 +35,21 @@ impl OnRecord<'_> {
         if Standing::of(ledger, analyst, population, &identity)? != Standing::New {
             return Ok(None);
         }
-        for stored in ledger.related(analyst, population, &family)? {
-            // What cannot be read answers nothing.
-            let Ok(statement) = serde_json::from_str(&stored.release.statement) else { continue };
-            let ReleaseStatement { query: released, .. } = statement;
+        for stored in ledger.related(analyst, population, &family)?.into_iter().take(MOST_COMPARED)
+        {
+            let statement: ReleaseStatement =
+                serde_json::from_str(&stored.release.statement).map_err(|_| EngineError::Record)?;
+            let (released, sql_on_record) = (statement.query, statement.sql);
             let wider = quote.query().with_measurements_of(&released).map_err(|_| {
                 EngineError::inconsistent("the leaf of a query cannot be written as JSON")
             })?;
             let Some(Ok(quote)) = wider.map(Quote::new) else { continue };
-            let wider = Question::new(sql, analyst.clone(), quote, parts)?;
+            let measured = quote.query().measurements().len();
+            let mut wider = Question::new(sql, analyst.clone(), quote, parts)?;
+            wider.explanation.advice = vec![format!(
+                "another budget in OPTIONS: it is charged then; free is what was measured for \
+                 another question on record, which has {measured} measurements ({sql_on_record})"
+            )];
             // Mechanisms that this version chooses otherwise are another question.
             let identity = fingerprint(analyst, &wider.hash, data)?;
             if ledger.stored(analyst, population, &identity)?.is_some() {

@@ -47,7 +47,13 @@ impl StatementPlan {
             let beside: Vec<Paid> = paid.by_ref().take(others).collect();
             if beside.len() == others { Ok(Some(PaidPart { first, beside })) } else { Err(fewer()) }
         });
-        each.collect()
+        let each = each.collect::<Result<Vec<_>, EngineError>>()?;
+        if paid.next().is_some() {
+            return Err(EngineError::inconsistent(
+                "the ledger gave more receipts than there were requests",
+            ));
+        }
+        Ok(each)
     }
 
     /// Checks that the rows of all tables are those that were planned for, each table once. Charged

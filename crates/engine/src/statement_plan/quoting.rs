@@ -75,7 +75,7 @@ impl StatementPlan {
         ledger: Option<&dyn Ledger>,
     ) -> Result<AccountQuoted, EngineError> {
         let Payer { population, limit } = payer;
-        let mut charge = limit.nothing();
+        let mut charge: Option<Loss> = None;
         for (planned, quoted) in self.parts.iter().zip(parts) {
             let pays = planned.same_as.is_none() && planned.is_paid_by(population);
             if pays && quoted.standing == Standing::New {
@@ -83,7 +83,10 @@ impl StatementPlan {
                 // refuse it.
                 let loss = planned.question.loss;
                 let loss = cost(loss, &planned.question.quote.events(), *limit).unwrap_or(loss);
-                charge = charge.plus(loss).unwrap_or(loss);
+                let sum = charge.map_or(Ok(loss), |charge| charge.plus(loss));
+                charge = Some(sum.map_err(|_| {
+                    EngineError::inconsistent("the charges of the parts have no sum")
+                })?);
             }
         }
         let account = match ledger {
@@ -91,6 +94,7 @@ impl StatementPlan {
             None => Account::untouched(*limit),
         };
         let total = self.total_of(population)?;
+        let charge = charge.unwrap_or(limit.nothing());
         Ok(AccountQuoted { population: population.clone(), total, account, charge })
     }
 
@@ -120,19 +124,21 @@ impl StatementPlan {
         }
     }
 
-    /// When the text of the first part that is to be charged was charged last and answered: about
-    /// other data, or under another contract.
+    /// When the text of a question that is to be charged was charged last and answered: about other
+    /// data, or under another contract. For plain queries alone: the text of a part lacks its share
+    /// of the budget and the options of its statement.
     pub(super) fn answered_before(
         &self,
         ledger: Option<&dyn Ledger>,
     ) -> Result<Option<String>, EngineError> {
-        let Some(ledger) = ledger else { return Ok(None) };
-        for planned in self.parts.iter().filter(|part| part.same_as.is_none()) {
-            if self.standing(planned, Some(ledger))? == Standing::New {
-                let (population, sql) = (&planned.payer()?.population, &planned.question.sql);
-                return Ok(ledger.answered_before(&self.analyst, population, sql)?);
-            }
+        let (Some(ledger), Some(sql)) = (ledger, self.origin.sql()) else { return Ok(None) };
+        if !self.statement.is_plain() {
+            return Ok(None);
         }
-        Ok(None)
+        let planned = self.part(0)?;
+        if self.standing(planned, Some(ledger))? != Standing::New {
+            return Ok(None);
+        }
+        Ok(ledger.answered_before(&self.analyst, &planned.payer()?.population, sql)?)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::{Ledger, Outcome, Paid, Payment};
 use hushtable_noise::Generator;
-use hushtable_query::{Around, Quote};
+use hushtable_query::{Around, Quote, Refusal};
 
 use super::StatementPlan;
 use super::paying::{PaidPart, begin};
@@ -21,7 +21,7 @@ use crate::origin::Origin;
 use crate::record::{Recorded, ReleaseStatement, decode};
 use crate::release::ReleasedTable;
 use crate::runtime::heavy;
-use crate::statement::{ClippingReport, JointPromise, PartStatement, PopulationTotal, Statement};
+use crate::statement::{ClippingReport, JointPromise, PartStatement, Statement};
 use crate::traced::TracedResult;
 
 /// The release of a part.
@@ -78,6 +78,12 @@ impl StatementPlan {
         self,
         generator: &mut Generator,
     ) -> Result<(Answer, Timings), EngineError> {
+        if let Origin::Workload(_) = self.origin {
+            return Err(EngineError::Refused(Refusal::new(
+                "a workload has an answer for each of its queries, and no single one",
+                "release it; nothing was charged",
+            )));
+        }
         let (mut charges, mut output) = (None, None);
         let charged = |now: &Charges| charges = Some(now.clone());
         let answered = |now: &AnswerTable| {
@@ -136,9 +142,11 @@ impl StatementPlan {
         Ok((self.whole_statement(whole)?, timings))
     }
 
-    /// Whether each part is an output by itself, which needs no other part.
+    /// Whether each part is an output by itself, which needs the release of no other part.
     fn is_streamed(&self) -> bool {
-        matches!(self.origin, Origin::Workload(_)) && self.statement.consistent.is_empty()
+        matches!(self.origin, Origin::Workload(_))
+            && self.statement.consistent.is_empty()
+            && self.parts.iter().all(|part| part.same_as.is_none())
     }
 
     /// The outputs that are computed from several releases.
@@ -149,8 +157,8 @@ impl StatementPlan {
         mut answered: impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
     ) -> Result<(), E> {
         if let Origin::Workload(_) = self.origin {
-            let adjusted = heavy(|| self.adjusted(&released))?;
-            for (index, (next, (_, table))) in released.into_iter().zip(adjusted).enumerate() {
+            let tables = heavy(|| self.tables_of_workload(&released))?;
+            for (index, (next, table)) in released.into_iter().zip(tables).enumerate() {
                 let output = self.output_of(index, table, next.on_record, &next.statement)?;
                 let file = answered(&output)?;
                 whole.stated.push(self.stated(index, file, next.statement)?);
@@ -198,6 +206,22 @@ impl StatementPlan {
             behind,
         })?;
         Ok(())
+    }
+
+    /// The table of each query of a workload, adjusted to the others where that is asked for.
+    fn tables_of_workload(&self, released: &[Released]) -> Result<Vec<Uncertainty>, EngineError> {
+        if self.statement.consistent.is_empty() {
+            let table = |next: &Released| Uncertainty::new(&next.quote, next.table.clone());
+            return Ok(released.iter().map(table).collect());
+        }
+        let adjusted = self.adjusted(released)?;
+        let names = self.statement.parts.iter().map(|part| &part.name);
+        if !names.eq(adjusted.iter().map(|(name, _)| name)) {
+            return Err(EngineError::inconsistent(
+                "the adjusted tables of a workload are not those of its queries",
+            ));
+        }
+        Ok(adjusted.into_iter().map(|(_, table)| table).collect())
     }
 
     /// The release of a part as an output.
@@ -267,9 +291,9 @@ impl StatementPlan {
         let mut on_record = true;
         let recorded = match (paid, self.part(index)?.same_as.and_then(|first| earlier.get(first)))
         {
-            (Some(paid), _) => match heavy(|| paid.on_record(answering.ledger))? {
-                Ok(recorded) => recorded,
-                Err(payments) => {
+            (Some(paid), _) => match heavy(|| paid.due(answering.ledger))? {
+                Due::Nothing(recorded) => *recorded,
+                Due::Release(payments) => {
                     let scan = self.parts.get_mut(index).and_then(|part| part.scan.take());
                     let answered = self.answered(index, &question, payments, scan, answering);
                     let (recorded, times, is_old) = answered.await?;
@@ -352,29 +376,29 @@ impl StatementPlan {
     }
 
     fn whole_statement(&self, whole: Whole) -> Result<Statement, EngineError> {
-        let mut totals = Vec::new();
-        for payer in self.payers_of_all() {
-            let total = self.total_of(&payer.population)?;
-            totals.push(PopulationTotal { population: payer.population.clone(), total });
-        }
         Ok(Statement {
             sql: self.origin.sql().map(str::to_owned),
             together: self.together.clone().map(JointPromise::new),
             around: self.statement.around.as_ref().map(|around| around.sql.clone()),
             consistent: self.origin.consistent().map(str::to_owned),
             clipping_reports: whole.clipping_reports,
-            ..Statement::new(self.analyst.clone(), totals, whole.stated)
+            ..Statement::new(self.analyst.clone(), self.totals.clone(), whole.stated)
         })
     }
 }
 
+/// What is still to be done for a part that is paid for.
+enum Due {
+    /// Nothing: its release is on record.
+    Nothing(Box<Recorded>),
+    /// Its release, for these payments: that of the population that the part bounds is first.
+    Release((Payment, Vec<Payment>)),
+}
+
 impl PaidPart {
-    /// The release that one of the accounts has on record, copied to the others; or the payments,
-    /// where none has.
-    fn on_record(
-        self,
-        ledger: &mut dyn Ledger,
-    ) -> Result<Result<Recorded, (Payment, Vec<Payment>)>, EngineError> {
+    /// What is to be done. A release that one of the accounts has on record is copied to the
+    /// others.
+    fn due(self, ledger: &mut dyn Ledger) -> Result<Due, EngineError> {
         let mut payments = Vec::new();
         let mut stored = None;
         for paid in [self.first].into_iter().chain(self.beside) {
@@ -387,10 +411,10 @@ impl PaidPart {
         }
         if let Some(stored) = stored {
             ledger.copy(&payments, &stored.release)?;
-            return Ok(Ok(decode(&stored.release)?));
+            return Ok(Due::Nothing(Box::new(decode(&stored.release)?)));
         }
         let mut payments = payments.into_iter();
         let first = payments.next().ok_or(EngineError::inconsistent("a part has no payment"))?;
-        Ok(Err((first, payments.collect())))
+        Ok(Due::Release((first, payments.collect())))
     }
 }

@@ -669,7 +669,7 @@ fn fewer_aggregates_than_are_on_record_are_free() {
     assert_eq!(charges(&place).0, 1);
     // More, other rows and another budget are other questions, of which this account can pay one.
     for sql in [
-        all.replace("AVG(age) AS a", "AVG(age) AS a, COUNT(DISTINCT id) AS u"),
+        all.replace("AVG(age) AS a", "AVG(age) AS a, MEDIAN(age) AS m"),
         "SELECT town, COUNT(*) AS n FROM people WHERE age > 4 GROUP BY town".to_owned(),
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) town, COUNT(*) AS n FROM people \
          WHERE age > 3 GROUP BY town"
@@ -683,4 +683,53 @@ fn fewer_aggregates_than_are_on_record_are_free() {
     std::fs::write(place.path().join("people.csv"), people + "1000,A,50\n").unwrap();
     let sql = "SELECT town, COUNT(*) AS n FROM people WHERE age > 3 GROUP BY town";
     assert!(!place.session().explain(sql, None).wait().unwrap().is_free());
+}
+
+/// Parts in epsilon and in rho have no total: nothing is charged for them, whether they are asked
+/// at once or after their quote.
+#[test]
+fn parts_in_two_currencies_are_refused_before_the_charge() {
+    let place = place();
+    let part = |budget: &str| {
+        format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({budget}) COUNT(DISTINCT id) AS n \
+             FROM people"
+        )
+    };
+    let both = format!("{} UNION ALL {}", part("epsilon = 0.1"), part("rho = 0.1"));
+    let refused = ask(&place, &both, 1).unwrap_err();
+    insta::assert_snapshot!(refused);
+    for purpose in [Purpose::Quote, Purpose::Answer] {
+        let (session, progress) = (place.session(), Progress::default());
+        let planned = session.plan(&both, None, purpose, &progress).wait();
+        assert_eq!(planned.err().unwrap().to_string(), refused);
+    }
+    assert_eq!(charges(&place).0, 0);
+}
+
+/// Parts that ask the same and less than a release on record are answered by it, in whatever order,
+/// beside the part that it was made for.
+#[test]
+fn parts_of_one_wider_release_are_free_together() {
+    let place = place();
+    let wide = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) town, COUNT(*) AS n, \
+                SUM(age) AS s, AVG(age) AS a FROM people GROUP BY town";
+    let first = ask(&place, wide, 1).unwrap();
+    // The same aggregates in another order.
+    let other = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) AVG(age) AS a, \
+                 SUM(age) AS s, COUNT(*) AS n, town FROM people GROUP BY town";
+    assert_eq!(ask(&place, other, 2).unwrap().charged(), None);
+    let three = "SELECT a.town, a.n, b.m, c.k FROM \
+                 (SELECT town, COUNT(*) AS n, SUM(age) AS s, AVG(age) AS v FROM people \
+                 GROUP BY town) a \
+                 JOIN (SELECT town, COUNT(*) AS m FROM people GROUP BY town) b ON a.town = b.town \
+                 JOIN (SELECT town, COUNT(*) AS k FROM people GROUP BY town) c ON c.town = a.town";
+    let answer = ask(&place, three, 3).unwrap();
+    assert_eq!(answer.charged(), None);
+    let of =
+        |answer: &Answer, at: usize| answer.table.column(at).as_primitive::<Int64Type>().clone();
+    for column in 1..4 {
+        assert_eq!(of(&answer, column), of(&first, 1));
+    }
+    assert_eq!(charges(&place).0, 1);
 }

@@ -130,6 +130,18 @@ impl PrivateQuery {
         Ok(Some(columns))
     }
 
+    /// Whether what is shown of its release, or decides what is, reads a measurement.
+    pub(crate) fn reads_measurement(&self, measurement: usize) -> bool {
+        let column = self.keys.len() + measurement;
+        let outputs = self.outputs.iter().map(|output| &output.expr);
+        let order = self.order_by.iter().map(|order| &order.expr);
+        let mut reads = false;
+        for expr in outputs.chain(order).chain(&self.having) {
+            expr.visit_columns(&mut |other| reads |= other == column);
+        }
+        reads
+    }
+
     /// The bytes of its leaf without its measurements. Where they are equal, at equal losses, the
     /// release of one query may hold all that another one asks for.
     ///
@@ -139,34 +151,32 @@ impl PrivateQuery {
         Ok(Leaf::of(self)?.without_measurements()?.into_bytes())
     }
 
-    /// This query with the further measurements of `released`, which was made for more: it asks
-    /// for that release, and shows a part of it. `None` where that release lacks something that
-    /// this query asks for.
+    /// This query with the measurements of `released`, which was made for more, in their order: it
+    /// asks for that release, and shows a part of it. `None` where that release lacks something
+    /// that this query asks for.
     ///
     /// # Errors
     /// When a query cannot be serialised, which binding excludes.
     pub fn with_measurements_of(&self, released: &Self) -> Result<Option<Self>, Error> {
-        if self.columns_in(released)?.is_none() {
-            return Ok(None);
-        }
-        let (leaf, other) = (Leaf::of(self)?, Leaf::of(released)?);
-        let known = leaf.measurement_texts()?;
-        let mut whole = self.clone();
-        for (at, text) in other.measurement_texts()?.into_iter().enumerate() {
-            if known.contains(&text) {
-                continue;
-            }
-            let at = other.measurements.get(at).ok_or_else(|| incomplete("a measurement"))?;
-            let measurement = released.measurements.get(*at);
-            let mut measurement = measurement.ok_or_else(|| incomplete("a measurement"))?.clone();
+        let Some(columns) = self.columns_in(released)? else { return Ok(None) };
+        let keys = self.keys.len();
+        let mut whole = Self { measurements: released.measurements.clone(), ..self.clone() };
+        for measurement in &mut whole.measurements {
             // The key that tells a group's class, by its position in this query.
-            if let Some(key) =
-                classes_mut(&mut measurement).and_then(|classes| classes.key.as_mut())
-            {
-                let at = position(&other.keys, *key)?;
-                *key = *leaf.keys.get(at).ok_or_else(|| incomplete("a key"))?;
+            if let Some(key) = classes_mut(measurement).and_then(|classes| classes.key.as_mut()) {
+                let at = columns.iter().take(keys).position(|column| *column == *key);
+                *key = at.ok_or_else(|| incomplete("a key"))?;
             }
-            whole.measurements.push(measurement);
+        }
+        // Positions in a list of as many columns as this query releases.
+        let moved = |column: usize| match columns.get(column) {
+            Some(&new) if column >= keys => new,
+            _ => column,
+        };
+        let outputs = whole.outputs.iter_mut().map(|output| &mut output.expr);
+        let order = whole.order_by.iter_mut().map(|order| &mut order.expr);
+        for expr in outputs.chain(order).chain(whole.having.as_mut()) {
+            expr.replace_columns(&|column| ExprKind::Column(moved(column)));
         }
         Ok(Some(whole))
     }

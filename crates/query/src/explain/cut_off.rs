@@ -46,7 +46,9 @@ pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
     known.assume(query.filter().map_or(&[], std::slice::from_ref));
     let keys = query.keys().iter().map(|key| &key.expr);
     let unit = unit.filter(|_| !query.relation().has_one_of_a_unit(keys));
-    for measurement in query.measurements() {
+    // A release may have measured more than the query shows.
+    let shown = query.measurements().iter().enumerate();
+    for (_, measurement) in shown.filter(|(index, _)| query.reads_measurement(*index)) {
         of_measurement(measurement, unit, &known).into_iter().for_each(&mut add);
     }
     all

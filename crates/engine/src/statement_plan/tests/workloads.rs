@@ -362,3 +362,69 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     statement.unwrap();
     assert_eq!(refused("2"), Ok(()));
 }
+
+/// A workload has several answers, so that asking for its one answer costs nothing.
+#[test]
+fn a_workload_has_no_single_answer() {
+    let place = place();
+    let refused = plan(&place).answer().wait().unwrap_err();
+    assert!(refused.to_string().contains("nothing was charged"), "{refused}");
+    assert!(!place.session().ledger_path().exists());
+}
+
+/// Queries whose answers are in one release on record are free, alone and beside new ones, and the
+/// workload goes on as any other.
+#[test]
+fn queries_with_one_release_on_record_are_answered() {
+    const WIDE: &str = "SELECT county, COUNT(*) AS n, SUM(jobs) AS jobs FROM firms GROUP BY county";
+    const COUNTS: &str = "SELECT county, COUNT(*) AS n FROM firms GROUP BY county";
+    const JOBS: &str = "SELECT county, SUM(jobs) AS jobs FROM firms GROUP BY county";
+    const NEW: &str = "SELECT SUM(jobs) AS jobs FROM firms";
+    let contract = LEVELS.replace("{ epsilon = 1 }", "{ epsilon = 3 }");
+    for (queries, epsilon, charged) in [
+        (&[COUNTS, JOBS][..], 2, None),
+        (&[WIDE, JOBS], 2, None),
+        (&[COUNTS, NEW, JOBS], 3, Some("epsilon = 1")),
+    ] {
+        let mut text = format!("epsilon = {epsilon}\n");
+        for (number, sql) in queries.iter().enumerate() {
+            text += &format!("[[queries]]\nname = \"q{number}\"\nsql = \"{sql}\"\n");
+        }
+        let csv = "county,town,jobs\nA,x,3\nB,y,4\n".to_owned() + &"A,z,5\n".repeat(50);
+        let place = Place::new(&contract, &[("firms.csv", &csv), ("workload.toml", &text)]);
+        let session = place.session();
+        let options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)";
+        let sql = WIDE.replacen("SELECT", options, 1);
+        let (mut generator, progress) = (TestSeed(1).generator(), Progress::default());
+        let wide = session.query_with(&sql, None, &progress, &mut generator).wait();
+        let wide = shown(&wide.unwrap().0.table);
+        let mut statements = Vec::new();
+        for seed in [2, 3] {
+            let mut sum = None;
+            let mut tables = Vec::new();
+            let mut generator = TestSeed(seed).generator();
+            let answer = plan(&place).release_with(
+                &mut generator,
+                |charges| sum = charges.accounts[0].charged,
+                |output| {
+                    tables.push(shown(&output.table));
+                    Ok::<_, EngineError>(output.name.clone())
+                },
+            );
+            statements.push(answer.wait().unwrap().0);
+            let expected = if seed == 2 { charged } else { None };
+            assert_eq!(sum.map(|sum| sum.to_string()).as_deref(), expected);
+            assert_eq!(tables.len(), queries.len());
+            // The numbers are those of the one release.
+            for (sql, table) in queries.iter().zip(&tables).filter(|(sql, _)| **sql != NEW) {
+                let column = if *sql == COUNTS { 1 } else { 2 };
+                let of = |row: &str| row.split('|').map(str::to_owned).collect::<Vec<_>>();
+                for (row, all) in table.lines().zip(wide.lines()) {
+                    let (row, all) = (of(row), of(all));
+                    assert_eq!((&row[0], row.last()), (&all[0], all.get(column)), "{sql}");
+                }
+            }
+        }
+        assert_eq!(statements[0], statements[1]);
+    }
+}

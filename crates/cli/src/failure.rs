@@ -19,6 +19,8 @@ pub(crate) enum Failure {
         /// A way that works.
         hint: Option<String>,
     },
+    /// A rule of the program's own is broken.
+    Fault(String),
     /// Nobody reads standard output any more.
     ClosedPipe,
     /// An audit has found that a promise is broken, and said so.
@@ -56,7 +58,11 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Error { what, hint } = self else { return Ok(()) };
+        let (what, hint) = match self {
+            Self::Error { what, hint } => (what, hint),
+            Self::Fault(text) => return f.write_str(text),
+            Self::ClosedPipe | Self::Violation => return Ok(()),
+        };
         // Names of columns and files may hold anything.
         let what: Vec<String> = what.lines().map(visible).collect();
         writeln!(f, "error: {}", what.join("\n"))?;
@@ -66,7 +72,17 @@ impl fmt::Display for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::of(&error)
+        let failure = Self::of(&error);
+        if is_fault(&error) { Self::Fault(failure.to_string()) } else { failure }
+    }
+}
+
+/// Whether the program broke a rule of its own, in a query of a workload, too.
+fn is_fault(error: &Error) -> bool {
+    match error {
+        Error::Inconsistent(_) => true,
+        Error::InWorkload { error, .. } => is_fault(error),
+        _ => false,
     }
 }
 
@@ -97,6 +113,24 @@ impl From<PlotError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn broken_rules_are_faults_of_the_program() {
+        let broken = || Error::inconsistent("a rule of a test");
+        let in_workload = Error::InWorkload {
+            file: "w.toml".to_owned(),
+            line: 3,
+            query: "q".to_owned(),
+            error: Box::new(broken()),
+        };
+        for error in [broken(), in_workload] {
+            let text = error.to_string();
+            let failure = Failure::from(error);
+            assert!(matches!(failure, Failure::Fault(_)), "{failure}");
+            assert!(failure.to_string().contains("a rule of a test"), "{failure} {text}");
+        }
+        assert!(!matches!(Failure::from(Error::Interrupted), Failure::Fault(_)));
+    }
 
     #[test]
     fn errors_of_all_crates_give_their_hints_as_data() {

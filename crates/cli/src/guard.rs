@@ -51,6 +51,7 @@ fn ending(
         // A reader that closes the pipe early is no failure: the result is there.
         Ok(Ok(()) | Err(Failure::ClosedPipe)) => (0, String::new()),
         Ok(Err(Failure::Violation)) => (VIOLATION, String::new()),
+        Ok(Err(Failure::Fault(text))) => (FAULT, text),
         Ok(Err(failure)) => (1, failure.to_string()),
         Err(_) => (FAULT, FAULT_TEXT.to_owned()),
     }
@@ -74,6 +75,8 @@ mod tests {
     fn a_panic_ends_in_a_constant_text() {
         let (code, text) = at_once(|| panic!("Ada Lovelace owes 17.20"));
         assert_eq!(code, 101);
+        let fault = || Err(Failure::Fault("a rule".to_owned()));
+        assert_eq!(at_once(fault), (101, "a rule".to_owned()));
         insta::assert_snapshot!(text, @"
         error: internal error; no result was released
           hint: this is a fault in Hushtable: please report the command, without data; \

@@ -40,6 +40,8 @@ struct PartReport<'a> {
     report_of: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     limits_from: &'a [String],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_histogram: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     same_as: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -79,6 +81,7 @@ pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
         reads: &part.reads,
         report_of: &part.report_of,
         limits_from: &part.limits_from,
+        is_histogram: part.is_histogram,
         same_as: part.same_as.as_deref(),
         automatic: &part.automatic,
         standing: part.standing,

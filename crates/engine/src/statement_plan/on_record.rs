@@ -39,17 +39,19 @@ impl OnRecord<'_> {
         {
             let statement: ReleaseStatement =
                 serde_json::from_str(&stored.release.statement).map_err(|_| EngineError::Record)?;
-            let (released, sql_on_record) = (statement.query, statement.sql);
-            let wider = quote.query().with_measurements_of(&released).map_err(|_| {
+            let wider = quote.query().with_measurements_of(&statement.query).map_err(|_| {
                 EngineError::inconsistent("the leaf of a query cannot be written as JSON")
             })?;
             let Some(Ok(quote)) = wider.map(Quote::new) else { continue };
             let measured = quote.query().measurements().len();
             let mut wider = Question::new(sql, analyst.clone(), quote, parts)?;
-            wider.explanation.advice = vec![format!(
-                "another budget in OPTIONS: it is charged then; free is what was measured for \
-                 another question on record, which has {measured} measurements ({sql_on_record})"
-            )];
+            if measured > question.quote.query().measurements().len() {
+                // What would make the release nearer makes no part of it nearer.
+                wider.explanation.advice = vec![format!(
+                    "another budget in OPTIONS: then it is measured by itself, and charged (this \
+                     answer is a part of a release on record with {measured} measurements)"
+                )];
+            }
             // Mechanisms that this version chooses otherwise are another question.
             let identity = fingerprint(analyst, &wider.hash, data)?;
             if ledger.stored(analyst, population, &identity)?.is_some() {

@@ -15,7 +15,7 @@ pub enum Construct {
     UnitTwice,
     /// `WHERE key IN (…)`: the listed groups are public and appear without rows, too.
     ListedGroups,
-    /// `SELECT UPPER(c) AS c … GROUP BY c HAVING c …`: the name means what SELECT has.
+    /// `SELECT UPPER(c) AS c … GROUP BY 1 ORDER BY c`: ORDER BY reads what SELECT shows.
     AliasOfColumn,
     /// Plain text constants where `double_quotes = "names"`: a backslash is itself.
     PlainBackslash,

@@ -212,20 +212,17 @@ impl Writing<'_> {
         Some((sql, parts))
     }
 
-    /// A key under the name of a column of the rows: the name means the key.
+    /// A key under the name of a column of the rows. ORDER BY reads the key by that name; GROUP BY
+    /// would read the column, so it has the key's number.
     fn shadowing(&mut self, part: &Part) -> Sql {
         let mut sql = self.ordered(part);
         let column = &part.of_rows[self.dice.below(part.of_rows.len() as u64) as usize];
-        if let Some(key) = part.columns[..part.keys].first() {
-            let words: Vec<&str> =
-                sql.ours.split_inclusive(|c: char| !c.is_alphanumeric()).collect();
-            let renamed = words.into_iter().map(|word| match word.strip_prefix(&key.name) {
-                Some(rest) if !rest.starts_with(char::is_alphanumeric) => {
-                    column.name.clone() + rest
-                }
-                _ => word.to_owned(),
-            });
-            sql.ours = renamed.collect();
+        let keys = part.columns[..part.keys].first();
+        if let (Some(key), Some((before, after))) = (keys, sql.ours.rsplit_once(" GROUP BY ")) {
+            let (by, rest) = after.split_once(" HAVING ").unwrap_or((after, ""));
+            let name = |text: &str| renamed(text, &key.name, &column.name);
+            let by = renamed(by, &key.name, "1");
+            sql.ours = format!("{} GROUP BY {by} HAVING {}", name(before), name(rest));
         }
         sql
     }
@@ -399,6 +396,16 @@ fn options(sql: &Sql, most: u64) -> Sql {
     );
     let rest = sql.ours.strip_prefix("SELECT ").unwrap_or(&sql.ours);
     Sql::two(format!("SELECT {options}{rest}"), sql.theirs.clone())
+}
+
+/// A text with another word in place of one.
+fn renamed(text: &str, word: &str, new: &str) -> String {
+    let words = text.split_inclusive(|c: char| !c.is_alphanumeric());
+    let renamed = words.map(|each| match each.strip_prefix(word) {
+        Some(rest) if !rest.starts_with(char::is_alphanumeric) => new.to_owned() + rest,
+        _ => each.to_owned(),
+    });
+    renamed.collect()
 }
 
 #[cfg(test)]

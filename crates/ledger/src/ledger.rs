@@ -54,6 +54,7 @@ pub trait Ledger: fmt::Debug + Send + closed::Closed {
     /// for every account: when this returns a charge, that is on disk.
     ///
     /// # Errors
+    /// When nobody wants the answer any more while this waits ([`LedgerError::GivenUp`]).
     /// When another program has taken a charge up and it can be answered no more
     /// ([`LedgerError::Lapsed`]), when a payment is of another ledger, and when the ledger cannot
     /// be read or written.

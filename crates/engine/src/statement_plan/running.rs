@@ -1,6 +1,7 @@
 //! Answering a plan: charged once, each part drawn once and put on record, then what is computed
 //! from the releases.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use datafusion::arrow::array::RecordBatch;
@@ -35,7 +36,7 @@ pub(super) struct Released {
     on_record: bool,
 }
 
-/// The tables of a question, and the statement of what they promise.
+/// The contents of the statement, as far as parts are answered.
 struct Whole {
     stated: Vec<PartStatement>,
     clipping_reports: Vec<ClippingReport>,
@@ -114,7 +115,12 @@ impl StatementPlan {
             let mut ledger = self.session.ledger_of(&self.progress)?;
             let before = self.answered_before(Some(&*ledger))?;
             let paid = self.pay(&mut *ledger)?;
-            charged(&self.charges(&paid, &*ledger, before)?);
+            let charges = self.charges(&paid, &*ledger, before)?;
+            if charges.accounts.iter().any(|account| account.charged.is_some()) {
+                // What this question was charged for goes on record, whoever still waits.
+                ledger.give_up_when(Arc::new(|| false));
+            }
+            charged(&charges);
             Ok::<_, EngineError>((ledger, paid))
         })?;
         timings.ledger = started.elapsed();
@@ -387,7 +393,7 @@ impl StatementPlan {
     }
 }
 
-/// What is still to be done for a part that is paid for.
+/// The work that is left for a part that is paid for.
 enum Due {
     /// Nothing: its release is on record.
     Nothing(Box<Recorded>),
@@ -396,7 +402,7 @@ enum Due {
 }
 
 impl PaidPart {
-    /// What is to be done. A release that one of the accounts has on record is copied to the
+    /// The work that is left. A release that one of the accounts has on record is copied to the
     /// others.
     fn due(self, ledger: &mut dyn Ledger) -> Result<Due, EngineError> {
         let mut payments = Vec::new();

@@ -8,7 +8,7 @@ use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
-use hushtable_ledger::{ChargeState, Outcome, Paid};
+use hushtable_ledger::{ChargeState, Notice, Outcome, Paid};
 use hushtable_noise::TestSeed;
 use hushtable_query::Population;
 
@@ -732,4 +732,31 @@ fn parts_of_one_wider_release_are_free_together() {
         assert_eq!(of(&answer, column), of(&first, 1));
     }
     assert_eq!(charges(&place).0, 1);
+}
+
+/// A question that another program answers is waited for as long as somebody wants it: nothing was
+/// charged for it here.
+#[test]
+fn waiting_for_another_program_can_be_given_up() {
+    let place = place();
+    let sql = "SELECT COUNT(*) AS n FROM people";
+    let session = place.session();
+    let other = plan(&session, sql);
+    let mut ledger = session.ledger().unwrap();
+    let paid = other.pay(&mut *ledger).unwrap().remove(0).unwrap();
+    let Paid::Charged(payment) = paid.first else { panic!("{paid:?}") };
+    let begun = begin(&session, &other.parts[0].data, &mut *ledger, (&payment, &[])).unwrap();
+    let progress = Progress::default();
+    let waiting = progress.clone();
+    let session = Arc::unwrap_or_clone(session).telling(move |notice| {
+        if matches!(notice, Notice::UnderWay { .. }) {
+            waiting.give_up();
+        }
+    });
+    let mut generator = TestSeed(1).generator();
+    let asked = Arc::new(session).query_with(sql, None, &progress, &mut generator).wait();
+    assert!(matches!(asked.err(), Some(EngineError::Interrupted)));
+    assert_eq!(charges(&place).0, 1);
+    drop(begun);
+    assert_eq!(ask(&place, sql, 2).unwrap().charged(), None);
 }

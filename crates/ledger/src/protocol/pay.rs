@@ -31,6 +31,8 @@ enum Turn<T> {
 enum Wait {
     /// As long as somebody wants the answer: nothing is paid yet.
     WhileWanted,
+    /// For other programs as long as somebody wants the answer; with no other at work, to the end.
+    ForOthers,
     /// As long as it takes: what is paid for is to go on record.
     ToTheEnd,
 }
@@ -110,7 +112,7 @@ impl<S: Store> Protocol<S> {
         others: &[Payment],
     ) -> Result<Outcome, LedgerError> {
         let Payment { receipt, analyst, population, new } = payment;
-        self.in_turn(Wait::ToTheEnd, |records, book| {
+        self.in_turn(Wait::ForOthers, |records, book| {
             if let Some(stored) = book.stored(analyst, population, &receipt.fingerprint) {
                 return records.release(stored).map(Outcome::Stored).map(Turn::Done);
             }
@@ -181,6 +183,9 @@ impl<S: Store> Protocol<S> {
             });
             match turned? {
                 Turn::Done(done) => return Ok(done),
+                Turn::UnderWay(_) if wait == Wait::ForOthers && given_up() => {
+                    return Err(LedgerError::GivenUp);
+                }
                 Turn::UnderWay(charge) => {
                     if !std::mem::replace(&mut noticed, true) {
                         (self.listener)(&Notice::UnderWay { charge });

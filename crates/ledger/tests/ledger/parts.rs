@@ -256,6 +256,20 @@ fn who_waits_for_another_program_may_give_up(kind: Kind) {
     ledger.record(drawn, &release(1)).unwrap();
 }
 
+/// A payment is taken up whether anybody wants it or not, but others are not waited for then.
+fn what_is_paid_for_is_begun_and_others_are_given_up(kind: Kind) {
+    let (_folder, location, mut ledger) = kind.new_ledger();
+    let paid = payments(ledger.charge_all(&tenths(0..1)).unwrap()).remove(0);
+    let mut unwanted = location.open(visits()).unwrap().giving_up_when(|| true);
+    let charge = begin(&mut *unwanted, &paid);
+    let mut waiting = location.open(visits()).unwrap().giving_up_when(|| true);
+    let error = waiting.begin(&paid, &[]).unwrap_err();
+    assert!(matches!(error, LedgerError::GivenUp), "{error}");
+    answer(&mut *unwanted, charge, &release(1));
+    assert!(matches!(waiting.begin(&paid, &[]), Ok(Outcome::Stored(_))));
+    assert_eq!(ledger.charges().unwrap().len(), 1);
+}
+
 fn a_payment_is_of_one_ledger(kind: Kind) {
     let (_folder, _location, mut ledger) = kind.new_ledger();
     let (_other_folder, _other_location, mut other) = kind.new_ledger();
@@ -379,6 +393,7 @@ with_each_kind! {
     attempts_count_for_all_accounts,
     a_copy_is_drawn_and_recorded_at_once,
     who_waits_for_another_program_may_give_up,
+    what_is_paid_for_is_begun_and_others_are_given_up,
     a_payment_is_of_one_ledger,
     of_eight_at_once_one_pays,
     of_two_that_begin_a_payment_one_draws,

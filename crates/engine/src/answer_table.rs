@@ -1,4 +1,4 @@
-//! What an answer gives: tables with their intervals, charges, and the statement.
+//! Answers: tables with their intervals, charges, and the statement.
 
 use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::Account;
@@ -19,7 +19,7 @@ pub struct Answer {
     pub output: AnswerTable,
     /// The machine-readable statement of what was promised.
     pub statement: Statement,
-    /// What was charged for it.
+    /// The charges for it.
     pub charges: Charges,
 }
 
@@ -91,7 +91,7 @@ pub(crate) enum Behind {
     Around(Box<TracedResult>),
 }
 
-/// What a question took from the analyst's accounts, reported as soon as it stands.
+/// The charges of a question to the analyst's accounts, reported as soon as they stand.
 #[derive(Clone, Debug)]
 pub struct Charges {
     /// The analyst who paid.

@@ -30,7 +30,7 @@ pub fn open_workload(path: &Path) -> Result<Workload, EngineError> {
     Ok(Workload::parse(&text, &path.display().to_string(), &sql_file)?)
 }
 
-/// What a plan is for.
+/// The purpose of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A quote: a budget that does not suffice is part of it.

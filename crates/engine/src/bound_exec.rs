@@ -34,8 +34,8 @@ use layout::Layout;
 ///
 /// A batch has the groups, with their keys, numbers of units and sums; and where values are kept
 /// one by one or each unit's groups are recorded, a second one has these, in one row of lists that
-/// number groups by their rows in the first. What owners read beside them, by its options, is a
-/// list there, too. Exact: running this without adding noise to what comes
+/// number groups by their rows in the first. Readings for owners, by its options, are a list there,
+/// too. Exact: running this without adding noise to what comes
 /// out breaks every promise. It runs only with a sampling key, which an opened charge gives.
 #[derive(Clone)]
 pub(crate) struct BoundExec {
@@ -84,7 +84,7 @@ impl BoundExec {
         Self { options, layout, properties, ..self }
     }
 
-    /// What owners read beside exact groups.
+    /// Readings for owners beside exact groups.
     pub(crate) fn options(&self) -> ScanOptions {
         self.options
     }

@@ -1,7 +1,7 @@
 //! Structures as flat lists of numbers, for columns of batches.
 //!
-//! What owners read beside exact groups has no Serialize, so that nothing writes it by accident.
-//! This is its one way into a batch and back.
+//! Readings for owners beside exact groups have no Serialize, so that nothing writes them by
+//! accident. This is their one way into a batch and back.
 
 use std::collections::BTreeMap;
 

@@ -6,8 +6,6 @@
 
 mod holes;
 mod on_record;
-#[cfg(test)]
-pub(crate) use self::holes::given;
 mod paying;
 mod quoting;
 mod running;
@@ -21,6 +19,8 @@ use hushtable_query::{
     Consistent, ConsistentLevel, Given, JointExplanation, Part, Quote, Read, SqlStatement, Warning,
 };
 
+#[cfg(test)]
+pub(crate) use self::holes::given;
 use self::on_record::OnRecord;
 use crate::answer::Question;
 use crate::around;
@@ -213,11 +213,11 @@ impl StatementPlan {
         let mut all = data.clone();
         for &Read { part, column, .. } in &part.reads {
             let read = self.part(part)?;
-            let shown = read.question.quote.query().shown_in(column);
-            let shown = shown.map_err(|_| {
+            let text = read.question.quote.query().shown_in(column);
+            let text = text.map_err(|_| {
                 EngineError::inconsistent("a column that a part reads cannot be written as JSON")
             })?;
-            question.extend(&format!("{} {shown}", read.question.hash));
+            question.extend(&format!("{} {text}", read.question.hash));
             all.extend(self.all_data(part)?);
         }
         for &from in &part.limits_from {
@@ -276,7 +276,8 @@ impl StatementPlan {
     /// Checks the SQL around the parts, and that levels can be adjusted to each other.
     async fn check_around(&self) -> Result<(), EngineError> {
         let parts = self.statement.parts.iter().zip(&self.parts);
-        let tables = parts.map(|(part, own)| (part.name.clone(), schema(&own.question.quote)));
+        let tables =
+            parts.map(|(part, planned)| (part.name.clone(), schema(&planned.question.quote)));
         let mut tables: Vec<_> = tables.collect();
         for consistent in &self.statement.consistent {
             let quotes = self.quotes_of(consistent)?;
@@ -306,6 +307,21 @@ impl StatementPlan {
         Ok(Some(JointExplanation::new(&each.collect::<Vec<_>>(), table)?))
     }
 
+    /// The loss of a population's units by all parts.
+    fn total_of(&self, population: &str) -> Result<Loss, EngineError> {
+        let parts = self.parts.iter().filter(|part| part.same_as.is_none());
+        let paid = parts.filter(|part| part.is_paid_by(population));
+        let sum = paid.map(|part| Ok(part.question.loss)).reduce(|sum, loss| {
+            sum?.plus(loss?).map_err(|_| {
+                EngineError::inconsistent("the losses of the parts to one population have no sum")
+            })
+        });
+        sum.unwrap_or(Err(EngineError::inconsistent(
+            "a population that pays for a statement pays for none of its parts",
+        )))
+    }
+
+    /// The loss of each population's units, in the order of the accounts.
     fn all_totals(&self) -> Result<Vec<PopulationTotal>, EngineError> {
         let total = |payer: &Payer| {
             let total = self.total_of(&payer.population)?;

@@ -12,7 +12,7 @@ use crate::flat::{Flat, Numbers, flat, foreign};
 use crate::intern::Hashes;
 use crate::members::PartialMembers;
 
-/// What owners read beside exact groups, or in place of them: by default nothing.
+/// Readings for owners beside exact groups, or in place of them: by default none.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ScanOptions {
     /// Tell what single units contribute.

@@ -125,7 +125,7 @@ pub(crate) fn text(quoted: &Quoted, verbose: bool) -> String {
     }
 }
 
-/// The price in one line for a plain query, and otherwise what it does to each budget.
+/// The price in one line for a plain query, and otherwise a block for each budget.
 pub(crate) fn price(quoted: &Quoted) -> String {
     match Plain::of(quoted) {
         Some(plain) => page::cost(&plain),
@@ -133,7 +133,7 @@ pub(crate) fn price(quoted: &Quoted) -> String {
     }
 }
 
-/// What it does to each budget.
+/// The loss, the charge and the rest of each budget.
 fn costs(quoted: &Quoted) -> String {
     let blocks: Vec<String> = quoted.accounts.iter().map(|account| cost(quoted, account)).collect();
     let before = quoted.answered_before.as_deref();

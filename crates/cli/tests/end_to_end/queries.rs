@@ -252,7 +252,7 @@ fn warnings_come_before_the_charge() {
     let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
     assert_eq!(statement["parts"][0]["release"]["warnings"][0]["code"], "not_a_public_key");
     assert_eq!(statement["parts"][0]["release"]["warnings"][0]["what"], warning);
-    // What the budget cannot pay is refused before anything else is looked at.
+    // A query beyond the budget is refused first.
     let dear = odd.replace("SELECT ", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 9) ");
     let refused = shop.run(&["query", &dear]).refusal();
     assert!(refused.starts_with("error: "), "{refused}");

@@ -32,7 +32,8 @@ pub(super) struct Layout {
     pub(super) schema: SchemaRef,
 }
 
-/// What owners read of a partition beside its exact groups. Secret: no Debug, Display or Serialize.
+/// Readings of a partition for owners, beside its exact groups. Secret: no Debug, Display or
+/// Serialize.
 struct Findings {
     survey: Option<Survey>,
     tallies: Option<Tallies>,

@@ -25,8 +25,8 @@ impl StatementPlan {
             parts.push(self.part_quoted(part, planned, ledger.as_deref())?);
         }
         let mut accounts = Vec::new();
-        for payer in self.payers_of_all() {
-            accounts.push(self.account_quoted(payer, &parts, ledger.as_deref())?);
+        for (payer, total) in self.payers_of_all().into_iter().zip(&self.totals) {
+            accounts.push(self.account_quoted(payer, total.total, &parts, ledger.as_deref())?);
         }
         let mut consistent = Vec::new();
         for levels in &self.statement.consistent {
@@ -71,6 +71,7 @@ impl StatementPlan {
     fn account_quoted(
         &self,
         payer: &Payer,
+        total: Loss,
         parts: &[PartQuoted],
         ledger: Option<&dyn Ledger>,
     ) -> Result<AccountQuoted, EngineError> {
@@ -93,23 +94,8 @@ impl StatementPlan {
             Some(ledger) => ledger.account(&self.analyst, population, *limit)?,
             None => Account::untouched(*limit),
         };
-        let total = self.total_of(population)?;
         let charge = charge.unwrap_or(limit.nothing());
         Ok(AccountQuoted { population: population.clone(), total, account, charge })
-    }
-
-    /// The loss of a population's units by all parts.
-    pub(super) fn total_of(&self, population: &str) -> Result<Loss, EngineError> {
-        let parts = self.parts.iter().filter(|part| part.same_as.is_none());
-        let paid = parts.filter(|part| part.is_paid_by(population));
-        let sum = paid.map(|part| Ok(part.question.loss)).reduce(|sum, loss| {
-            sum?.plus(loss?).map_err(|_| {
-                EngineError::inconsistent("the losses of the parts to one population have no sum")
-            })
-        });
-        sum.unwrap_or(Err(EngineError::inconsistent(
-            "a population that pays for a statement pays for none of its parts",
-        )))
     }
 
     fn standing(

@@ -84,7 +84,11 @@ fn main() {
         let mut ledger = None;
         let open = seconds(|| ledger = Some(Location::file(&path).open(visits()).unwrap()));
         let mut ledger = ledger.unwrap();
-        let charge = seconds(|| drop(ledger.charge(&request(CHARGES + run)).unwrap()));
+        let charge = seconds(|| {
+            let paid = ledger.charge_all(&[request(CHARGES + run)]).unwrap().remove(0);
+            let Paid::Charged(payment) = paid else { panic!("{paid:?}") };
+            drop(ledger.begin(&payment, &[]).unwrap());
+        });
         let plain = seconds(|| {
             let conn = Connection::open(&path).unwrap();
             let mut rows = conn.prepare("SELECT * FROM charges").unwrap();

@@ -30,11 +30,11 @@ pub struct Request {
     pub limit: Loss,
 }
 
-/// The outcome of [`crate::Ledger::charge`].
+/// The outcome of [`crate::Ledger::begin`].
 #[derive(Debug)]
 #[must_use = "the charge is spent, whether it is used or not"]
 pub enum Outcome {
-    /// The loss was taken from the budget, durably.
+    /// The charge, with which the data can be read.
     Charged(Charge),
     /// The release of a question that this account has paid for before, free.
     Stored(StoredRelease),

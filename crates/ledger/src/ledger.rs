@@ -15,30 +15,16 @@ use crate::{
 ///
 /// Only this crate implements it: a [`Charge`](crate::Charge) has to be worth what it says.
 pub trait Ledger: fmt::Debug + Send + closed::Closed {
-    /// Pays for a question, or finds that the account has paid for it before.
+    /// Pays for questions, for all that are not paid for yet or for none: what they cost each
+    /// account, and all accounts together. Their fingerprints must differ.
     ///
-    /// A release stored under the same fingerprint for the same analyst and population is returned,
+    /// A release stored under the same fingerprint for the same analyst and population is given,
     /// free. So is one that another program is about to record for them, as soon as it is on
-    /// record. A charge of theirs for which nothing was drawn is taken up: whoever paid was
-    /// stopped. Otherwise the loss is added to what the account has spent, and refused if that is
-    /// above the limit in any component; exactly at the limit is allowed. A loss in epsilon
-    /// against a limit in rho is charged as [`cost`](hushtable_privacy::cost) says. When this
-    /// returns a charge, it is on disk, and so is the attempt to answer it.
-    ///
-    /// # Errors
-    /// When nobody wants the answer any more while this waits ([`LedgerError::GivenUp`]).
-    /// When the budget does not allow it ([`LedgerError::Exhausted`]), when the currencies do not
-    /// fit, when the contract's populations do not fit the charges on record
-    /// ([`LedgerError::PopulationsDiffer`]), and when the ledger cannot be read or written. Nothing
-    /// is charged then.
-    fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError>;
-
-    /// Pays for several questions, for all that are not paid for yet or for none: what they cost
-    /// each account, and all accounts together. Their fingerprints must differ.
-    ///
-    /// A question that has a release on record costs nothing, and neither does one that is paid for
-    /// and not drawn: whoever paid was stopped, or is at work. When this returns, the losses of all
-    /// others together are on disk.
+    /// record. A question that is paid for and not drawn costs nothing, either: whoever paid was
+    /// stopped, or is at work. Otherwise the loss is added to what the account has spent, and
+    /// refused if that is above the limit in any component; exactly at the limit is allowed. A loss
+    /// in epsilon against a limit in rho is charged as [`cost`](hushtable_privacy::cost) says. When
+    /// this returns, the losses of all others together are on disk.
     ///
     /// # Errors
     /// When nobody wants the answers any more while this waits ([`LedgerError::GivenUp`]).
@@ -97,7 +83,7 @@ pub trait Ledger: fmt::Debug + Send + closed::Closed {
     /// Those of [`Self::begin`].
     fn copy(&mut self, payments: &[Payment], release: &Release) -> Result<(), LedgerError>;
 
-    /// The release that [`Self::charge`] would return for free, without charging if there is
+    /// The release that [`Self::charge_all`] would give for free, without charging if there is
     /// none.
     ///
     /// # Errors
@@ -121,7 +107,7 @@ pub trait Ledger: fmt::Debug + Send + closed::Closed {
         family: &Fingerprint,
     ) -> Result<Vec<StoredRelease>, LedgerError>;
 
-    /// Whether [`Self::charge`] would find the question paid for, though without a release.
+    /// Whether [`Self::charge_all`] would find the question paid for, though without a release.
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -201,14 +187,14 @@ impl dyn Ledger {
     }
 }
 
-/// Refuses questions that cannot be answered whatever they are about, as [`Ledger::charge`]
+/// Refuses questions that cannot be answered whatever they are about, as [`Ledger::charge_all`]
 /// would, before their mechanisms are made. `asked` has the loss of each, and `least` is a loss
 /// that they do not fall below, in the currency of `asked` or of the budget. Without a ledger,
 /// nothing is spent. Charges nothing. Where the account has paid for a question of about such a
 /// loss, it may be the same, which is free; nothing is refused then.
 ///
 /// # Errors
-/// Fails as [`Ledger::charge`] does.
+/// Fails as [`Ledger::charge_all`] does.
 pub fn check_budget(
     ledger: Option<&dyn Ledger>,
     (analyst, population): (&str, &str),

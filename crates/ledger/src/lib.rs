@@ -5,9 +5,10 @@
 //!
 //! The way of a query through the ledger, which the types allow in this order only:
 //!
-//! 1. [`Ledger::charge`] answers with the release stored for the same question (free), or takes
-//!    the loss from the account's budget and answers with a [`Charge`], or refuses. When a
-//!    `Charge` is returned the loss is on disk, so neither a crash nor a power cut gives it back.
+//! 1. [`Ledger::charge_all`] answers each question with the release stored for it (free), or takes
+//!    the loss from the account's budget and answers with a [`Payment`]; or it refuses all. When a
+//!    `Payment` is returned the loss is on disk, so neither a crash nor a power cut gives it back.
+//!    [`Ledger::begin`] turns a payment into a [`Charge`], before each time that data are read.
 //! 2. [`Charge::open`] turns it into the one [`OpenedCharge`], with which the exact data may be
 //!    read.
 //! 3. [`Ledger::draw`] takes the `OpenedCharge`, puts the state *drawn* on disk and answers with a
@@ -20,9 +21,7 @@
 //! times. From step 3 on nobody does: the release goes on record, or it is lost and its loss stays
 //! spent. So a charge has one draw at most, whatever stops a program, and whoever does.
 //!
-//! Several questions are paid for at once with [`Ledger::charge_all`], and the charge of each
-//! comes from [`Ledger::begin`], before each time that its data are read. While a program is at
-//! work on a charge, others that ask its question wait for the answer.
+//! While a program is at work on a charge, others that ask its question wait for the answer.
 //!
 //! An account is an analyst and a population, both compared byte for byte. The contract may name
 //! the former names of a population, whose charges are then on its account; where it does not name

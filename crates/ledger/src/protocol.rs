@@ -69,10 +69,6 @@ impl<S: Store> Protocol<S> {
 impl<S> Closed for Protocol<S> {}
 
 impl<S: Store> Ledger for Protocol<S> {
-    fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
-        self.pay(request)
-    }
-
     fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
         self.pay_all(requests)
     }

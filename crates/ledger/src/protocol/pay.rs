@@ -38,35 +38,6 @@ enum Wait {
 }
 
 impl<S: Store> Protocol<S> {
-    /// [`Ledger::charge`](crate::Ledger::charge).
-    pub(super) fn pay(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
-        self.in_turn(Wait::WhileWanted, |records, book| {
-            let units = book.units(&request.population)?;
-            let (receipt, attempts, new) = match find(records, book, request)? {
-                Turn::UnderWay(charge) => return Ok(Turn::UnderWay(charge)),
-                Turn::Done(Found::Stored(stored)) => {
-                    return Ok(Turn::Done(Outcome::Stored(stored)));
-                }
-                Turn::Done(Found::Paid(entry)) => (entry.receipt.clone(), entry.attempts, false),
-                Turn::Done(Found::New(charged)) => {
-                    check(book, &[(request, charged)])?;
-                    (records.add_charge(request, units, charged)?, 0, true)
-                }
-            };
-            let Some(claim) = records.0.claim(receipt.id)? else {
-                return match new {
-                    false => Ok(Turn::UnderWay(receipt.id)),
-                    true => Err(LedgerError::Claim {
-                        path: records.0.name().to_owned(),
-                        detail: "a new charge is claimed already".to_owned(),
-                    }),
-                };
-            };
-            records.add_attempt(receipt.id, attempts + 1)?;
-            Ok(Turn::Done(Outcome::Charged(Charge { receipt, claim, new })))
-        })
-    }
-
     /// [`Ledger::charge_all`](crate::Ledger::charge_all).
     pub(super) fn pay_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
         self.in_turn(Wait::WhileWanted, |records, book| {

@@ -11,7 +11,8 @@ use super::*;
 use crate::protocol::Protocol;
 use crate::records::Records;
 use crate::{
-    Charge, DrawnCharge, Fingerprint, Ledger, NamedPopulation, Outcome, Populations, Request, Units,
+    Charge, DrawnCharge, Fingerprint, Ledger, NamedPopulation, Outcome, Paid, Populations, Request,
+    Units,
 };
 
 type FileLedger = Protocol<SqliteStore>;
@@ -56,6 +57,20 @@ fn visits() -> Populations {
     };
     let all = [("visits", "visits.customer"), ("staff", "staff.id"), ("Staff", "Staff.id")];
     Populations::new(all.map(population).into(), [])
+}
+
+/// Pays for one question and begins it, or gives its release.
+trait ChargeOne {
+    fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError>;
+}
+
+impl<L: Ledger + ?Sized> ChargeOne for L {
+    fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
+        match self.charge_all(std::slice::from_ref(request))?.remove(0) {
+            Paid::Stored(stored) => Ok(Outcome::Stored(stored)),
+            Paid::Charged(payment) => self.begin(&payment, &[]),
+        }
+    }
 }
 
 fn pay(ledger: &mut FileLedger, question: u32, cost: &str) -> Charge {

@@ -4,7 +4,9 @@ use hushtable_ledger::{Account, ChargeState, Ledger, LedgerError, Outcome, Reque
 use hushtable_privacy::Event;
 use insta::assert_snapshot;
 
-use crate::support::{Kind, answer, loss, pay, release, request, spent, visits, with_each_kind};
+use crate::support::{
+    ChargeOne, Kind, answer, loss, pay, release, request, spent, visits, with_each_kind,
+};
 
 fn refusal(ledger: &mut dyn Ledger, request: &Request) -> LedgerError {
     let before = ledger.charges().unwrap();

@@ -12,8 +12,8 @@ use hushtable_privacy::Loss;
 use hushtable_testkit::Dice;
 
 use crate::support::{
-    answer, as_child, assert_sound, child, loss, new_ledger, open, open_read_only, pay, release,
-    request, said, say, spent, visits,
+    ChargeOne, answer, as_child, assert_sound, child, loss, new_ledger, open, open_read_only, pay,
+    release, request, said, say, spent, visits,
 };
 
 const COST: &str = "epsilon 0.001";

@@ -7,7 +7,9 @@ use hushtable_ledger::{Ledger, LedgerError, Notice, backup, check};
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
-use crate::support::{as_child, new_ledger, open, open_read_only, pay, request, said, say, visits};
+use crate::support::{
+    ChargeOne, as_child, new_ledger, open, open_read_only, pay, request, said, say, visits,
+};
 
 /// An error's text without the folder of this run.
 fn text(error: LedgerError, path: &Path) -> String {

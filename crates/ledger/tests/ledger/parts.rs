@@ -16,8 +16,8 @@ use hushtable_ledger::{
 use hushtable_testkit::Dice;
 
 use crate::support::{
-    Kind, answer, as_child, assert_sound, child, loss, new_ledger, open, pay, release, request,
-    said, say, spent, visits, with_each_kind,
+    ChargeOne, Kind, answer, as_child, assert_sound, child, loss, new_ledger, open, pay, release,
+    request, said, say, spent, visits, with_each_kind,
 };
 
 const LIMIT: &str = "epsilon 1";

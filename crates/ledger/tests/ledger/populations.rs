@@ -5,7 +5,7 @@ use hushtable_ledger::{
 };
 use insta::assert_snapshot;
 
-use crate::support::{Kind, answer, loss, pay, release, request, spent, with_each_kind};
+use crate::support::{ChargeOne, Kind, answer, loss, pay, release, request, spent, with_each_kind};
 
 /// A population's name, its tables with their units, and its former names.
 type Named<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [&'a str]);

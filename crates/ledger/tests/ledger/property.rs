@@ -4,7 +4,7 @@ use hushtable_ledger::{LedgerError, Outcome, Request};
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 use proptest::prelude::*;
 
-use crate::support::{Kind, answer, release, request};
+use crate::support::{ChargeOne, Kind, answer, release, request};
 
 fn any_loss() -> impl Strategy<Value = Loss> {
     // Multiples of a third of the limit are common, so that it is met exactly; odd amounts too.

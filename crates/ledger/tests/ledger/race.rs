@@ -10,8 +10,8 @@ use std::time::Duration;
 use hushtable_ledger::{Ledger, LedgerError, Outcome};
 
 use crate::support::{
-    Kind, answer, as_child, assert_sound, child, loss, new_ledger, open, release, request, said,
-    say, spent, visits, with_each_kind,
+    ChargeOne, Kind, answer, as_child, assert_sound, child, loss, new_ledger, open, release,
+    request, said, say, spent, visits, with_each_kind,
 };
 
 /// Seven tenths are spent already, so that three more fit.

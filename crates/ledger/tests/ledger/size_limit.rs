@@ -7,8 +7,8 @@ use hushtable_ledger::{ChargeState, LedgerError, Outcome, Release};
 use nix::sys::resource::{Resource, setrlimit};
 
 use crate::support::{
-    answer, as_child, assert_sound, child, loss, new_ledger, open, open_read_only, pay, release,
-    request, said, say, spent, visits,
+    ChargeOne, answer, as_child, assert_sound, child, loss, new_ledger, open, open_read_only, pay,
+    release, request, said, say, spent, visits,
 };
 
 const LIMIT: &str = "epsilon 1000";

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hushtable_ledger::{
-    Charge, Fingerprint, Ledger, LedgerError, Location, NamedPopulation, Outcome, Populations,
-    Release, Request, Units,
+    Charge, Fingerprint, Ledger, LedgerError, Location, NamedPopulation, Outcome, Paid,
+    Populations, Release, Request, Units,
 };
 use hushtable_privacy::Loss;
 use tempfile::TempDir;
@@ -52,6 +52,20 @@ pub(crate) fn visits() -> Populations {
         ("claims", "claims.id"),
     ];
     Populations::new(all.map(population).into(), [])
+}
+
+/// Pays for one question and begins it, or gives its release.
+pub(crate) trait ChargeOne {
+    fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError>;
+}
+
+impl<L: Ledger + ?Sized> ChargeOne for L {
+    fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
+        match self.charge_all(std::slice::from_ref(request))?.remove(0) {
+            Paid::Stored(stored) => Ok(Outcome::Stored(stored)),
+            Paid::Charged(payment) => self.begin(&payment, &[]),
+        }
+    }
 }
 
 pub(crate) fn pay(ledger: &mut dyn Ledger, request: &Request) -> Charge {

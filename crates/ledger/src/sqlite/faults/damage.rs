@@ -3,7 +3,6 @@
 use std::fs;
 
 use super::*;
-use crate::Paid;
 
 #[test]
 fn rows_cannot_be_changed_replaced_or_wrong() {

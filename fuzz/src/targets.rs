@@ -7,13 +7,14 @@ use std::sync::{Arc, LazyLock};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlanProperties;
 use futures::StreamExt;
+use hushtable::model::{ModelFile, Publication};
+use hushtable_contract::Contract;
 use hushtable_engine::{
     ReadProgress, Session, Wanted, file_schema, guess_csv, list_files, look_at, runtime, scan,
 };
-use hushtable_query::{
-    ColumnType, Contract, Explanation, Given, ModelFile, Publication, Quote, Read, SqlStatement,
-    Value, Workload, bind_expression,
-};
+use hushtable_lang::{ColumnType, Value, bind_expression};
+use hushtable_plan::{Given, Read, SqlStatement, Workload};
+use hushtable_quote::{Explanation, Quote};
 
 use crate::harness::{Limits, Target};
 use crate::seeds;

@@ -30,9 +30,9 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::{SessionContext, col, lit};
 use hushtable_engine::{Progress, Session, Wanted, list_files, scan};
-use hushtable_mechanisms::{Reach, Selection};
+use hushtable_lang::ColumnType;
+use hushtable_mechanisms::{Reach, Selection, Strategy};
 use hushtable_privacy::{Loss, Neighbouring};
-use hushtable_query::{ColumnType, Strategy};
 
 use common::{Mix, Wait, median, peak_mib};
 

@@ -2,7 +2,7 @@
 //! a query with a person beside the same query without.
 //!
 //! `cargo bench -p hushtable-engine --bench row_cost` prints nanoseconds for each operation: above
-//! 1, the costs in `hushtable-query` are too low. Each query has as many terms of one kind as are
+//! 1, the costs in `lang::cost` are too low. Each query has as many terms of one kind as are
 //! accepted, over values that are the dearest for it, and is asked of a table with and without rows
 //! that its condition keeps; every second row is kept, so that kept rows never lie side by side.
 
@@ -19,8 +19,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use hushtable_contract::Contract;
 use hushtable_engine::{Progress, Session};
-use hushtable_query::{Contract, MAX_ROW_OPERATIONS, bind};
+use hushtable_lang::MAX_ROW_OPERATIONS;
+use hushtable_plan::bind;
 
 use common::{Wait, median, peak_mib};
 

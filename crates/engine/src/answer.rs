@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hushtable_ledger::{Charge, Fingerprint, Ledger, Payment, Request};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
-use hushtable_query::{Explanation, Quote};
+use hushtable_quote::{Explanation, Quote};
 use serde::Serialize;
 
 use crate::contributions::SamplingKey;

@@ -1,9 +1,9 @@
 //! Answers: tables with their intervals, charges, and the statement.
 
 use datafusion::arrow::array::RecordBatch;
+use hushtable_contract::IntervalsWanted;
 use hushtable_ledger::Account;
 use hushtable_privacy::Loss;
-use hushtable_query::IntervalsWanted;
 
 use crate::error::EngineError;
 use crate::intervals::{TableIntervals, Uncertainty};

@@ -33,7 +33,8 @@ use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
-use hushtable_query::{Around, ColumnType, Computed, Expr, Refusal, cell_name};
+use hushtable_lang::{ColumnType, Expr, Refusal};
+use hushtable_plan::{Around, Computed, cell_name};
 
 use self::pairs::{BoundedPairs, MAX_PAIRS};
 use crate::error::EngineError;

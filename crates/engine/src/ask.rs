@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hushtable_lang::Refusal;
 use hushtable_noise::Generator;
+use hushtable_plan::{PrivateQuery, SqlStatement, Workload};
 use hushtable_privacy::Loss;
-use hushtable_query::{PrivateQuery, Refusal, SqlStatement, Workload};
 
 use crate::answer::Timings;
 use crate::answer_table::Answer;

@@ -7,7 +7,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlanProperties;
 use futures::StreamExt;
-use hushtable_query::ColumnType;
+use hushtable_lang::ColumnType;
 
 use crate::error::EngineError;
 use crate::progress::Progress;

@@ -1,10 +1,9 @@
 //! The work on the rows of a relation: which of them count, under which keys, and what is
 //! accumulated of them.
 
-use hushtable_query::{
-    Clamps, ColumnType, Expr, MAX_STRING_BYTES, Measure, Measurement, PrivateQuery, Step,
-    Thresholds,
-};
+use hushtable_lang::{ColumnType, Expr, MAX_STRING_BYTES};
+use hushtable_numbers::Step;
+use hushtable_plan::{Clamps, Measure, Measurement, PrivateQuery, Thresholds};
 use serde::{Deserialize, Serialize};
 
 use crate::contributions::LARGEST;

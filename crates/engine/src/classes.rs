@@ -6,7 +6,8 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::arrow::error::ArrowError;
 use hashbrown::HashMap;
-use hushtable_query::{Classes, ColumnType, Value};
+use hushtable_lang::{ColumnType, Value};
+use hushtable_plan::Classes;
 
 use crate::eval::constant;
 use crate::invariant::Invariant;
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn every_type_of_class_is_found() {
-        use hushtable_query::{ColumnType as T, Value as V};
+        use hushtable_lang::{ColumnType as T, Value as V};
         let long = |text: &str| V::String(format!("a text of more than twelve bytes{text}"));
         for (column_type, found, absent, other) in [
             (T::Int, V::Int(-5), V::Int(77), V::Int(5)),

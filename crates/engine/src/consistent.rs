@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::Decimal128Type;
 use datafusion::arrow::row::{RowConverter, SortField};
-use hushtable_query::{AdjustedNoise, Consistent, Groups, LeastSquares, LevelCells, Quote, adjust};
+use hushtable_plan::{Consistent, Groups};
+use hushtable_quote::{AdjustedNoise, LeastSquares, LevelCells, Quote, QuotedLevels, adjust};
 
 use crate::error::EngineError;
 use crate::intervals::Uncertainty;
@@ -32,7 +33,8 @@ pub(crate) fn tables(
     let quotes: Vec<&Quote> = levels.iter().map(|(quote, _)| *quote).collect();
     let (sizes, codes) = codes(consistent, levels)?;
     let mut fitting = levels.iter().map(released).collect::<Result<Vec<_>, _>>()?;
-    for adjusted in consistent.measurements(&quotes)? {
+    let quoted = QuotedLevels::new(consistent, &quotes);
+    for adjusted in quoted.measurements()? {
         let mut cells = Vec::with_capacity(levels.len());
         for (at, &(place, variance)) in adjusted.levels.iter().enumerate() {
             let values = &fitting[at]
@@ -50,7 +52,7 @@ pub(crate) fn tables(
         let estimates = estimates.ok_or(EngineError::inconsistent(
             "the levels of a consistent table cannot be adjusted to each other",
         ))?;
-        let noises = consistent.noises(&quotes, &adjusted, &sizes);
+        let noises = quoted.noises(&adjusted, &sizes);
         let mut known = noises.map(|noises| estimates.into_iter().zip(noises));
         for ((cells, fitting), &(index, _)) in
             cells.into_iter().zip(&mut fitting).zip(&adjusted.levels)

@@ -1,7 +1,7 @@
 //! The different rows of published files, each with how often it is there.
 
 use datafusion::arrow::array::{Array, RecordBatch};
-use hushtable_query::{ColumnType, MAX_KEY_BYTES, Refusal};
+use hushtable_lang::{ColumnType, MAX_KEY_BYTES, Refusal};
 
 use crate::batches::{each_batch, files_at};
 use crate::error::EngineError;

@@ -7,12 +7,13 @@ use std::collections::HashMap;
 use datafusion::arrow::array::{ArrayRef, UInt64Array};
 use datafusion::arrow::compute::{concat, take};
 use datafusion::error::DataFusionError;
+use hushtable_lang::Value;
 use hushtable_mechanisms::{Candidates, Chosen, Memberships, TiedPart};
 use hushtable_noise::{BatchError, Generator};
-use hushtable_query::{
-    Groups, Joint, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Tied, Value,
-    known_groups, public_groups,
+use hushtable_plan::{
+    Groups, Key, Measurement, PrivateQuery, Thresholds, known_groups, public_groups,
 };
+use hushtable_quote::{Joint, Noise, Quote, Tied};
 
 use crate::classes::ClassLookup;
 use crate::error::EngineError;

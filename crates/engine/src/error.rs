@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
+use hushtable_contract::ContractError;
 use hushtable_errors::{Hint, Parts};
+use hushtable_lang::Refusal;
 use hushtable_ledger::LedgerError;
 use hushtable_noise::EntropyError;
-use hushtable_query::{ContractError, Refusal};
 
 use crate::invariant::Invariant;
 use crate::memory_limit::MemoryLimit;

@@ -27,7 +27,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::compute::kernels::{boolean, cmp, nullif::nullif, zip::zip};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function, MAX_KEY_BYTES, Rows, Value};
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, MAX_KEY_BYTES, Rows, Value};
 
 use crate::invariant::Invariant;
 use crate::source::convert::arrow_type;

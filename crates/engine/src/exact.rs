@@ -9,7 +9,8 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, displaya
 use futures::StreamExt;
 use hushtable_ledger::{DrawnCharge, Ledger, OpenedCharge, Payment};
 use hushtable_mechanisms::Memberships;
-use hushtable_query::{OwnerQuery, PrivateQuery, Quote};
+use hushtable_plan::{OwnerQuery, PrivateQuery};
+use hushtable_quote::Quote;
 
 use crate::backend::{OpenedPlan, UnopenedPlan};
 use crate::bound::Tallies;

@@ -6,10 +6,9 @@ use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
 };
 use datafusion::arrow::datatypes::{Decimal128Type, Field, Float64Type, Schema};
-use hushtable_query::{
-    AdjustedNoise, ColumnType, Covered, Intervals, IntervalsWanted, NoInterval, Quote, ReleasedRow,
-    Value,
-};
+use hushtable_contract::IntervalsWanted;
+use hushtable_lang::{ColumnType, Value};
+use hushtable_quote::{AdjustedNoise, Covered, Intervals, NoInterval, Quote, ReleasedRow};
 
 use crate::error::EngineError;
 use crate::eval::Program;

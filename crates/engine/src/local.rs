@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use datafusion::arrow::array::{ArrayRef, AsArray};
+use hushtable_lang::bind_expression;
+use hushtable_lang::{ColumnType, Refusal};
 use hushtable_mechanisms::{RandomisedResponse, ResponseError};
 use hushtable_noise::{Generator, Uniform};
-use hushtable_query::{ColumnType, Refusal, bind_expression};
 
 use crate::batches::{each_batch, files_at};
 use crate::error::EngineError;

@@ -34,9 +34,10 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PhysicalExpr};
-use hushtable_query::{
-    BinaryOp, ColumnType, Expr, ExprKind, NamedExpr, Operator, Origin, Relation, UnitAggregate,
-    Value, WindowFunction, WindowOrder, WindowedColumn,
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Value};
+use hushtable_plan::{
+    NamedExpr, Operator, Origin, Relation, UnitAggregate, WindowFunction, WindowOrder,
+    WindowedColumn,
 };
 
 use crate::error::EngineError;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hushtable_query::Refusal;
+use hushtable_lang::Refusal;
 
 /// Units of memory, by their names in lower case.
 const UNITS: [(&str, u64); 10] = [

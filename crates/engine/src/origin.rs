@@ -1,7 +1,9 @@
 //! Where the parts of a statement come from: a text in SQL, or the queries of a workload.
 
+use hushtable_contract::{ContractError, Population};
+use hushtable_lang::Refusal;
+use hushtable_plan::{SqlStatement, Workload};
 use hushtable_privacy::Loss;
-use hushtable_query::{ContractError, Population, Refusal, SqlStatement, Workload};
 
 use crate::error::EngineError;
 use crate::session::payer;

@@ -3,7 +3,8 @@
 
 use datafusion::arrow::array::{ArrayRef, Int64Array};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Expr, Thresholds, Value};
+use hushtable_lang::{Expr, Value};
+use hushtable_plan::Thresholds;
 
 use crate::classes::ClassLookup;
 use crate::eval::Program;
@@ -115,7 +116,8 @@ mod tests {
     use std::sync::Arc;
 
     use datafusion::arrow::array::{Array, StringViewArray};
-    use hushtable_query::{Contract, bind};
+    use hushtable_contract::Contract;
+    use hushtable_plan::bind;
 
     use crate::bounding::{Bounding, RowValue};
 

@@ -6,7 +6,7 @@ use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::physical_plan::execute_stream_partitioned;
 use futures::TryStreamExt;
-use hushtable_query::{Added, PrivateQuery, PublicRows};
+use hushtable_plan::{Added, PrivateQuery, PublicRows};
 use tokio::task::JoinSet;
 
 use crate::error::EngineError;

@@ -1,10 +1,10 @@
 //! The price of a question, and what it promises.
 
 use hushtable_ledger::Account;
+use hushtable_plan::AutomaticLimit;
 use hushtable_privacy::Loss;
-use hushtable_query::{
-    AutomaticLimit, ConsistentPrecision, Explanation, JointExplanation, LimitExplained,
-    MechanismsExplained,
+use hushtable_quote::{
+    ConsistentPrecision, Explanation, JointExplanation, LimitExplained, MechanismsExplained,
 };
 
 use crate::answer::Standing;

@@ -6,10 +6,10 @@ use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions}
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
+use hushtable_lang::{ColumnType, MAX_KEY_BYTES, Refusal};
 use hushtable_ledger::{Fingerprint, Release};
-use hushtable_query::{
-    ColumnType, Explanation, GroupsExplained, MAX_KEY_BYTES, PrivateQuery, Quote, Refusal,
-};
+use hushtable_plan::PrivateQuery;
+use hushtable_quote::{Explanation, GroupsExplained, Quote};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;

@@ -11,7 +11,9 @@ use datafusion::arrow::datatypes::{Decimal128Type, Field, Schema};
 use datafusion::error::DataFusionError;
 use hushtable_ledger::DrawnCharge;
 use hushtable_noise::Generator;
-use hushtable_query::{Groups, Measurement, Order, PrivateQuery, Quote, Step};
+use hushtable_numbers::Step;
+use hushtable_plan::{Groups, Measurement, Order, PrivateQuery};
+use hushtable_quote::Quote;
 
 use crate::draw::Counted;
 use crate::error::EngineError;

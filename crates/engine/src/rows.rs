@@ -9,8 +9,8 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{filter, kernels::boolean};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
-use hushtable_numbers::decimal::round_quotient;
-use hushtable_query::{Expr, MAX_KEY_BYTES, MAX_STRING_BYTES, Step};
+use hushtable_lang::{Expr, MAX_KEY_BYTES, MAX_STRING_BYTES};
+use hushtable_numbers::{Step, decimal::round_quotient};
 
 use crate::bounding::{Accumulator, Bounding, RowValue};
 use crate::contributions::{LARGEST, Rows};

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use hushtable_contract::{Contract, Population, Table};
 use hushtable_ledger::{
     Fingerprint, Ledger, Location, NamedPopulation, Notice, Populations, Units, check_budget,
 };
+use hushtable_plan::{PrivateQuery, bind};
 use hushtable_privacy::Loss;
-use hushtable_query::{Contract, Population, PrivateQuery, Quote, Table, bind, least_loss};
+use hushtable_quote::{Quote, least_loss};
 
 use crate::backend::Backend;
 use crate::error::EngineError;

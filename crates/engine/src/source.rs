@@ -47,7 +47,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::physical_plan::ExecutionPlan;
-use hushtable_query::{ColumnType, CsvSettings};
+use hushtable_contract::CsvSettings;
+use hushtable_lang::ColumnType;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use error::shown;

@@ -3,7 +3,7 @@
 mod clipping_report;
 
 use hushtable_privacy::Loss;
-use hushtable_query::JointExplanation;
+use hushtable_quote::JointExplanation;
 use serde::{Deserialize, Serialize};
 
 pub use self::clipping_report::{ClippedShare, ClippingReport};

@@ -14,10 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use hushtable_ledger::{Fingerprint, Ledger};
+use hushtable_plan::{Consistent, ConsistentLevel, Given, Part, Read, SqlStatement, Warning};
 use hushtable_privacy::Loss;
-use hushtable_query::{
-    Consistent, ConsistentLevel, Given, JointExplanation, Part, Quote, Read, SqlStatement, Warning,
-};
+use hushtable_quote::{JointExplanation, Quote, QuotedLevels};
 
 #[cfg(test)]
 pub(crate) use self::holes::given;
@@ -281,7 +280,8 @@ impl StatementPlan {
         let mut tables: Vec<_> = tables.collect();
         for consistent in &self.statement.consistent {
             let quotes = self.quotes_of(consistent)?;
-            consistent.measurements(&quotes).map_err(|refusal| self.origin.refused(refusal))?;
+            let levels = QuotedLevels::new(consistent, &quotes);
+            levels.measurements().map_err(|refusal| self.origin.refused(refusal))?;
             let names = consistent.levels.iter().map(|level| level.table.clone());
             tables.extend(names.zip(quotes.into_iter().map(schema)));
         }

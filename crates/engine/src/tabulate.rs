@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
 use datafusion::arrow::compute::{concat, take};
-use hushtable_query::{ColumnType, Value, bind_expression};
+use hushtable_lang::bind_expression;
+use hushtable_lang::{ColumnType, Value};
 
 use crate::error::EngineError;
 use crate::eval::{Program, as_text, constant};

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
-use hushtable_query::{
-    Around, CellOrigins, ColumnType, Expr, IntervalsWanted, KnownOperand, NoInterval, Traced,
-    TracedExpression, Value, interval_over,
-};
+use hushtable_contract::IntervalsWanted;
+use hushtable_lang::{ColumnType, Expr, Value};
+use hushtable_plan::{Around, CellOrigins, Traced, TracedExpression};
+use hushtable_quote::{KnownOperand, NoInterval, interval_over};
 
 use crate::around::{Ran, ReleasedCell};
 use crate::error::EngineError;

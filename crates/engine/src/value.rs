@@ -5,7 +5,7 @@ use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimeUnit,
     TimestampMicrosecondType,
 };
-use hushtable_query::Value;
+use hushtable_lang::Value;
 
 /// The value of a column in a row; `None` for a column of no type of the engine's.
 pub(crate) fn value_at(column: &ArrayRef, row: usize) -> Option<Value> {

@@ -9,8 +9,8 @@ use hushtable_engine::{
     Answer, AnswerTable, BudgetLine, Charges, Progress, Purpose, Quoted, Session, Statement,
     StatementPlan,
 };
+use hushtable_plan::{Warning, Workload};
 use hushtable_privacy::Delta;
-use hushtable_query::{Warning, Workload};
 
 use crate::Error;
 use crate::answering_delay::AnsweringDelay;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hushtable_engine::{Backend, MemoryLimit, ProvidedTables, Provider, Session};
+use hushtable_lang::Refusal;
 use hushtable_ledger::Notice;
-use hushtable_query::Refusal;
 
 use crate::Error;
 use crate::answering_delay::AnsweringDelay;

@@ -6,10 +6,11 @@ mod links;
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
+use hushtable_contract::CsvSettings;
 use hushtable_engine::{
     FileColumn, LookedAt, Proposed, file_schema, guess_csv, list_files, look_at,
 };
-use hushtable_query::{ColumnType, CsvSettings};
+use hushtable_lang::ColumnType;
 
 use crate::Error;
 use crate::visible::visible;

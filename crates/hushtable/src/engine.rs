@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hushtable_contract::Contract;
 use hushtable_engine::{MemoryLimit, Session};
 use hushtable_ledger::Notice;
-use hushtable_query::{Contract, Workload};
+use hushtable_plan::Workload;
 
 use crate::analyst::Analyst;
 use crate::answering_delay::AnsweringDelay;

@@ -83,19 +83,28 @@ pub use workers::{Workers, wait};
 
 /// Contracts, and what queries promise.
 pub mod query {
-    pub use hushtable_query::{
-        AutomaticLimit, ChoiceExplained, Clamps, ClassesExplained, Column, ColumnType,
-        ConsistentPrecision, Contract, ContractError, CsvSettings, Defaults, EpsilonAt,
-        ExchangeExplained, Explanation, GroupLimit, GroupSize, GroupsExplained, HalfWidth,
-        INTERVAL_LEVEL, IntervalExplained, IntervalsExplained, IntervalsWanted, JointExplanation,
-        JointPolicy, JointTerm, KeepProbability, Level, LimitExplained, MAX_LATTICE,
-        MAX_QUERY_BYTES, MeasurementExplained, MechanismCompared, MechanismsExplained,
-        MechanismsOnData, NoInterval, NoiseKind, Number, OutputExplained, PerRowExplained,
-        PolicyExample, PolicyExplained, PolicyTermExplained, Population, PrecisionExplained,
-        Prefer, PrivateGroups, PrivateQuery, QuantileEndExplained, QuantileExplained, Refusal,
-        Relation, RoundExplained, RunnerUp, SimultaneousInterval, SizeQuantile, Split, SplitBy,
-        Strategy, Table, TableUnit, Usefulness, Warning, WarningCode, Workload, WorkloadQuery,
-        function_names, option_names, statement_end, with_parameters,
+    pub use hushtable_contract::{
+        Column, Contract, ContractError, CsvSettings, Defaults, GroupLimit, IntervalsWanted, Level,
+        NoiseKind, Population, Prefer, Split, SplitBy, Table, TableUnit,
+    };
+    pub use hushtable_lang::{
+        ColumnType, MAX_QUERY_BYTES, Refusal, function_names, statement_end, with_parameters,
+    };
+    pub use hushtable_mechanisms::Strategy;
+    pub use hushtable_numbers::{MAX_LATTICE, Number};
+    pub use hushtable_plan::{
+        AutomaticLimit, Clamps, PrivateQuery, Relation, Warning, WarningCode, Workload,
+        WorkloadQuery, option_names,
+    };
+    pub use hushtable_quote::{
+        ChoiceExplained, ClassesExplained, ConsistentPrecision, EpsilonAt, ExchangeExplained,
+        Explanation, GroupSize, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained,
+        IntervalsExplained, JointExplanation, JointPolicy, JointTerm, KeepProbability,
+        LimitExplained, MeasurementExplained, MechanismCompared, MechanismsExplained,
+        MechanismsOnData, NoInterval, OutputExplained, PerRowExplained, PolicyExample,
+        PolicyExplained, PolicyTermExplained, PrecisionExplained, PrivateGroups,
+        QuantileEndExplained, QuantileExplained, RoundExplained, RunnerUp, SimultaneousInterval,
+        SizeQuantile, Usefulness,
     };
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use hushtable_engine::{DistinctRows, Progress, distinct_rows};
 use hushtable_knowledge::Microdata;
-use hushtable_query::Refusal;
+use hushtable_lang::Refusal;
 
 use crate::Error;
 use crate::workers::Workers;

@@ -1,5 +1,7 @@
 //! From the file of a model to its definitions, with what its numbers stand for.
 
+mod file;
+
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -7,8 +9,9 @@ use hushtable_engine::{Numbered, Tabulated};
 use hushtable_knowledge::model::{
     Definitions, FiniteLaw, Fraction, Mechanism, Model, ModelError, Witness, Worlds,
 };
-use hushtable_query::{ModelFile, Publication, RandomVariable, Refusal, TableRow, Written};
+use hushtable_lang::Refusal;
 
+pub use self::file::{ModelFile, Publication, RandomVariable, TableRow, Written};
 use crate::Error;
 
 /// Largest file that is read, in bytes.

@@ -5,9 +5,10 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use hushtable_contract::Contract;
 use hushtable_engine::{Session, resolved, same, would_read};
+use hushtable_lang::Refusal;
 use hushtable_ledger::is_ledger;
-use hushtable_query::{Contract, Refusal};
 use tempfile::NamedTempFile;
 
 /// The files of a contract on the disk: its own, its ledger, its data.

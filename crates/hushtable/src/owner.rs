@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hushtable_contract::Contract;
 use hushtable_engine::{
     Answer, AuditOptions, AuditReport, BudgetLine, CheckReport, FitOptions, FitReport, GroupSizes,
     LossOptions, LossReport, OtherAccount, Progress, Session, Timings, TuneReport,
 };
 use hushtable_ledger::Inspection;
 use hushtable_privacy::Delta;
-use hushtable_query::Contract;
 
 use crate::Error;
 use crate::workers::Workers;

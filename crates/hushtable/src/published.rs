@@ -5,7 +5,7 @@ mod cell_parts;
 mod read;
 
 use hushtable_knowledge::{Counted, Differences, KnowledgeError};
-use hushtable_query::Refusal;
+use hushtable_lang::Refusal;
 
 pub use cell_parts::{Divided, divide};
 pub use read::read;

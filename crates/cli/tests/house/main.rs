@@ -11,14 +11,17 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 /// The crates in order: each may use those before it only.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 15] = [
     "errors",
     "numbers",
     "noise",
     "privacy",
     "knowledge",
     "mechanisms",
-    "query",
+    "lang",
+    "contract",
+    "plan",
+    "quote",
     "ledger",
     "engine",
     "hushtable",
@@ -27,15 +30,30 @@ const LAYERS: [&str; 12] = [
 ];
 
 /// Crates that a layer must not use, beside the layers after it.
-const UNKNOWN: [(&str, &[&str]); 11] = [
+const UNKNOWN: [(&str, &[&str]); 14] = [
     ("errors", &["datafusion", "arrow", "rusqlite", "sqlparser", "thiserror"]),
     ("numbers", &["datafusion", "arrow", "rusqlite", "sqlparser", "chacha20"]),
     ("noise", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-privacy"]),
     ("privacy", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-noise", "chacha20"]),
     ("knowledge", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-noise", "chacha20"]),
     ("mechanisms", &["datafusion", "arrow", "rusqlite", "sqlparser"]),
-    ("query", &["datafusion", "arrow", "rusqlite", "tokio", "hushtable-noise"]),
-    ("ledger", &["datafusion", "arrow", "sqlparser", "hushtable-query", "hushtable-mechanisms"]),
+    ("lang", &["datafusion", "arrow", "rusqlite", "tokio", "hushtable-noise", "hushtable-privacy"]),
+    ("contract", &["datafusion", "arrow", "rusqlite", "tokio", "hushtable-noise", "sqlparser"]),
+    ("plan", &["datafusion", "arrow", "rusqlite", "tokio", "hushtable-noise"]),
+    ("quote", &["datafusion", "arrow", "rusqlite", "tokio", "hushtable-noise", "sqlparser"]),
+    (
+        "ledger",
+        &[
+            "datafusion",
+            "arrow",
+            "sqlparser",
+            "hushtable-mechanisms",
+            "hushtable-lang",
+            "hushtable-contract",
+            "hushtable-plan",
+            "hushtable-quote",
+        ],
+    ),
     ("engine", &["clap", "hushtable"]),
     ("hushtable", &["clap", "indicatif", "unicode-width", "hushtable-plot"]),
     (
@@ -50,7 +68,10 @@ const UNKNOWN: [(&str, &[&str]); 11] = [
             "hushtable-privacy",
             "hushtable-knowledge",
             "hushtable-mechanisms",
-            "hushtable-query",
+            "hushtable-lang",
+            "hushtable-contract",
+            "hushtable-plan",
+            "hushtable-quote",
             "hushtable-ledger",
             "hushtable-engine",
             "hushtable",
@@ -126,8 +147,15 @@ fn the_command_uses_the_library_and_nothing_below_it() {
 /// The experiments read no contract and no file, and nothing that ships uses them.
 #[test]
 fn the_experiments_are_apart() {
-    const ABOVE: [&str; 4] =
-        ["hushtable-query", "hushtable-ledger", "hushtable-engine", "hushtable"];
+    const ABOVE: [&str; 7] = [
+        "hushtable-lang",
+        "hushtable-contract",
+        "hushtable-plan",
+        "hushtable-quote",
+        "hushtable-ledger",
+        "hushtable-engine",
+        "hushtable",
+    ];
     let used = dependencies("tools/experiments");
     let forbidden: Vec<&String> = used
         .iter()

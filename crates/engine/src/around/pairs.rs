@@ -29,7 +29,7 @@ use datafusion::physical_plan::{
     replace_children_if_necessary,
 };
 use futures::StreamExt;
-use hushtable_query::Refusal;
+use hushtable_lang::Refusal;
 
 use crate::passes_rows::{only_child, passes_rows};
 

@@ -1,6 +1,6 @@
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
-use hushtable_query::IntervalsWanted;
+use hushtable_contract::IntervalsWanted;
 
 use crate::answer_table::Answer;
 use crate::intervals::ColumnIntervals;

@@ -6,7 +6,7 @@ use datafusion::arrow::array::{ArrayRef, BooleanArray};
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::row::{RowConverter, SortField};
-use hushtable_query::{ColumnType, Value};
+use hushtable_lang::{ColumnType, Value};
 
 use super::cast::constant;
 use super::counted::count;

@@ -8,8 +8,8 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
+use hushtable_lang::{BinaryOp, ColumnType, Function, rounded};
 use hushtable_numbers::decimal::{round_quotient, within_digits};
-use hushtable_query::{BinaryOp, ColumnType, Function, rounded};
 
 use super::unexpected;
 use crate::source::convert::decimals;

@@ -6,7 +6,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, Datum, Int64Array, Scal
 use datafusion::arrow::compute::kernels::cmp;
 use datafusion::arrow::datatypes::Float64Type;
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Expr, ExprKind, Value};
+use hushtable_lang::{Expr, ExprKind, Value};
 
 use super::cast::constant;
 use super::counted::count;

@@ -13,8 +13,8 @@ use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float64Type, TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
+use hushtable_lang::{ColumnType, MAX_NUMBER_BYTES, Value};
 use hushtable_numbers::decimal::{FixedDecimal, round_quotient};
-use hushtable_query::{ColumnType, MAX_NUMBER_BYTES, Value};
 
 use super::counted::count;
 use super::text_functions::{at_most, builder, bytes};

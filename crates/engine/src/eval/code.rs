@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float64Type, TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::MAX_KEY_BYTES;
+use hushtable_lang::MAX_KEY_BYTES;
 use siphasher::sip::SipHasher24;
 
 use super::counted::count;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::MAX_STRING_BYTES;
+use hushtable_lang::MAX_STRING_BYTES;
 
 use super::counted::count;
 use super::text_functions::{builder, texts};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike, Weekday};
 use datafusion::arrow::array::{ArrayRef, Date32Array, TimestampMicrosecondArray};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{ColumnType, FormPiece, form_pieces};
+use hushtable_lang::{ColumnType, FormPiece, form_pieces};
 
 use super::counted::count;
 use super::text_functions::{builder, texts};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::like_parts;
+use hushtable_lang::like_parts;
 
 use super::counted::count;
 use super::text_functions::texts;

@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::{
     TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{ColumnType, Value};
+use hushtable_lang::{ColumnType, Value};
 
 use super::counted::count;
 use super::text_functions::texts;

@@ -1,11 +1,11 @@
 //! Regular expressions: whether a text has a match, the first match, and matches replaced. How
-//! often a byte is looked at is bounded; `query::Pattern` says why.
+//! often a byte is looked at is bounded; `lang::Pattern` says why.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, Int64Array};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{
+use hushtable_lang::{
     GroupCache, MAX_KEY_BYTES, MatchUse, Pattern, TemplatePiece, looks_allowed, template,
 };
 

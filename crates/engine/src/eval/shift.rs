@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{Date32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{DatePart, calendar_day, calendar_moment};
+use hushtable_lang::{DatePart, calendar_day, calendar_moment};
 
 use super::time::{days, micros, moments};
 use super::unexpected;

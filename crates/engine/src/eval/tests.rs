@@ -6,7 +6,8 @@ use datafusion::arrow::array::{
     Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
     StringViewArray, TimestampMicrosecondArray,
 };
-use hushtable_query::{ColumnType, Expr, bind_expression};
+use hushtable_lang::bind_expression;
+use hushtable_lang::{ColumnType, Expr};
 use proptest::prelude::*;
 
 use super::{Program, steps_of};
@@ -310,7 +311,7 @@ fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
 /// Rows are found by all of their values, NULL among them, in steps that do not depend on the rows.
 #[test]
 fn rows_are_looked_up_among_others() {
-    use hushtable_query::{ExprKind, Rows, Value};
+    use hushtable_lang::{ExprKind, Rows, Value};
     let columns = vec![
         vec![Value::String("a".to_owned()), Value::Null, Value::String("b".to_owned())],
         vec![Value::Int(1), Value::Int(2), Value::Null],

@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::buffer::BooleanBuffer;
 use datafusion::arrow::compute::nullif;
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Function, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES};
+use hushtable_lang::{Function, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES};
 
 use super::counted::count;
 use super::unexpected;

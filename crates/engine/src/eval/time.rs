@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{Date32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{ColumnType, DatePart, calendar_day, calendar_moment};
+use hushtable_lang::{ColumnType, DatePart, calendar_day, calendar_moment};
 
 use super::cast::date_of;
 use super::unexpected;

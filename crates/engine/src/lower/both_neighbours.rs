@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use hushtable_contract::Contract;
+use hushtable_plan::{PrivateQuery, SqlStatement};
 use hushtable_privacy::Loss;
-use hushtable_query::{Contract, Noise, PrivateQuery, Quote, SqlStatement};
+use hushtable_quote::{Noise, Quote};
 use hushtable_testkit::Dice;
 
 use super::neighbours::{groups, realized};

@@ -9,7 +9,8 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
-use hushtable_query::{Expr, JoinKind, MAX_MATCH_OPERATIONS, Operator, Protection, Relation};
+use hushtable_lang::Expr;
+use hushtable_plan::{JoinKind, MAX_MATCH_OPERATIONS, Operator, Protection, Relation};
 
 use super::{
     Lowering, Needed, NeverEmptyExec, Plan, TotalExpr, column, distinct, limited, repartitioned,

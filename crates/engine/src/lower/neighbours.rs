@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::util::display::array_value_to_string;
+use hushtable_contract::Contract;
 use hushtable_mechanisms::{Additive, AdditiveLaw, TiedPart};
+use hushtable_plan::{Measure, PrivateQuery, bind};
 use hushtable_privacy::Loss;
-use hushtable_query::{Contract, Measure, Noise, PrivateQuery, Quote, bind};
+use hushtable_quote::{Noise, Quote};
 use hushtable_testkit::Dice;
 
 use super::tests::{CONTRACT, Tables, rows};

@@ -7,7 +7,8 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::physical_plan::{collect_partitioned, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use hushtable_query::{Contract, PrivateQuery, Relation, bind};
+use hushtable_contract::Contract;
+use hushtable_plan::{PrivateQuery, Relation, bind};
 use hushtable_testkit::Dice;
 
 use super::Lowering;

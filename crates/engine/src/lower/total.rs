@@ -11,7 +11,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::PhysicalExpr;
-use hushtable_query::Expr;
+use hushtable_lang::Expr;
 use serde::{Deserialize, Serialize};
 
 use crate::eval::Program;

@@ -16,7 +16,8 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::{WindowAggExec, create_window_expr};
-use hushtable_query::{Expr, Relation, UnitAggregate, WindowFunction, WindowedColumn};
+use hushtable_lang::Expr;
+use hushtable_plan::{Relation, UnitAggregate, WindowFunction, WindowedColumn};
 
 use super::{Lowering, Needed, Plan, TotalExpr, column, function, repartitioned, select_columns};
 use crate::error::EngineError;

@@ -16,11 +16,11 @@ mod words;
 use std::sync::Arc;
 
 use datafusion::error::DataFusionError;
+use hushtable_lang::{Refusal, Value};
 use hushtable_noise::Generator;
+use hushtable_plan::{Groups, PrivateQuery, Thresholds};
 use hushtable_privacy::{Delta, Loss};
-use hushtable_query::{
-    Contributed, EpsilonAt, Groups, PrivateQuery, Quote, Refusal, Thresholds, Value,
-};
+use hushtable_quote::{Contributed, EpsilonAt, Quote};
 
 use crate::bounding::places;
 use crate::classes::ClassLookup;

@@ -1,7 +1,8 @@
 //! The chances of groups to be shown: exact, for their owner alone.
 
 use hushtable_mechanisms::{Candidates, Selection, Strategy};
-use hushtable_query::{Groups, Quote};
+use hushtable_plan::Groups;
+use hushtable_quote::Quote;
 
 use crate::draw::Counted;
 use crate::error::EngineError;

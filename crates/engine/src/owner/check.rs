@@ -7,8 +7,9 @@ mod forms;
 mod query;
 mod report;
 
+use hushtable_contract::Table;
+use hushtable_lang::Refusal;
 use hushtable_noise::Generator;
-use hushtable_query::{Refusal, Table};
 
 use crate::bound::Histogram;
 use crate::contributions::SamplingKey;

@@ -2,7 +2,8 @@
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::compute::filter;
-use hushtable_query::{ColumnType, CountRelease, MAX_KEY_BYTES, bind_count_release};
+use hushtable_lang::{ColumnType, MAX_KEY_BYTES};
+use hushtable_plan::{CountRelease, bind_count_release};
 
 use crate::batches::{each_batch, files_at};
 use crate::error::EngineError;

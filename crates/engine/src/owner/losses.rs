@@ -5,9 +5,10 @@ mod each_record;
 mod fit;
 mod mechanisms;
 
+use hushtable_lang::Refusal;
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{Loss, Rho};
-use hushtable_query::{MechanismsOnData, Refusal};
+use hushtable_quote::MechanismsOnData;
 use serde::Serialize;
 
 use crate::error::EngineError;

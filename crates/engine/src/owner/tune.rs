@@ -3,10 +3,11 @@
 
 mod report;
 
+use hushtable_contract::NoiseKind;
+use hushtable_mechanisms::Strategy;
 use hushtable_noise::Generator;
-use hushtable_query::{
-    Groups, Measure, NoiseKind, OwnerQuery, PrivateQuery, Quote, Strategy, bind_trial,
-};
+use hushtable_plan::{Groups, Measure, OwnerQuery, PrivateQuery, bind_trial};
+use hushtable_quote::Quote;
 
 use crate::contributions::{LARGEST, SamplingKey};
 use crate::draw::{Counted, found_at};

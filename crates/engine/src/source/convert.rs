@@ -6,8 +6,8 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::arrow::error::ArrowError;
+use hushtable_lang::{ColumnType, MAX_SCALE};
 use hushtable_numbers::decimal::MOST_DIGITS;
-use hushtable_query::{ColumnType, MAX_SCALE};
 
 /// Digits of every decimal.
 pub(crate) const MAX_DIGITS: u8 = MOST_DIGITS;

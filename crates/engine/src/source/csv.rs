@@ -5,7 +5,8 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hushtable_query::{CsvSettings, MAX_STRING_BYTES};
+use hushtable_contract::CsvSettings;
+use hushtable_lang::MAX_STRING_BYTES;
 
 use super::convert::Stored;
 use super::csv_rows::{Limits, Record, Records};

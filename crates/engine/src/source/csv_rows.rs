@@ -10,7 +10,8 @@
 use std::io::{BufRead, BufReader, ErrorKind, Read, Result};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
-use hushtable_query::{CsvSettings, MAX_STRING_BYTES};
+use hushtable_contract::CsvSettings;
+use hushtable_lang::MAX_STRING_BYTES;
 
 use super::decode::NOT_TEXT;
 

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use datafusion::error::DataFusionError;
 use hushtable_errors::{Hint, Parts};
-use hushtable_query::ColumnType;
+use hushtable_lang::ColumnType;
 
 use super::folders::folder_column;
 

@@ -8,7 +8,7 @@ use datafusion::arrow::array::builder::{
     StringViewBuilder, TimestampMicrosecondBuilder,
 };
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::ColumnType;
+use hushtable_lang::ColumnType;
 
 use super::convert::{Target, decimals};
 use super::parse::{Parsed, TextParser};

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
-use hushtable_query::{CsvSettings, TextFormat};
+use hushtable_contract::{CsvSettings, TextFormat};
 
 use super::{DataFile, FileFormat, SourceError, csv};
 

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use hushtable_query::{ColumnType, CsvSettings, DateOrder, NumberFormat, TextFormat};
+use hushtable_contract::{CsvSettings, DateOrder, NumberFormat, TextFormat};
+use hushtable_lang::ColumnType;
 
 use super::csv::CsvFile;
 use super::parse::{Parsed, TextParser};
@@ -226,7 +227,7 @@ fn digits_after(text: &str, decimal: char) -> usize {
 /// How the columns' values are written, and what is left open.
 fn format_of(
     columns: &[Column],
-) -> Result<(TextFormat, Vec<Unclear>), hushtable_query::CsvSettingError> {
+) -> Result<(TextFormat, Vec<Unclear>), hushtable_contract::CsvSettingError> {
     let texts = || columns.iter().flat_map(|column| column.texts.iter().flatten());
     let beside_digits = |sign: &&str| {
         texts().any(|text| {

@@ -19,8 +19,8 @@ use datafusion::arrow::datatypes::{
     UInt32Type, UInt64Type,
 };
 use datafusion::arrow::error::ArrowError;
+use hushtable_lang::{ColumnType, MAX_STRING_BYTES, calendar_day, calendar_moment};
 use hushtable_numbers::decimal::{power_of_ten, within_digits};
-use hushtable_query::{ColumnType, MAX_STRING_BYTES, calendar_day, calendar_moment};
 
 use super::convert::{Stored, Target, arrow_type, decimals, unexpected};
 use super::from_text::TextColumn;

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hushtable_query::{ColumnType, CsvSettings};
+use hushtable_contract::CsvSettings;
+use hushtable_lang::ColumnType;
 
 use super::convert::{Stored, common};
 use super::csv::CsvFile;

@@ -5,11 +5,9 @@ use std::borrow::Cow;
 use chrono::{NaiveDate, Utc};
 use datafusion::arrow::compute::kernels::cast_utils::{Parser, string_to_datetime};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, Time64NanosecondType};
+use hushtable_contract::{DateOrder, NumberFormat, TextFormat};
+use hushtable_lang::{ColumnType, MAX_STRING_BYTES, Value, calendar_day, calendar_moment};
 use hushtable_numbers::decimal::WrittenDecimal;
-use hushtable_query::{
-    ColumnType, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat, Value, calendar_day,
-    calendar_moment,
-};
 
 /// A field of text, read as a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

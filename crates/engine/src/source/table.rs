@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use hushtable_query::{ColumnType, MAX_SCALE};
+use hushtable_lang::{ColumnType, MAX_SCALE};
 
 use super::convert::{Target, arrow_type};
 use super::open::{Found, Opened, open_data};

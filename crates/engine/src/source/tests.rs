@@ -28,9 +28,8 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::physical_plan::collect;
-use hushtable_query::{
-    ColumnType, CsvSettings, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat,
-};
+use hushtable_contract::{CsvSettings, DateOrder, NumberFormat, TextFormat};
+use hushtable_lang::{ColumnType, MAX_STRING_BYTES};
 
 use super::provided::{Provider, RowsIdentity};
 use super::{

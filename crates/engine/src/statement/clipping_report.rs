@@ -2,7 +2,7 @@
 
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::datatypes::Float64Type;
-use hushtable_query::IntervalsWanted;
+use hushtable_contract::IntervalsWanted;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;

@@ -2,7 +2,9 @@
 //! privately, and values that it reads.
 
 use datafusion::arrow::array::RecordBatch;
-use hushtable_query::{Given, Quote, Read, ReleasedSizes, Value};
+use hushtable_lang::Value;
+use hushtable_plan::{Given, Read, ReleasedSizes};
+use hushtable_quote::{Quote, chosen_limits};
 
 use super::StatementPlan;
 use super::running::Released;
@@ -48,7 +50,7 @@ impl StatementPlan {
             Ok((released_sizes(&histogram.table.table)?, deviation))
         });
         let histograms = histograms.collect::<Result<Vec<_>, EngineError>>()?;
-        let mut limits = planned.question.quote.query().chosen_limits(&histograms)?;
+        let mut limits = chosen_limits(planned.question.quote.query(), &histograms)?;
         let contract = self.session.contract();
         let quote = loop {
             // Limits may be too large for what a sum or noise can be.
@@ -68,7 +70,7 @@ impl StatementPlan {
     /// The quote of a part with the limits that follow from empty histograms.
     pub(super) fn smallest(&self, index: usize, question: &Question) -> Result<Quote, EngineError> {
         let nothing = vec![(ReleasedSizes::new(), 1.0); self.bound(index)?.limits_from.len()];
-        let limits = question.quote.query().chosen_limits(&nothing)?;
+        let limits = chosen_limits(question.quote.query(), &nothing)?;
         let (text, contract) = (self.origin.text(), self.session.contract());
         let quote = Quote::new(self.statement.with_limits(text, index, &limits, contract)?)?;
         check_price(&quote, question)?;

@@ -1,7 +1,7 @@
 //! Releases on record that hold the answer to a question, and more.
 
 use hushtable_ledger::{Fingerprint, Ledger};
-use hushtable_query::Quote;
+use hushtable_quote::Quote;
 
 use crate::answer::{Question, Standing};
 use crate::error::EngineError;

@@ -1,8 +1,9 @@
 //! The quote of a plan: the price of each part, and how it stands with the ledger.
 
 use hushtable_ledger::{Account, Ledger};
+use hushtable_plan::Part;
 use hushtable_privacy::{Loss, cost};
-use hushtable_query::{LimitExplained, MechanismsExplained, Part};
+use hushtable_quote::{LimitExplained, MechanismsExplained, QuotedLevels};
 
 use super::{Payer, PlannedPart, StatementPlan};
 use crate::answer::Standing;
@@ -30,7 +31,7 @@ impl StatementPlan {
         }
         let mut consistent = Vec::new();
         for levels in &self.statement.consistent {
-            consistent.extend(levels.precision(&self.quotes_of(levels)?)?);
+            consistent.extend(QuotedLevels::new(levels, &self.quotes_of(levels)?).precision()?);
         }
         Ok(Quoted {
             analyst: self.analyst.clone(),

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use datafusion::arrow::array::RecordBatch;
+use hushtable_lang::Refusal;
 use hushtable_ledger::{Ledger, Outcome, Paid, Payment};
 use hushtable_noise::Generator;
-use hushtable_query::{Around, Quote, Refusal};
+use hushtable_plan::Around;
+use hushtable_quote::Quote;
 
 use super::StatementPlan;
 use super::paying::{PaidPart, begin};

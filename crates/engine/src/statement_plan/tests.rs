@@ -2,6 +2,7 @@
 //! what the SQL around them can see.
 
 use datafusion::arrow::array::RecordBatch;
+use hushtable_contract::Population;
 mod workloads;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
@@ -10,7 +11,6 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use hushtable_ledger::{ChargeState, Notice, Outcome, Paid};
 use hushtable_noise::TestSeed;
-use hushtable_query::Population;
 
 use super::paying::begin;
 use super::*;
@@ -191,7 +191,7 @@ fn clipping_reports_are_charged_and_recorded_with_their_parts() {
 /// The columns of a result with their intervals: `=` without noise, `-` without an interval, else
 /// the ends.
 fn ends(answer: &Answer) -> Vec<String> {
-    let intervals = answer.intervals(hushtable_query::IntervalsWanted::USUAL).unwrap();
+    let intervals = answer.intervals(hushtable_contract::IntervalsWanted::USUAL).unwrap();
     let schema = answer.table.schema();
     let columns = schema.fields().iter().zip(intervals.columns);
     let text = |column: ColumnIntervals| match column {
@@ -283,9 +283,9 @@ fn intervals_go_through_the_sql_around() {
     assert_eq!(aggregated, ["town: =", "most: - Around"]);
 
     // All at once: both parts' intervals are wider.
-    let wide = hushtable_query::IntervalsWanted {
+    let wide = hushtable_contract::IntervalsWanted {
         simultaneous: true,
-        ..hushtable_query::IntervalsWanted::USUAL
+        ..hushtable_contract::IntervalsWanted::USUAL
     };
     let width = |wanted| {
         let ColumnIntervals::Ends { low, high } = &levels.intervals(wanted).unwrap().columns[1]
@@ -295,7 +295,7 @@ fn intervals_go_through_the_sql_around() {
         let column = |c: &ArrayRef| c.as_primitive::<Int64Type>().value(0);
         column(high) - column(low)
     };
-    assert!(width(wide) > width(hushtable_query::IntervalsWanted::USUAL));
+    assert!(width(wide) > width(hushtable_contract::IntervalsWanted::USUAL));
 }
 
 /// Everything up to the moment at which the first `answers` parts are on record, and the next one

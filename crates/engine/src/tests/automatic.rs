@@ -6,7 +6,8 @@ use std::path::Path;
 
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use hushtable_noise::TestSeed;
-use hushtable_query::{Noise, PrivateQuery, Quote, SqlStatement};
+use hushtable_plan::{PrivateQuery, SqlStatement};
+use hushtable_quote::{Noise, Quote, chosen_limits};
 
 use super::{Place, Wait, json, shown};
 use crate::answer_table::Answer;
@@ -284,7 +285,7 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
             units.add(&mut generator, &mut noisy).unwrap();
             let sizes = (0..).zip(noisy).map(|(size, units)| (size, units as f64)).collect();
             let sizes = vec![(sizes, quotes[0].deviation(0).unwrap())];
-            let (low, high) = quotes[1].query().chosen_limits(&sizes).unwrap().bounds[0];
+            let (low, high) = chosen_limits(quotes[1].query(), &sizes).unwrap().bounds[0];
             assert!(low.is_zero());
             ratios.push((cut(high.to_f64()) + noise(high.to_f64(), 0.9)) / best);
         }

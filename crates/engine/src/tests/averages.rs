@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use datafusion::arrow::array::Array;
-use hushtable_query::Measure;
+use hushtable_plan::Measure;
 
 use super::{Place, Wait, exactly};
 use crate::exact::Reading;

@@ -9,7 +9,9 @@ use std::ops::Range;
 
 use datafusion::arrow::array::Int64Array;
 use futures::StreamExt;
-use hushtable_query::{ColumnType, Measure, Measurement, OwnerQuery, Step};
+use hushtable_lang::ColumnType;
+use hushtable_numbers::Step;
+use hushtable_plan::{Measure, Measurement, OwnerQuery};
 use sqllogictest::{DefaultColumnType, Record, parse_file};
 
 use super::plans::text;

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StringViewArray};
+use hushtable_contract::Contract;
 use hushtable_mechanisms::Chosen;
 use hushtable_noise::TestSeed;
-use hushtable_query::{Contract, Quote, bind};
+use hushtable_plan::bind;
+use hushtable_quote::Quote;
 use hushtable_testkit::Dice;
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
-use hushtable_query::ColumnType;
+use hushtable_lang::ColumnType;
 
 use crate::error::EngineError;
 use crate::source::{LogKind, SourceError};

@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use hushtable_query::{Contract, Explanation, Quote, bind};
+use hushtable_contract::Contract;
+use hushtable_plan::bind;
+use hushtable_quote::{Explanation, Quote};
 
 use crate::record::question;
 

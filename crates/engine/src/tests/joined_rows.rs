@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::physical_plan::ExecutionPlan;
-use hushtable_query::{Added, MAX_ADDED_OPERATIONS, Relation};
+use hushtable_plan::{Added, MAX_ADDED_OPERATIONS, Relation};
 use hushtable_testkit::Dice;
 use tokio::runtime::Builder;
 

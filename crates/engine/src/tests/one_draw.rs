@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hushtable_ledger::{ChargeRecord, ChargeState, Location};
 use hushtable_noise::TestSeed;
-use hushtable_query::SqlStatement;
+use hushtable_plan::SqlStatement;
 
 use super::{Place, Wait};
 use crate::ask::{Purpose, open_workload};

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray};
+use hushtable_contract::Contract;
+use hushtable_lang::MAX_ROW_OPERATIONS;
 use hushtable_numbers::search::last_whole;
-use hushtable_query::{Contract, MAX_ROW_OPERATIONS, PrivateQuery, bind};
+use hushtable_plan::{PrivateQuery, bind};
 
 use crate::bounding::Bounding;
 use crate::eval::steps_of;

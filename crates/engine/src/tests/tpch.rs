@@ -13,7 +13,9 @@ use datafusion::arrow::compute::{concat_batches, filter_record_batch};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::prelude::SessionContext;
-use hushtable_query::{Contract, Quote, Read, SqlStatement};
+use hushtable_contract::Contract;
+use hushtable_plan::{Read, SqlStatement};
+use hushtable_quote::Quote;
 
 use super::Wait;
 use crate::contributions::SamplingKey;

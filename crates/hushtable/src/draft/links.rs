@@ -1,6 +1,6 @@
 //! Keys and references between tables, guessed from names and types of columns.
 
-use hushtable_query::ColumnType;
+use hushtable_lang::ColumnType;
 
 use super::DraftTable;
 

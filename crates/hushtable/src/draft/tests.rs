@@ -1,5 +1,5 @@
+use hushtable_contract::{DateOrder, NumberFormat, TextFormat};
 use hushtable_engine::Proposed;
-use hushtable_query::{DateOrder, NumberFormat, TextFormat};
 
 use super::*;
 
@@ -62,7 +62,7 @@ fn drafts_from_rows_say_so() {
         "analyst = \"TODO: { epsilon = …, delta = … }, under the analyst's name\"",
         "ana = { rho = 1 }",
     );
-    let contract = hushtable_query::Contract::parse(&decided, "hushtable.toml").unwrap();
+    let contract = hushtable_contract::Contract::parse(&decided, "hushtable.toml").unwrap();
     assert_eq!(contract.tables["x"].csv, Some(csv));
 }
 
@@ -70,10 +70,10 @@ fn drafts_from_rows_say_so() {
 fn drafts_are_toml_and_wait_for_their_owner() {
     let text = contract(&sample(), None);
     toml::from_str::<toml::Table>(&text).unwrap();
-    let error = hushtable_query::Contract::parse(&text, "hushtable.toml").unwrap_err();
+    let error = hushtable_contract::Contract::parse(&text, "hushtable.toml").unwrap_err();
     assert_eq!(all_todos(&error.what), ["analyst", "unit"]);
     let one = contract(&sample()[..1], None);
-    let error = hushtable_query::Contract::parse(&one, "hushtable.toml").unwrap_err();
+    let error = hushtable_contract::Contract::parse(&one, "hushtable.toml").unwrap_err();
     assert_eq!(all_todos(&error.what), ["privacy_unit", "analyst"]);
 }
 

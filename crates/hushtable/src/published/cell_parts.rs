@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use hushtable_knowledge::{Cell, Published};
+use hushtable_lang::Refusal;
 
 use super::read::single;
 use super::{CellKey, Tables};
-use hushtable_query::Refusal;
 
 /// Combinations of values that are gone through.
 const MOST: usize = 4_000_000;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use hushtable_knowledge::Counted;
+use hushtable_lang::Refusal;
 
 use super::{CellKey, KeyColumn, TableCell, Tables};
-use hushtable_query::Refusal;
 
 /// Cells of all tables, at most.
 const MOST_CELLS: usize = 1_000_000;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use datafusion::arrow::array::BooleanArray;
 use datafusion::arrow::compute::filter;
+use hushtable_plan::PrivateQuery;
 use hushtable_privacy::Neighbouring;
-use hushtable_query::PrivateQuery;
 
 use crate::bounding::places;
 use crate::error::EngineError;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::ArrayRef;
 use hushtable_mechanisms::{Memberships, Selection, Strategy};
 use hushtable_noise::Generator;
-use hushtable_query::{Groups, Noise, Quote};
+use hushtable_plan::Groups;
+use hushtable_quote::{Noise, Quote};
 
 use super::near::near;
 use crate::draw::Counted;

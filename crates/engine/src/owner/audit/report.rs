@@ -2,8 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use hushtable_lang::Refusal;
 use hushtable_privacy::{Delta, Loss, Neighbouring};
-use hushtable_query::{EpsilonAt, Refusal};
+use hushtable_quote::EpsilonAt;
 use serde::Serialize;
 
 use crate::error::EngineError;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hushtable_mechanisms::{
     AdditiveLaw, JointQuantiles, PerRecord, Quantile, Span, Strategy, SumMechanism, TiedPart,
 };
-use hushtable_query::{Joint, Noise, Quote, Tied};
+use hushtable_quote::{Joint, Noise, Quote, Tied};
 
 use super::pair::{Differing, Output};
 

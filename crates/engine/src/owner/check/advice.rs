@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use hushtable_query::{ColumnType, Table, TableUnit};
+use hushtable_contract::{Table, TableUnit};
+use hushtable_lang::ColumnType;
 
 use super::forms::Forms;
 use super::report::{

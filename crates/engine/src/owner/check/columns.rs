@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::error::DataFusionError;
-use hushtable_query::{Column, ColumnType, Table, TableUnit, Value};
+use hushtable_contract::{Column, Table, TableUnit};
+use hushtable_lang::{ColumnType, Value};
 
 use super::forms::{FormCounter, Forms, form};
 use super::report::{ColumnCheck, KeysCheck, RangeCheck, Spread, TableCheck};

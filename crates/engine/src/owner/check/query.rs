@@ -1,12 +1,11 @@
 //! The part of a table that a query's limits leave, by the code that bounds contributions for a
 //! release.
 
+use hushtable_lang::ColumnType;
 use hushtable_mechanisms::{Selection, Strategy};
-use hushtable_numbers::search::least_whole;
-use hushtable_query::{
-    Clamps, ColumnType, GroupSize, Groups, Measure, Measurement, OwnerQuery, PrivateQuery, Quote,
-    Step,
-};
+use hushtable_numbers::{Step, search::least_whole};
+use hushtable_plan::{Clamps, Groups, Measure, Measurement, OwnerQuery, PrivateQuery};
+use hushtable_quote::{GroupSize, Quote};
 
 use super::report::{ContributionLimit, CutOff, GroupsCheck, QueryCheck};
 use super::spread;

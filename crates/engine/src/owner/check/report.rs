@@ -1,6 +1,6 @@
 //! The findings of a check. About the exact data: for its owner, not to be published.
 
-use hushtable_query::GroupSize;
+use hushtable_quote::GroupSize;
 use serde::Serialize;
 
 use super::forms::Forms;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Float64Array, RecordBatch, TimestampSecondArray};
 use datafusion::parquet::arrow::ArrowWriter;
-use hushtable_query::bind;
+use hushtable_plan::bind;
 use hushtable_testkit::Dice;
 
 use super::*;
@@ -295,7 +295,7 @@ fn groups_are_expected_by_their_chances() {
     };
     let chance = |sql: &str| {
         let query = bind(sql, folder.session().contract()).unwrap();
-        let quote = hushtable_query::Quote::new(query).unwrap();
+        let quote = hushtable_quote::Quote::new(query).unwrap();
         quote.selection().unwrap().clone()
     };
     let mut sizes: BTreeMap<Option<u64>, u64> = BTreeMap::new();
@@ -340,7 +340,7 @@ fn groups_are_expected_by_their_chances() {
     let report = check(&folder, "sales", Some(sql)).query.unwrap().groups;
     let expected: f64 = rows_by_town.values().map(|&n| selection.keep_probability(n)).sum();
     assert!((report.expected - expected).abs() < 1e-9, "{} {expected}", report.expected);
-    assert_eq!((report.at_least, report.sizes_in), (false, hushtable_query::GroupSize::Rows));
+    assert_eq!((report.at_least, report.sizes_in), (false, hushtable_quote::GroupSize::Rows));
     assert_eq!(report.shown_half, Some(selection.threshold().unwrap() as u64));
 
     // Rows as units, and groups that are known: one of them has no row.

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::error::DataFusionError;
+use hushtable_plan::{Measure, Measurement, Operator, OwnerQuery, Thresholds};
 use hushtable_privacy::{RecordPolicy, Rho, group_loss};
-use hushtable_query::{
-    Measure, Measurement, Noise, Operator, OwnerQuery, Quote, Thresholds, policy_of_noise, rho_at,
-};
+use hushtable_quote::{Noise, Quote, policy_of_noise, rho_at};
 
 use super::{GroupLosses, Losses, OwnerLosses, rho};
 use crate::bounding::places;

@@ -3,9 +3,11 @@
 
 use std::ops::RangeInclusive;
 
+use hushtable_lang::Refusal;
 use hushtable_mechanisms::RecordMechanism;
+use hushtable_plan::{Measure, Measurement};
 use hushtable_privacy::{Loss, Rho, normal_quantile};
-use hushtable_query::{Measure, Measurement, Noise, Quote, Refusal, Tied, rho_at};
+use hushtable_quote::{Noise, Quote, Tied, rho_at};
 use serde::Serialize;
 
 use super::each_record::tally;

@@ -1,7 +1,7 @@
 //! The mechanisms for sums that are not clamped, on the records and groups of a table.
 
 use hushtable_mechanisms::RecordMechanism;
-use hushtable_query::{MechanismsOnData, SizeQuantile};
+use hushtable_quote::{MechanismsOnData, SizeQuantile};
 
 use super::MechanismLosses;
 use super::each_record::tally;

@@ -1,6 +1,6 @@
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::LossCurve;
-use hushtable_query::{MechanismCompared, SizeQuantile};
+use hushtable_quote::{MechanismCompared, SizeQuantile};
 use hushtable_testkit::near;
 use proptest::prelude::*;
 

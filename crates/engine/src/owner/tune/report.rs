@@ -1,6 +1,7 @@
 //! The findings of a tuning. About the exact data: for its owner, not to be published.
 
-use hushtable_query::{NoiseKind, Strategy};
+use hushtable_contract::NoiseKind;
+use hushtable_mechanisms::Strategy;
 use serde::Serialize;
 
 /// The errors of a query at other settings, each changed alone.

@@ -2,7 +2,7 @@
 
 use datafusion::arrow::array::*;
 use datafusion::arrow::datatypes::{Float16Type, Int8Type, Int32Type, UInt64Type, i256};
-use hushtable_query::MAX_STRING_BYTES;
+use hushtable_lang::MAX_STRING_BYTES;
 
 use super::*;
 use ColumnType::{Bool, Date, Float, Int, String as Text, Timestamp};

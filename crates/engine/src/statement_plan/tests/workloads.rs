@@ -4,9 +4,10 @@ use std::path::Path;
 
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int64Type;
+use hushtable_contract::IntervalsWanted;
 use hushtable_ledger::{ChargeState, MOST_ATTEMPTS, Outcome, Paid};
 use hushtable_noise::TestSeed;
-use hushtable_query::{IntervalsWanted, Workload};
+use hushtable_plan::Workload;
 
 use super::super::paying::begin;
 use super::super::*;

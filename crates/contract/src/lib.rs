@@ -1,0 +1,16 @@
+//! The contract between the owner of data and those who ask: tables and their columns, privacy
+//! units, budgets and defaults, read from TOML and checked. It reads no file, and nothing of the
+//! data.
+
+mod contract;
+mod intervals_wanted;
+mod wishes;
+
+pub use contract::{
+    AUTO, Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
+    GroupLimit, MAX_GROUPS, MAX_PUBLIC_KEYS, MAX_ROWS, MAX_ROWS_JOINED, NumberFormat, Population,
+    Split, SplitBy, Table, TableUnit, TextFormat, column_of, defaults, loss, read, row_expression,
+    stored,
+};
+pub use intervals_wanted::{IntervalsWanted, Level, ReportFormat};
+pub use wishes::{NoiseKind, Prefer};

@@ -1,0 +1,336 @@
+//! From the syntax of an expression to a typed one.
+
+mod buckets;
+mod common_types;
+mod dates;
+mod functions;
+mod literals;
+mod operators;
+mod patterns;
+mod placeholder;
+mod row_scope;
+
+use sqlparser::ast::{self, CastKind, UnaryOperator};
+
+pub use self::common_types::{balanced, cast, compare, paired, unify_all, where_true};
+use self::common_types::{checked_cast, negate, negate_if};
+pub use self::functions::function_names;
+use self::functions::plain_rounding;
+use self::literals::{constant, date_part, sql_type, typed_literal};
+pub use self::placeholder::placeholder;
+use self::placeholder::released;
+pub use self::row_scope::{RowScope, Visible, bind_expression, bind_row_expression};
+use crate::error::Refusal;
+use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
+use crate::types::ColumnType;
+
+/// Deepest nesting of an expression's syntax.
+const MAX_NESTING: u32 = 100;
+
+/// Deepest bound expression, with computed columns and released values put in. The engine recurses
+/// as deep when there is a row to compute, so this must be far from what a thread's stack holds: a
+/// stack that overflows would tell that there is one.
+const MAX_DEPTH: usize = 30;
+
+/// Most parts of a bound expression: some forms stand for several copies of their operands.
+const MAX_PARTS: usize = 5_000;
+
+/// The meaning of names, and of other nodes that depend on the context.
+pub trait Resolve {
+    /// The expression that the node stands for here; `None` if it is an ordinary one.
+    fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>>;
+
+    /// Whether a name stands for a column here.
+    fn names(&self, name: &str) -> bool;
+}
+
+/// Binds expressions in one scope.
+pub struct Binder<'a, R> {
+    scope: &'a mut R,
+    depth: u32,
+}
+
+/// The refusal of an expression that is nested more than `most` deep.
+pub fn too_deep(most: usize) -> Refusal {
+    Refusal::new(
+        format!("an expression is nested more than {most} deep"),
+        "use IN (…) for long chains of OR, and computed columns in the contract for long formulas",
+    )
+    .nowhere()
+}
+
+/// Refuses a bound expression that is too deep or has too many parts.
+pub fn check_size(bound: &Expr) -> Result<(), Refusal> {
+    let (depth, parts) = bound.size();
+    if depth > MAX_DEPTH {
+        return Err(too_deep(MAX_DEPTH));
+    }
+    if parts > MAX_PARTS {
+        return Err(Refusal::new(
+            format!("an expression has more than {MAX_PARTS} parts"),
+            "NULLIF, BETWEEN, CASE x WHEN … and IN repeat their operands: nest them less",
+        )
+        .nowhere());
+    }
+    Ok(())
+}
+
+/// Refuses a text in double quotes that names a column: they quote texts in GoogleSQL, and names
+/// elsewhere.
+fn quoted_column(text: &str) -> Refusal {
+    Refusal::new(
+        format!("\"{text}\" is a text and not the column of that name"),
+        format!(
+            "`{text}` for the column, '{text}' for the text; or double_quotes = \"names\" in the \
+             contract, as in PostgreSQL"
+        ),
+    )
+}
+
+/// The expression, which `node` was bound to, if it is a number.
+pub(super) fn number_of(expr: Expr, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+    if expr.is_null_literal() {
+        return Ok(Expr { column_type: ColumnType::Int, ..expr });
+    }
+    if expr.column_type.is_numeric() {
+        return Ok(expr);
+    }
+    Err(Refusal::new(
+        format!("{context} needs a number; `{node}` is of type {}", expr.column_type),
+        "CAST(… AS INT64) or CAST(… AS FLOAT64)",
+    ))
+}
+
+impl<'a, R: Resolve> Binder<'a, R> {
+    /// Binds in a scope.
+    pub fn new(scope: &'a mut R) -> Self {
+        Self { scope, depth: 0 }
+    }
+
+    /// An expression with its type.
+    ///
+    /// # Errors
+    /// Names that the scope does not have, and what is not supported or does not fit its types.
+    pub fn bind(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
+        self.depth += 1;
+        if self.depth > MAX_NESTING {
+            return Err(too_deep(MAX_NESTING as usize));
+        }
+        let bound = match self.scope.resolve(node) {
+            Some(resolved) => resolved,
+            None => self.ordinary(node),
+        };
+        self.depth -= 1;
+        let sized = bound.and_then(|bound| check_size(&bound).map(|()| bound));
+        sized.map_err(|refusal| refusal.at(node))
+    }
+
+    pub(super) fn boxed(&mut self, node: &ast::Expr) -> Result<Box<Expr>, Refusal> {
+        self.bind(node).map(Box::new)
+    }
+
+    pub(super) fn boolean(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+        let expr = self.bind(node)?;
+        if expr.column_type == ColumnType::Bool {
+            return Ok(expr);
+        }
+        Err(Refusal::new(
+            format!("{context} needs a condition; `{node}` is of type {}", expr.column_type),
+            "compare it with something, as in x > 0",
+        ))
+    }
+
+    pub(super) fn text(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+        let expr = self.bind(node)?;
+        if expr.is_null_literal() {
+            return Ok(Expr { column_type: ColumnType::String, ..expr });
+        }
+        if expr.column_type == ColumnType::String {
+            return Ok(expr);
+        }
+        Err(Refusal::new(
+            format!("{context} needs text; `{node}` is of type {}", expr.column_type),
+            "CAST(… AS STRING)",
+        ))
+    }
+
+    pub(super) fn number(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+        let expr = self.bind(node)?;
+        number_of(expr, node, context)
+    }
+
+    pub(super) fn float(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+        Ok(cast(self.number(node, context)?, ColumnType::Float))
+    }
+
+    pub(super) fn ordinary(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
+        use ast::Expr as E;
+        Ok(match node {
+            E::Nested(inner) => self.bind(inner)?,
+            E::Value(value) => {
+                if let ast::Value::DoubleQuotedString(text) = &value.value
+                    && self.scope.names(text)
+                {
+                    return Err(quoted_column(text));
+                }
+                match released(&value.value) {
+                    Some(placeholder) => placeholder,
+                    None => Expr::literal(constant(&value.value)?),
+                }
+            }
+            E::TypedString(typed) => typed_literal(typed)?,
+            E::UnaryOp { op: UnaryOperator::Not, expr } => {
+                let inner = self.boolean(expr, "NOT")?;
+                Expr::new(ExprKind::Not(Box::new(inner)), ColumnType::Bool)
+            }
+            E::UnaryOp { op: UnaryOperator::Plus, expr } => self.number(expr, "+")?,
+            E::UnaryOp { op: UnaryOperator::Minus, expr } => negate(self.number(expr, "-")?),
+            E::BinaryOp { left, op, right } => self.binary(left, op, right)?,
+            E::IsNull(inner) => Expr::new(ExprKind::IsNull(self.boxed(inner)?), ColumnType::Bool),
+            E::IsNotNull(inner) => {
+                let null = Expr::new(ExprKind::IsNull(self.boxed(inner)?), ColumnType::Bool);
+                Expr::new(ExprKind::Not(Box::new(null)), ColumnType::Bool)
+            }
+            E::IsTrue(inner) => self.is_bool(inner, true, false)?,
+            E::IsNotTrue(inner) => self.is_bool(inner, true, true)?,
+            E::IsFalse(inner) => self.is_bool(inner, false, false)?,
+            E::IsNotFalse(inner) => self.is_bool(inner, false, true)?,
+            E::Between { expr, negated, low, high } => {
+                let value = self.bind(expr)?;
+                let (low, high) = (self.bind(low)?, self.bind(high)?);
+                let from = compare(BinaryOp::Ge, value.clone(), low)?;
+                let to = compare(BinaryOp::Le, value, high)?;
+                negate_if(*negated, from.and(to))
+            }
+            E::InList { expr, list, negated } => negate_if(*negated, self.in_list(expr, list)?),
+            E::Like { negated, any: false, expr, pattern, escape_char: None } => {
+                negate_if(*negated, self.like(expr, pattern, false)?)
+            }
+            E::ILike { negated, any: false, expr, pattern, escape_char: None } => {
+                negate_if(*negated, self.like(expr, pattern, true)?)
+            }
+            E::Like { negated, any: false, expr, pattern, escape_char: Some(escape) } => {
+                negate_if(*negated, self.like_escaped(expr, pattern, &escape.value, false)?)
+            }
+            E::ILike { negated, any: false, expr, pattern, escape_char: Some(escape) } => {
+                negate_if(*negated, self.like_escaped(expr, pattern, &escape.value, true)?)
+            }
+            E::RLike { negated, expr, pattern, regexp: _ } => {
+                let matched = self.matching("RLIKE", expr, pattern, MatchUse::Contains, false)?;
+                negate_if(*negated, matched)
+            }
+            E::IsDistinctFrom(left, right) => self.distinct(left, right)?,
+            E::IsNotDistinctFrom(left, right) => negate_if(true, self.distinct(left, right)?),
+            E::InUnnest { expr, array_expr, negated } => match array_expr.as_ref() {
+                E::Array(array) => negate_if(*negated, self.in_list(expr, &array.elem)?),
+                other => {
+                    return Err(Refusal::new(
+                        format!("IN UNNEST({other}) is not supported"),
+                        "IN (1, 2, 3), or IN UNNEST([1, 2, 3])",
+                    )
+                    .at(other));
+                }
+            },
+            // `= ANY` of a list is IN, and `<> ALL` NOT IN.
+            E::AnyOp { left, compare_op: ast::BinaryOperator::Eq, right, is_some: _ }
+                if listed(right).is_some() =>
+            {
+                self.in_list(left, listed(right).unwrap_or_default())?
+            }
+            E::AllOp { left, compare_op: ast::BinaryOperator::NotEq, right }
+                if listed(right).is_some() =>
+            {
+                negate_if(true, self.in_list(left, listed(right).unwrap_or_default())?)
+            }
+            E::Position { expr, r#in } => self.position(r#in, expr, "POSITION")?,
+            E::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref())?
+            }
+            E::Cast {
+                kind:
+                    CastKind::Cast | CastKind::SafeCast | CastKind::TryCast | CastKind::DoubleColon,
+                expr,
+                data_type,
+                array: false,
+                format: None,
+            } => {
+                let target = sql_type(data_type)?;
+                let inner = self.bind(expr)?;
+                checked_cast(inner, target)?
+            }
+            E::Extract { field: ast::DateTimeField::Date, syntax: _, expr } => {
+                cast(self.moment(expr, "EXTRACT")?, ColumnType::Date)
+            }
+            E::Extract { field, syntax: _, expr } => {
+                let part = date_part(&field.to_string())?;
+                self.extract(part, expr, "EXTRACT")?
+            }
+            E::Interval(interval) => {
+                return Err(Refusal::new(
+                    format!("`{interval}` cannot stand alone"),
+                    "day + INTERVAL 30 DAY, or DATE_ADD(day, INTERVAL 30 DAY)",
+                ));
+            }
+            E::Floor { expr, field } if plain_rounding(field) => {
+                let inner = self.float(expr, "FLOOR")?;
+                Expr::call(Function::Floor, vec![inner], ColumnType::Float)
+            }
+            E::Ceil { expr, field } if plain_rounding(field) => {
+                let inner = self.float(expr, "CEIL")?;
+                Expr::call(Function::Ceil, vec![inner], ColumnType::Float)
+            }
+            E::Substring {
+                expr,
+                substring_from: Some(from),
+                substring_for,
+                special: _,
+                shorthand: _,
+            } => self.substr(expr, from, substring_for.as_deref())?,
+            E::Trim { trim_where, trim_what: None, expr, trim_characters: None } => {
+                let function = match trim_where {
+                    None | Some(ast::TrimWhereField::Both) => Function::Trim,
+                    Some(ast::TrimWhereField::Leading) => Function::LTrim,
+                    Some(ast::TrimWhereField::Trailing) => Function::RTrim,
+                };
+                Expr::call(function, vec![self.text(expr, "TRIM")?], ColumnType::String)
+            }
+            E::Function(function) => self.function(function)?,
+            E::CompoundFieldAccess { root, access_chain } => self.item(root, access_chain)?,
+            E::Subquery(_)
+            | E::Exists { subquery: _, negated: _ }
+            | E::InSubquery { expr: _, subquery: _, negated: _ } => {
+                return Err(Refusal::new(
+                    "subqueries are not supported",
+                    "ask for the parts one by one, or prepare the table in a file of its own",
+                ));
+            }
+            other => {
+                return Err(Refusal::new(
+                    format!("`{other}` is not supported"),
+                    "use comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, CASE, CAST, + - * /, \
+                     DIV, MOD and common functions of numbers, texts and dates",
+                ));
+            }
+        })
+    }
+}
+
+/// The elements of an array that is written out.
+fn listed(array: &ast::Expr) -> Option<&[ast::Expr]> {
+    match array {
+        ast::Expr::Array(array) => Some(&array.elem),
+        ast::Expr::Nested(inner) => listed(inner),
+        _ => None,
+    }
+}
+
+/// Refuses an expression that is no condition; errors call it by its `context`.
+pub fn condition(expr: Expr, context: &str) -> Result<Expr, Refusal> {
+    if expr.column_type == ColumnType::Bool {
+        return Ok(expr);
+    }
+    Err(Refusal::new(
+        format!("{context} needs a condition, not a value of type {}", expr.column_type),
+        format!("{context} x > 0"),
+    ))
+}

@@ -1,0 +1,156 @@
+//! Names of columns in expressions over rows.
+
+use sqlparser::ast;
+
+use super::{Binder, Resolve};
+use crate::error::{Refusal, did_you_mean, similar};
+use crate::expr::Expr;
+use crate::sql::parse_expression;
+use crate::types::ColumnType;
+
+/// A column as SQL may name it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visible {
+    /// The table's name or alias, before the point.
+    pub qualifiers: Vec<String>,
+    /// The column's own name.
+    pub name: String,
+    /// Whether it may be named without a table.
+    pub plain: bool,
+    /// Its value, over the columns of the rows.
+    pub expr: Expr,
+}
+
+impl Visible {
+    /// A column that can be named with its table or alone.
+    pub fn new(qualifier: Option<&str>, name: &str, expr: Expr) -> Self {
+        let qualifiers = qualifier.map(str::to_owned).into_iter().collect();
+        Self { qualifiers, name: name.to_owned(), plain: true, expr }
+    }
+}
+
+/// The columns that a row expression may name.
+#[derive(Clone, Debug, Default)]
+pub struct RowScope {
+    visible: Vec<Visible>,
+    /// Columns of the query around a sub-query, which it may name where it has no column of its own
+    /// of that name.
+    outer: Vec<Visible>,
+}
+
+impl RowScope {
+    /// A scope with these columns, and no query around it.
+    pub fn new(visible: Vec<Visible>) -> Self {
+        Self { visible, outer: Vec::new() }
+    }
+
+    /// The columns of a file.
+    pub fn of_columns(columns: &[(String, ColumnType)]) -> Self {
+        let visible = |(index, (name, column_type)): (usize, &(String, ColumnType))| {
+            Visible::new(None, name, Expr::column(index, *column_type))
+        };
+        Self::new(columns.iter().enumerate().map(visible).collect())
+    }
+
+    /// The scope of a sub-query within another query.
+    pub fn within(self, outer: Vec<Visible>) -> Self {
+        Self { outer, ..self }
+    }
+
+    /// The columns that a name stands for: none, one or several.
+    fn find(&self, qualifier: Option<&str>, name: &str) -> Vec<Expr> {
+        let in_level = |level: &[Visible], same: fn(&str, &str) -> bool| {
+            let answers = |v: &&Visible| {
+                same(&v.name, name)
+                    && match qualifier {
+                        None => v.plain,
+                        Some(q) => v.qualifiers.iter().any(|table| table.eq_ignore_ascii_case(q)),
+                    }
+            };
+            level.iter().filter(answers).map(|v| v.expr.clone()).collect::<Vec<_>>()
+        };
+        let exact: fn(&str, &str) -> bool = |a, b| a == b;
+        let folded: fn(&str, &str) -> bool = |a, b| a.eq_ignore_ascii_case(b);
+        for level in [&self.visible, &self.outer] {
+            for same in [exact, folded] {
+                let exprs = in_level(level, same);
+                if !exprs.is_empty() {
+                    return exprs;
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    /// Whether a name stands for a column, perhaps for several.
+    pub fn knows(&self, name: &str) -> bool {
+        !self.find(None, name).is_empty()
+    }
+
+    /// Whether a name without a table is that of a column of these rows, whatever is around them.
+    pub fn has(&self, name: &str) -> bool {
+        self.visible.iter().any(|v| v.plain && v.name.eq_ignore_ascii_case(name))
+    }
+
+    fn listed(&self) -> String {
+        let once = |v: &Visible| {
+            let same = |w: &&Visible| w.plain && w.name == v.name;
+            self.visible.iter().filter(same).count() < 2
+        };
+        let name = |v: &Visible| match v.qualifiers.first() {
+            Some(table) if !v.plain || !once(v) => format!("{table}.{}", v.name),
+            _ => v.name.clone(),
+        };
+        self.visible.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Resolve for &RowScope {
+    fn names(&self, name: &str) -> bool {
+        self.knows(name)
+    }
+
+    fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
+        let path: Vec<&str> = match node {
+            ast::Expr::Identifier(name) => vec![&name.value],
+            ast::Expr::CompoundIdentifier(path) => path.iter().map(|p| p.value.as_str()).collect(),
+            _ => return None,
+        };
+        let (name, table) = path.split_last()?;
+        let whole = path.join(".");
+        let table = (!table.is_empty()).then(|| table.join("."));
+        let mut exprs = self.find(table.as_deref(), name);
+        Some(match exprs.len() {
+            1 => Ok(exprs.remove(0)),
+            0 if name.starts_with('@') => {
+                let value = name.trim_start_matches('@');
+                let hint = format!("--param {value}=18, or a constant in its place");
+                Err(Refusal::new(format!("the parameter `{name}` has no value"), hint))
+            }
+            0 => {
+                let names = self.visible.iter().filter(|v| v.plain).map(|v| v.name.as_str());
+                let hint = format!("the columns are {}", self.listed());
+                let hint = did_you_mean(similar(name, names), hint);
+                Err(Refusal::new(format!("there is no column `{whole}`"), hint))
+            }
+            _ => {
+                let hint = format!("name the table as well; the columns are {}", self.listed());
+                Err(Refusal::new(format!("`{name}` could be more than one column"), hint))
+            }
+        })
+    }
+}
+
+/// Binds an expression over the rows of a table.
+pub fn bind_row_expression(node: &ast::Expr, scope: &RowScope) -> Result<Expr, Refusal> {
+    let mut scope = scope;
+    Binder::new(&mut scope).bind(node)
+}
+
+/// Checks an expression over `columns`, which are all there are.
+///
+/// # Errors
+/// Whatever is not SQL, not a column or not supported.
+pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<Expr, Refusal> {
+    bind_row_expression(&parse_expression(text, false)?, &RowScope::of_columns(columns))
+}

@@ -1,0 +1,350 @@
+//! Bounds what one row can cost, from the structure of a query alone: an analyst who times a query
+//! must not be able to see that a row is there by what the query makes of it.
+//!
+//! The unit is an operation: a nanosecond, or less, of the engine on the processors of today, with
+//! the dearest values that there are for each function (`benches/row_cost.rs` measures them).
+//! The cost of a text grows with its bytes. So the bytes of every text are bounded: by its column
+//! (`max_bytes` in the contract), or by the expression that makes it.
+
+use crate::date_forms::form_bytes;
+use crate::error::Refusal;
+use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
+use crate::like::like_parts;
+use crate::pattern::{Pattern, TemplatePiece, most_looks, template};
+use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES, Value};
+
+/// Most operations that one row can cost in all expressions of a query together.
+pub const MAX_ROW_OPERATIONS: u64 = 12_000;
+
+/// Any part of an expression: its room in a batch is allocated, filled and read. It costs more than
+/// a nanosecond so that it also bounds the number of parts, all of which start anew with the first
+/// row of a batch.
+const PART: u64 = 4;
+/// A new text: it is copied, at 16 bytes an operation, into a buffer of its own.
+const NEW_TEXT: u64 = 30;
+/// Bytes that are compared or copied by one operation.
+const AT_ONCE: u64 = 16;
+/// A character to upper or lower case, for each of its bytes.
+const CASED: u64 = 8;
+/// A character whose case depends on where it stands in a word, for each of its bytes.
+const WORDED: u64 = 16;
+/// A value that is taken from one of two columns, as a condition says: a row can end a run of
+/// values from one and begin a run from the other.
+const CHOSEN: u64 = 40;
+/// A byte of text that is hashed.
+const HASHED: u64 = 2;
+/// A byte of text that is searched for another.
+const SEARCHED: u64 = 2;
+/// A byte of text that is searched for every occurrence of another: each byte can be one.
+const FOUND: u64 = 6;
+/// A byte of text that is read as a number, date or timestamp.
+const READ: u64 = 3;
+
+/// A part of a query that is computed from every row, and where it stands.
+pub struct RowPart<'a> {
+    /// Where it stands, for errors.
+    pub place: String,
+    /// The expression.
+    pub expr: &'a Expr,
+    /// Most bytes of the columns that it is computed from.
+    pub columns: Vec<usize>,
+}
+
+/// Refuses parts of a query that together can cost more than one row may.
+pub fn check(parts: &[RowPart<'_>]) -> Result<(), Refusal> {
+    let all = parts.iter().map(|part| part.expr.row_operations(&part.columns));
+    let all = all.fold(0, u64::saturating_add);
+    if all <= MAX_ROW_OPERATIONS {
+        return Ok(());
+    }
+    let mut dearest: Option<(u64, &RowPart<'_>, &Expr)> = None;
+    for part in parts {
+        part.expr.visit(&mut |expr| {
+            let cost = expr.node_operations(&part.columns);
+            if dearest.is_none_or(|(most, ..)| cost > most) {
+                dearest = Some((cost, part, expr));
+            }
+        });
+    }
+    let dearest = dearest.map(|(cost, part, expr)| {
+        let text = expr.longest_operand(&part.columns);
+        let of = if text == 0 { String::new() } else { format!(" on text of up to {text} bytes") };
+        format!("; the dearest part: {cost} for {}{of}, in {}", operation_name(expr), part.place)
+    });
+    Err(Refusal::new(
+        format!(
+            "one row could cost {all} operations; at most {MAX_ROW_OPERATIONS} are allowed, so \
+             that the time of a query does not show whether a row is there{}",
+            dearest.unwrap_or_default()
+        ),
+        "use SUBSTR(x, 1, 50) before other functions, LIKE with one `%`, several queries, or a \
+         smaller max_bytes of the text columns in the contract (64 is enough for most names)",
+    ))
+}
+
+impl Expr {
+    /// The most operations that the expression can take for one row, where columns have at most
+    /// `columns` bytes.
+    pub fn row_operations(&self, columns: &[usize]) -> u64 {
+        let mut all = 0u64;
+        self.visit(&mut |e| all = all.saturating_add(e.node_operations(columns)));
+        all
+    }
+
+    /// The most bytes of its value, if that is text.
+    pub fn most_bytes(&self, columns: &[usize]) -> usize {
+        if self.column_type != ColumnType::String {
+            return 0;
+        }
+        match &self.kind {
+            ExprKind::Column(index) => columns.get(*index).copied().unwrap_or(MAX_STRING_BYTES),
+            ExprKind::Literal(Value::String(text)) => text.len(),
+            // Longer text that is released is NULL here.
+            ExprKind::Released(_) => MAX_KEY_BYTES,
+            ExprKind::Case(branches, otherwise) => {
+                let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+                results.map(|e| e.most_bytes(columns)).max().unwrap_or(0)
+            }
+            ExprKind::Cast(e) => match e.column_type {
+                ColumnType::Bool => 5,
+                ColumnType::Int => 20,
+                // A sign, a point, and a digit before it.
+                ColumnType::Decimal { .. } => 42,
+                // A float is written without an exponent: 5e-324 has 326 digits.
+                ColumnType::Float => 350,
+                ColumnType::Date => 16,
+                ColumnType::Timestamp => 32,
+                ColumnType::String => e.most_bytes(columns),
+            },
+            ExprKind::Match { value, wanted: usage, .. } => match usage {
+                MatchUse::Replace(_) => value.most_bytes(columns).max(MAX_KEY_BYTES),
+                _ => value.most_bytes(columns),
+            },
+            ExprKind::Call(function, arguments) => {
+                let bytes =
+                    |index: usize| arguments.get(index).map_or(0, |e| e.most_bytes(columns));
+                let characters =
+                    |n: u32| usize::try_from(n).unwrap_or(usize::MAX).saturating_mul(4);
+                match function {
+                    Function::InitCap => (3 * bytes(0)).min(MAX_STRING_BYTES),
+                    Function::Pad { length, .. } => characters(*length),
+                    Function::Replace => {
+                        let (from, to) = (bytes(1), bytes(2));
+                        match bytes(0).checked_div(from) {
+                            Some(most) if to > from => {
+                                bytes(0).saturating_add(most * (to - from)).min(MAX_STRING_BYTES)
+                            }
+                            _ => bytes(0),
+                        }
+                    }
+                    Function::DateFormat => match arguments.get(1).map(|form| &form.kind) {
+                        Some(ExprKind::Literal(Value::String(form))) => form_bytes(form),
+                        _ => 0,
+                    },
+                    Function::Greatest | Function::Least => {
+                        arguments.iter().map(|e| e.most_bytes(columns)).max().unwrap_or(0)
+                    }
+                    Function::Lower | Function::Upper => {
+                        // However deep they are nested, one byte becomes three at most.
+                        let mut inner = self;
+                        while let ExprKind::Call(Function::Lower | Function::Upper, of) =
+                            &inner.kind
+                            && let Some(of) = of.first()
+                        {
+                            inner = of;
+                        }
+                        (3 * inner.most_bytes(columns)).min(MAX_STRING_BYTES)
+                    }
+                    Function::Substr { length: Some(n), .. } | Function::Right(n) => {
+                        bytes(0).min(characters(*n))
+                    }
+                    Function::Concat => {
+                        let all = arguments.iter().map(|e| e.most_bytes(columns));
+                        all.sum::<usize>().min(MAX_KEY_BYTES)
+                    }
+                    Function::Coalesce => {
+                        arguments.iter().map(|e| e.most_bytes(columns)).max().unwrap_or(0)
+                    }
+                    _ => bytes(0),
+                }
+            }
+            _ => 0,
+        }
+    }
+
+    /// The most bytes of the texts that it is computed from.
+    fn longest_operand(&self, columns: &[usize]) -> usize {
+        let mut longest = 0;
+        self.each_operand(&mut |e| longest = longest.max(e.most_bytes(columns)));
+        longest
+    }
+
+    /// The most operations of the expression itself for one row, without those of its operands.
+    fn node_operations(&self, columns: &[usize]) -> u64 {
+        let bytes = |e: &Self| e.most_bytes(columns) as u64;
+        PART + match &self.kind {
+            ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Released(_) => 0,
+            ExprKind::Not(_) | ExprKind::IsNull(_) => 0,
+            ExprKind::Binary(op, left, right) => match op {
+                BinaryOp::And | BinaryOp::Or => 1,
+                BinaryOp::Add | BinaryOp::Sub => 6,
+                // Floats next to zero are dear.
+                BinaryOp::Mul | BinaryOp::Div if self.column_type == ColumnType::Float => 50,
+                BinaryOp::Mul | BinaryOp::Div | BinaryOp::IntDiv => 11,
+                BinaryOp::Mod => 10,
+                BinaryOp::Power => 70,
+                _ => 3 + bytes(left).min(bytes(right)) / AT_ONCE,
+            },
+            ExprKind::Among(keys, _) => {
+                let key = |e: &Self| 30 + HASHED * bytes(e);
+                keys.iter().map(key).sum()
+            }
+            ExprKind::InList(value, list) => {
+                let texts = list.iter().map(|v| match v {
+                    Value::String(text) => text.len() as u64,
+                    _ => 0,
+                });
+                20 + bytes(value).min(texts.max().unwrap_or(0))
+            }
+            ExprKind::Like { value, pattern, .. } => like(pattern, bytes(value)),
+            ExprKind::Match { value, pattern, wanted: usage } => {
+                let new_text = NEW_TEXT + self.most_bytes(columns) as u64 / AT_ONCE;
+                pattern_cost(pattern, usage, bytes(value), new_text)
+            }
+            // A branch that is not taken is computed, too.
+            ExprKind::Case(branches, _) => CHOSEN * branches.len() as u64,
+            ExprKind::Cast(value) => cast(value.column_type, self.column_type, bytes(value)),
+            ExprKind::Call(function, arguments) => {
+                let longest = arguments.iter().map(bytes).max().unwrap_or(0);
+                let shortest = arguments.iter().map(bytes).min().unwrap_or(0);
+                let new_text = NEW_TEXT + self.most_bytes(columns) as u64 / AT_ONCE;
+                match function {
+                    Function::Negate | Function::Abs | Function::Sign => 5,
+                    Function::Floor | Function::Ceil | Function::ToInt | Function::Trunc => 10,
+                    Function::Greatest | Function::Least => {
+                        (20 + CHOSEN + longest / AT_ONCE) * arguments.len() as u64
+                    }
+                    Function::WidthBucket => 20,
+                    Function::RangeBucket => (5 + shortest / AT_ONCE) * arguments.len() as u64,
+                    Function::Sqrt => 50,
+                    // A power of ten is computed.
+                    Function::Round(_) => 60,
+                    // Results near zero are dearest.
+                    Function::Ln | Function::Log10 | Function::Exp => 90,
+                    Function::Lower | Function::Upper => CASED * longest + new_text,
+                    Function::Trim | Function::LTrim | Function::RTrim => longest + new_text,
+                    Function::Substr { start, length } => {
+                        let to =
+                            length.map_or(u64::from(*start), |n| u64::from(*start) + u64::from(n));
+                        longest.min(to) + new_text
+                    }
+                    Function::Right(n) => longest.min(u64::from(*n)) + new_text,
+                    Function::InitCap => WORDED * longest + new_text,
+                    Function::Reverse => longest + new_text,
+                    // Two-way search takes a bounded number of looks at each byte.
+                    Function::Position => 30 + SEARCHED * arguments.iter().map(bytes).sum::<u64>(),
+                    Function::Replace | Function::SplitPart { .. } => {
+                        30 + FOUND * arguments.iter().map(bytes).sum::<u64>() + new_text
+                    }
+                    Function::Pad { length, .. } => {
+                        longest.min(4 * u64::from(*length)) + 2 * u64::from(*length) + new_text
+                    }
+                    Function::Length => 5 + 2 * longest / AT_ONCE,
+                    Function::StartsWith | Function::EndsWith => 10 + shortest / AT_ONCE,
+                    Function::Concat => 5 * arguments.len() as u64 + new_text,
+                    Function::Coalesce => CHOSEN * arguments.len() as u64,
+                    Function::Code => 30 + HASHED * longest.min(MAX_KEY_BYTES as u64),
+                    Function::DatePart(_) => 30,
+                    Function::DateTrunc(_) => 45,
+                    Function::DateAdd(_) => 60,
+                    Function::DateDiff { .. } => 60,
+                    Function::DateFormat => 30 + 5 * self.most_bytes(columns) as u64 + new_text,
+                    // Each piece of the form looks at a bounded number of bytes.
+                    Function::DateParse => match arguments.get(1).map(|form| &form.kind) {
+                        Some(ExprKind::Literal(Value::String(form))) => {
+                            40 + 5 * form_bytes(form) as u64
+                        }
+                        _ => 0,
+                    },
+                    Function::MakeDate => 40,
+                }
+            }
+        }
+    }
+}
+
+/// The cost of a text of that many bytes: its ends are compared with the pattern's; what the
+/// pattern has between two `%` is searched for, each byte in as many words of 64 bits as the
+/// longest part has.
+fn like(pattern: &str, bytes: u64) -> u64 {
+    let parts = like_parts(pattern);
+    let ends = parts.first().map_or(0, Vec::len) + parts.last().map_or(0, Vec::len);
+    let between = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
+    let words = between.iter().map(|part| part.len().div_ceil(64)).max().unwrap_or(0);
+    // A part of several words needs room for its bits; several parts begin anew.
+    let begun = 30 * between.len() as u64;
+    10 + bytes.min(ends as u64) + begun + bytes * (words as u64) * if words > 1 { 2 } else { 1 }
+}
+
+/// The cost of a regular expression on a text of that many bytes.
+fn pattern_cost(pattern: &Pattern, usage: &MatchUse, bytes: u64, new_text: u64) -> u64 {
+    let look = pattern.per_byte();
+    let all = look * most_looks(bytes);
+    10 + match usage {
+        MatchUse::Contains => (look + 1) * bytes,
+        MatchUse::Count => all,
+        // Once to its end and once to its beginning.
+        MatchUse::Extract => {
+            let groups = if pattern.groups() == 0 { 0 } else { pattern.per_grouped_byte() };
+            (2 * look + 2 + groups) * bytes + new_text
+        }
+        MatchUse::Replace(with) => {
+            let pieces = template(with).unwrap_or_default();
+            let group = |piece: &TemplatePiece| matches!(piece, TemplatePiece::Group(1..));
+            let groups = pieces.iter().filter(|piece| group(piece)).count() as u64;
+            let grouped = if groups == 0 { 0 } else { groups * pattern.per_grouped_byte() };
+            all + grouped * bytes + new_text
+        }
+    }
+}
+
+fn cast(from: ColumnType, to: ColumnType, bytes: u64) -> u64 {
+    use ColumnType as T;
+    match (from, to) {
+        (T::String, T::String) => 0,
+        (T::String, T::Bool | T::Int) => 30 + 2 * bytes.min(MAX_NUMBER_BYTES as u64),
+        // Texts next to the middle of two floats are dearest.
+        (T::String, T::Float) => 150 + 5 * bytes.min(MAX_NUMBER_BYTES as u64),
+        (T::String, _) => 100 + READ * bytes.min(MAX_NUMBER_BYTES as u64),
+        (T::Bool | T::Int, T::String) => 20,
+        (T::Timestamp, T::String) => 400,
+        (_, T::String) => 200,
+        _ => 6,
+    }
+}
+
+/// The name in SQL of what an expression does with its operands.
+fn operation_name(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Like { pattern, any_case, .. } => {
+            let name = if *any_case { "ILIKE" } else { "LIKE" };
+            let mut excerpt: String = pattern.chars().take(30).collect();
+            if excerpt.len() < pattern.len() {
+                excerpt.push('…');
+            }
+            format!("{name} '{excerpt}'")
+        }
+        ExprKind::Match { wanted: usage, .. } => match usage {
+            MatchUse::Contains => "REGEXP_CONTAINS".to_owned(),
+            MatchUse::Count => "REGEXP_COUNT".to_owned(),
+            MatchUse::Extract => "REGEXP_EXTRACT".to_owned(),
+            MatchUse::Replace(_) => "REGEXP_REPLACE".to_owned(),
+        },
+        ExprKind::InList(..) | ExprKind::Among(..) => "IN".to_owned(),
+        ExprKind::Case(..) => "CASE".to_owned(),
+        ExprKind::Cast(_) => format!("a CAST to {}", expr.column_type),
+        ExprKind::Call(function, _) => function.name().to_owned(),
+        ExprKind::Binary(..) => "an operator".to_owned(),
+        _ => "a column".to_owned(),
+    }
+}

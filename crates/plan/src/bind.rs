@@ -1,0 +1,83 @@
+//! From a parsed query to a checked one.
+
+mod aggregate;
+mod aliases;
+mod approx;
+mod around;
+mod automatic;
+mod automatic_limits;
+mod bounds_in_steps;
+mod call_arguments;
+mod clauses;
+mod clipping;
+mod collected;
+mod conditions;
+mod count_release;
+mod describe;
+mod from;
+mod gaussian;
+mod group_by;
+mod leaf;
+mod listed_groups;
+mod measure;
+mod mentions;
+mod moments;
+mod named_groups;
+mod named_noise;
+mod not_in;
+mod one_to_one;
+mod options;
+mod output_exprs;
+mod owner_query;
+mod parts;
+mod public_joins;
+mod quantile;
+mod query;
+mod released_tables;
+mod row_bounds;
+mod rowset;
+mod same_rows;
+mod select;
+mod subquery;
+mod syntax;
+mod thresholds;
+mod two_populations;
+mod unit_aggregate;
+mod view;
+mod walk;
+mod windows;
+
+use hushtable_contract::Contract;
+use hushtable_lang::Refusal;
+
+pub use self::around::{Around, CellOrigins, Computed, Traced, TracedExpression, cell_name};
+pub use self::automatic::{GROUP_OCTAVES, LAST_OCTAVE, octaves};
+pub use self::automatic_limits::EXAMPLE_BOUND;
+pub use self::automatic_limits::{
+    Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, ReleasedSizes,
+};
+pub use self::count_release::{CountRelease, bind_count_release};
+pub use self::gaussian::{DELTA_HALVINGS, as_gaussian, is_gaussian};
+pub use self::leaf::{Leaf, numbered};
+pub use self::listed_groups::{known_groups, public_groups};
+pub use self::measure::{
+    Clamps, Classes, Groups, Key, Measure, Measurement, Order, Output, PerRecordSum, QuantileEnd,
+    Thresholds,
+};
+pub use self::options::option_names;
+pub use self::owner_query::OwnerQuery;
+pub(crate) use self::parts::bind_part;
+pub use self::parts::{
+    Consistent, ConsistentLevel, Given, MAX_PARTS, Part, Read, SqlStatement, bind_trial,
+};
+pub use self::public_joins::{Most, PublicJoin, PublicRows};
+pub use self::query::{MAX_MATCH_OPERATIONS, PrivateQuery};
+
+/// Checks a query against a contract: a statement that is one private SELECT.
+///
+/// # Errors
+/// Whatever is not SQL, not in the contract, not supported or not provably private; and statements
+/// of several parts.
+pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
+    SqlStatement::bind(text, contract)?.plain()
+}

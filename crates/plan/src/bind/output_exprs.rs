@@ -1,0 +1,120 @@
+//! Expressions over what is released: SELECT, HAVING, ORDER BY.
+//!
+//! Where a column has the name of an alias in SELECT, HAVING reads the column, and ORDER BY the
+//! alias, as in SQL. Aggregates are over rows: no alias is known within them.
+
+use hushtable_lang::{
+    Expr, Refusal, aggregate_names::aggregate_name, aggregate_names::quantile_at,
+    bind_expr::Binder, bind_expr::Resolve, bind_expr::bind_row_expression,
+};
+use sqlparser::ast;
+
+use super::Key;
+use super::aliases::{aliased, groups_by_name, hidden_alias, hidden_key};
+use super::collected::Aggregates;
+
+/// The clause that an expression over released values stands in.
+#[derive(Clone, Copy)]
+pub(super) enum Clause<'b> {
+    /// The item of SELECT of that name. It may name no others.
+    Select(&'b str),
+    /// HAVING, with the names that SELECT gives.
+    Having(&'b [(String, Expr)]),
+    /// ORDER BY, with the names that SELECT gives.
+    OrderBy(&'b [(String, Expr)]),
+}
+
+/// Names in SELECT, HAVING and ORDER BY.
+pub(super) struct OutputScope<'a, 'b> {
+    pub(super) aggregates: &'b mut Aggregates<'a>,
+    pub(super) keys: &'b [Key],
+    pub(super) select: &'b ast::Select,
+}
+
+impl<'a> OutputScope<'a, '_> {
+    pub(super) fn bind(&mut self, node: &ast::Expr, clause: Clause<'_>) -> Result<Expr, Refusal> {
+        let Self { aggregates, keys, select } = self;
+        Binder::new(&mut InClause { aggregates, keys, select, clause }).bind(node)
+    }
+}
+
+/// Names in one clause.
+struct InClause<'a, 'b> {
+    aggregates: &'b mut Aggregates<'a>,
+    keys: &'b [Key],
+    select: &'b ast::Select,
+    clause: Clause<'b>,
+}
+
+impl InClause<'_, '_> {
+    /// The value that SELECT gives a name, where the clause reads it.
+    fn aliased(&self, name: &str) -> Option<&Expr> {
+        let aliases = match self.clause {
+            Clause::Select(_) => return None,
+            Clause::Having(_) if self.aggregates.table.scope.has(name) => return None,
+            Clause::Having(aliases) | Clause::OrderBy(aliases) => aliases,
+        };
+        let is_named = |(alias, _): &&(String, Expr)| alias.eq_ignore_ascii_case(name);
+        aliases.iter().find(is_named).map(|(_, expr)| expr)
+    }
+
+    /// Refuses a column that has many values in a group.
+    fn not_grouped(&self, node: &ast::Expr) -> Refusal {
+        let named = match node {
+            ast::Expr::Identifier(name) => aliased(self.select, &name.value),
+            _ => None,
+        };
+        match (self.clause, named) {
+            (Clause::Having(_), Some(named)) => hidden_alias(node, "HAVING", named),
+            (Clause::Select(alias), _)
+                if self.aggregates.table.scope.has(alias) && groups_by_name(self.select, alias) =>
+            {
+                hidden_key(node, alias)
+            }
+            _ => Refusal::new(
+                format!("`{node}` is neither grouped by nor aggregated"),
+                format!("add {node} to GROUP BY, or write SUM({node}) or COUNT({node})"),
+            ),
+        }
+    }
+}
+
+impl Resolve for InClause<'_, '_> {
+    fn names(&self, name: &str) -> bool {
+        self.aggregates.table.scope.knows(name) || self.aliased(name).is_some()
+    }
+
+    fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
+        if let Some((function, name)) = aggregate_name(node) {
+            return Some(self.aggregates.bind(function, &name, self.keys.len()));
+        }
+        if let Some((function, index)) = quantile_at(node) {
+            return Some(self.aggregates.quantile_in_list(function, index, self.keys.len()));
+        }
+        if let ast::Expr::Identifier(name) = node
+            && let Some(expr) = self.aliased(&name.value)
+        {
+            return Some(Ok(expr.clone()));
+        }
+        if matches!(node, ast::Expr::Value(_) | ast::Expr::TypedString(_)) {
+            return None;
+        }
+        let named = matches!(node, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
+        match bind_row_expression(node, &self.aggregates.table.scope) {
+            Ok(bound) => {
+                if let Some(at) = self.keys.iter().position(|k| k.expr == bound) {
+                    return Some(Ok(Expr::column(at, bound.column_type)));
+                }
+                // A column that is a constant of its sub-query is one here, too.
+                let mut reads = false;
+                bound.visit_columns(&mut |_| reads = true);
+                if named && !reads {
+                    return Some(Ok(bound));
+                }
+                named.then(|| Err(self.not_grouped(node)))
+            }
+            // An unknown name is an error; any other node may still be made of known parts.
+            Err(refusal) => named.then_some(Err(refusal)),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Values that earlier parts release, in expressions of later ones.
+
+use hushtable_lang::{ColumnType, Expr, ExprKind, MAX_KEY_BYTES, Refusal, Rows, Value};
+
+use super::Read;
+use crate::bind::PrivateQuery;
+use crate::bind::released_tables::MAX_OUTPUTS;
+
+/// Released values of an earlier part, for one that reads them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    /// The value in its one row.
+    One(Value),
+    /// The values in all of its rows.
+    All(Vec<Value>),
+}
+
+impl PrivateQuery {
+    /// Changes all expressions of the query.
+    fn with_expressions(mut self, change: &mut dyn FnMut(&mut Expr)) -> Result<Self, Refusal> {
+        self.relation = self.relation.with_expressions(change)?;
+        let measured = self.measurements.iter_mut().flat_map(|m| m.measure.expressions_mut());
+        let automatic = self.automatic.bounds.iter_mut().map(|sum| &mut sum.of);
+        let all = self
+            .filter
+            .iter_mut()
+            .chain(self.keys.iter_mut().map(|key| &mut key.expr))
+            .chain(measured)
+            .chain(automatic)
+            .chain(self.outputs.iter_mut().map(|o| &mut o.expr))
+            .chain(&mut self.having)
+            .chain(self.order_by.iter_mut().map(|o| &mut o.expr));
+        all.for_each(|expr| expr.change(change));
+        Ok(self)
+    }
+
+    /// Numbers the released values that the query reads in the order in which it names them, and
+    /// gives where they come from: so the query is the same in every statement.
+    pub(super) fn numbered(self) -> Result<(Self, Vec<Read>), Refusal> {
+        let mut reads: Vec<Read> = Vec::new();
+        let mut number = |index: &mut usize, all: bool| {
+            let read = Read { part: *index / MAX_OUTPUTS, column: *index % MAX_OUTPUTS, all };
+            *index = reads.iter().position(|earlier| *earlier == read).unwrap_or_else(|| {
+                reads.push(read);
+                reads.len() - 1
+            });
+        };
+        let query = self.with_expressions(&mut |expr| match &mut expr.kind {
+            ExprKind::Released(index) => number(index, false),
+            ExprKind::Among(_, Rows::Released(indices)) => {
+                indices.iter_mut().for_each(|index| number(index, true));
+            }
+            _ => {}
+        })?;
+        Ok((query, reads))
+    }
+
+    /// The query with released values in the place of their placeholders. A value that its
+    /// placeholder's type does not hold is NULL. Sensitivity and cost were computed with the
+    /// placeholders, and do not change.
+    ///
+    /// # Errors
+    /// When a value is missing.
+    pub fn with_released(self, values: &[Given]) -> Result<Self, Refusal> {
+        let mut missing = false;
+        let query = self.with_expressions(&mut |expr| match &mut expr.kind {
+            ExprKind::Released(index) => match values.get(*index) {
+                Some(Given::One(value)) => {
+                    expr.kind = ExprKind::Literal(fitting(value, expr.column_type));
+                }
+                _ => missing = true,
+            },
+            ExprKind::Among(keys, rows) => {
+                let Rows::Released(indices) = rows else { return };
+                let column = |(index, key): (&usize, &Expr)| match values.get(*index)? {
+                    Given::All(values) => {
+                        Some(values.iter().map(|v| fitting(v, key.column_type)).collect())
+                    }
+                    Given::One(_) => None,
+                };
+                match indices.iter().zip(keys.iter()).map(column).collect() {
+                    Some(columns) => *rows = Rows::Shown(columns),
+                    None => missing = true,
+                }
+            }
+            _ => {}
+        })?;
+        if missing {
+            return Err(Refusal::new(
+                "a released value is missing",
+                "this is a fault in Hushtable: please report the query, without data",
+            ));
+        }
+        Ok(query)
+    }
+}
+
+fn fitting(value: &Value, column_type: ColumnType) -> Value {
+    let fits = value.column_type() == Some(column_type)
+        && match value {
+            Value::String(text) => text.len() <= MAX_KEY_BYTES,
+            Value::Float(x) => x.is_finite(),
+            _ => true,
+        };
+    if fits { value.clone() } else { Value::Null }
+}

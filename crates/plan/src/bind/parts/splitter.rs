@@ -1,0 +1,320 @@
+//! The state of a walk through a statement: the common table expressions in reach, and the private
+//! parts that were found.
+
+use std::rc::Rc;
+
+use hushtable_contract::Contract;
+use hushtable_lang::{
+    ColumnType, Expr, ExprKind, Refusal, Rows, bind_expr::placeholder, sql::PrivacyClause,
+    sql::select_at,
+};
+use sqlparser::ast;
+
+use super::budget::{Clauses, Draft, PartRole, Paying, Terms};
+use super::consistent_levels::{Consistent, ConsistentLevel};
+use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, Read};
+use crate::bind::clauses;
+use crate::bind::from::{Selected, Tables};
+use crate::bind::released_tables::{MAX_OUTPUTS, consistent_name, part_name};
+use crate::bind::syntax::missing;
+use crate::bind::{ChosenLimits, PrivateQuery};
+
+/// Kind of rows that a query of a statement shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Rows of protected or public tables: only a part may read them.
+    Rows,
+    /// Constants: it reads no table.
+    Constant,
+    /// The release of one part, as it is.
+    Part(usize),
+    /// Something that is computed from releases.
+    Around,
+}
+
+impl Kind {
+    /// Kind of a query that reads queries of both kinds.
+    ///
+    /// # Errors
+    /// When one shows rows and the other a release.
+    pub(super) fn beside(self, other: Self, context: &str) -> Result<Self, Refusal> {
+        match (self, other) {
+            (Self::Rows, Self::Rows) => Ok(Self::Rows),
+            (Self::Constant, Self::Constant) => Ok(Self::Constant),
+            (Self::Rows, _) | (_, Self::Rows) => Err(mixed(context)),
+            _ => Ok(Self::Around),
+        }
+    }
+}
+
+/// Rows and releases do not meet.
+pub(super) fn mixed(context: &str) -> Refusal {
+    Refusal::new(
+        format!("{context} puts rows of a table beside released values"),
+        "aggregate the rows first, in a sub-query with its own GROUP BY, \
+         and join its release; the SQL around private parts sees nothing but what they release",
+    )
+}
+
+/// The common table expressions that a query may name, the nearest last.
+#[derive(Clone, Default)]
+pub(super) struct Names {
+    pub(super) kinds: Vec<(String, Kind)>,
+    /// The expressions that show rows.
+    pub(super) rows: Vec<Rc<ast::Cte>>,
+}
+
+impl Names {
+    pub(super) fn kind(&self, name: &str) -> Option<Kind> {
+        let is_named = |(cte_name, _): &&(String, Kind)| cte_name.eq_ignore_ascii_case(name);
+        self.kinds.iter().rfind(is_named).map(|(_, kind)| *kind)
+    }
+
+    /// The tables that a query over rows may name.
+    pub(super) fn tables<'a>(&'a self, contract: &'a Contract) -> Tables<'a> {
+        Tables::naming(contract, self.rows.iter().map(Rc::as_ref).collect())
+    }
+
+    /// SQL with the common table expressions that it names.
+    pub(super) fn complete(&self, sql: String) -> String {
+        let (mut named, mut text) = (Vec::new(), sql.to_ascii_lowercase());
+        for cte in self.rows.iter().rev() {
+            if text.contains(&cte.alias.name.value.to_ascii_lowercase()) {
+                let cte_sql = cte.to_string();
+                text.push_str(&cte_sql.to_ascii_lowercase());
+                named.push(cte_sql);
+            }
+        }
+        named.reverse();
+        if named.is_empty() { sql } else { format!("WITH {} {sql}", named.join(", ")) }
+    }
+}
+
+/// The state of a walk through a statement.
+pub(super) struct Splitter<'a> {
+    pub(super) contract: &'a Contract,
+    pub(super) clauses: Clauses<'a>,
+    pub(super) drafts: Vec<Draft>,
+    /// The levels that are to fit each other.
+    consistent: Vec<Consistent>,
+    /// How often a part was bound; some were the same.
+    bound: usize,
+    /// Common table expressions that nothing reads.
+    pub(super) unread: Vec<String>,
+    /// Limits that were chosen privately for the query with examples in their place.
+    chosen: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
+    /// The query with its chosen limits.
+    limited: Option<PrivateQuery>,
+}
+
+impl<'a> Splitter<'a> {
+    pub(super) fn new(
+        contract: &'a Contract,
+        clauses: &'a [PrivacyClause],
+        paying: Paying<'a>,
+        query: &ast::Query,
+        unread: Vec<String>,
+        chosen: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
+    ) -> Self {
+        let outermost = match query.body.as_ref() {
+            ast::SetExpr::Select(select) => Some(select_at(select)),
+            _ => None,
+        };
+        Self {
+            contract,
+            clauses: Clauses::new(clauses, outermost, paying),
+            drafts: Vec::new(),
+            consistent: Vec::new(),
+            bound: 0,
+            unread,
+            chosen,
+            limited: None,
+        }
+    }
+
+    /// The query for which limits were chosen, with these limits.
+    pub(super) fn limited(self) -> Option<PrivateQuery> {
+        self.limited
+    }
+
+    /// All parts, and which of them are to fit each other, when the whole statement is walked.
+    pub(super) fn finished(self) -> Result<(Vec<Draft>, Vec<Consistent>), Refusal> {
+        self.clauses.check()?;
+        Ok((self.drafts, self.consistent))
+    }
+
+    /// Has a part's level fit the others of its SELECT, the last one. Gives the name of its table
+    /// then.
+    pub(super) fn fits(&mut self, part: usize, keys: &[usize]) -> Result<String, Refusal> {
+        let draft = self.drafts.get(part).ok_or_else(missing)?;
+        if draft.query.keys.len() != keys.len() {
+            return Err(missing());
+        }
+        let select = self.consistent.len();
+        let table = consistent_name(&draft.name, select);
+        let level =
+            ConsistentLevel { part: draft.name.clone(), table: table.clone(), keys: keys.to_vec() };
+        let last = self.consistent.last_mut().ok_or_else(missing)?;
+        if !last.levels.contains(&level) {
+            last.levels.push(level);
+        }
+        Ok(table)
+    }
+
+    /// Begins a SELECT whose levels are to fit each other.
+    pub(super) fn begin_consistent(&mut self, non_negative: bool) {
+        self.consistent.push(Consistent { levels: Vec::new(), non_negative });
+    }
+
+    /// Binds a part; the same question at the same terms is one part.
+    pub(super) fn part(
+        &mut self,
+        sql: String,
+        query: &ast::Query,
+        select: &ast::Select,
+        selected: Selected,
+        role: PartRole,
+    ) -> Result<usize, Refusal> {
+        self.bound += 1;
+        if self.bound > MAX_PARTS {
+            return Err(Refusal::new(
+                format!("the statement has more than {MAX_PARTS} private parts"),
+                "write several statements: each part has a share of the budget",
+            ));
+        }
+        let (view, conditions) = clauses::view(selected, self.contract)?;
+        let mut terms = self.clauses.terms(select_at(select), role, &view)?;
+        let bound = clauses::bind(query, select, &view, conditions.clone(), &terms.options)?;
+        let (first, reads) = bound.numbered()?;
+        let wants_report = !role.is_other && self.clauses.clipping_report(select_at(select))?;
+        first.check_automatic(wants_report, terms.options.of_levels || role.is_other)?;
+        let histograms = first.histograms()?;
+        let chosen = self.chosen.filter(|(example, _)| **example == first);
+        let example = (!first.automatic.is_none()).then(|| Box::new(first.clone()));
+        if let Some((_, limits)) = chosen {
+            terms.options.chosen = limits.clone();
+            let bound = clauses::bind(query, select, &view, conditions, &terms.options)?;
+            self.limited = Some(bound.numbered()?.0);
+        }
+        let query = first;
+        let Terms { pot, weight, options } = terms;
+        let sql = self.readable(sql);
+        let (name, whole) = (String::new(), options.loss);
+        let draft = Draft {
+            name,
+            sql,
+            query,
+            reads,
+            pot,
+            weight,
+            whole,
+            report_of: Vec::new(),
+            limits_from: Vec::new(),
+            is_histogram: false,
+            example,
+        };
+        if let Some(part) = self.drafts.iter().position(|earlier| earlier.same_as(&draft)) {
+            if wants_report {
+                self.report(part)?;
+            }
+            return Ok(part);
+        }
+        if draft.example.is_some()
+            && self.drafts.iter().filter(|earlier| earlier.example.is_some()).count()
+                == MAX_AUTOMATIC_PARTS
+        {
+            return Err(Refusal::new(
+                format!("the statement has more than {MAX_AUTOMATIC_PARTS} parts with AUTO limits"),
+                "write several statements, or limits of your own",
+            ));
+        }
+        // Its limits are chosen from what is released before it.
+        let limits_from = histograms.into_iter().map(|query| self.histogram(query, &draft));
+        let limits_from = limits_from.collect();
+        let part = self.drafts.len();
+        self.drafts.push(Draft { name: part_name(part), limits_from, ..draft });
+        if wants_report {
+            self.report(part)?;
+        }
+        Ok(part)
+    }
+
+    /// Adds a histogram from which a limit of a part is chosen. Limits on the same rows have one.
+    fn histogram(&mut self, query: PrivateQuery, of: &Draft) -> usize {
+        let same = |other: &Draft| {
+            other.is_histogram
+                && other.query == query
+                && other.reads == of.reads
+                && other.pot == of.pot
+        };
+        if let Some(existing) = self.drafts.iter().position(same) {
+            return existing;
+        }
+        let sql = "sizes of units, from which limits are chosen".to_owned();
+        let draft = of.beside(part_name(self.drafts.len()), sql, query);
+        self.drafts.push(Draft { is_histogram: true, ..draft });
+        self.drafts.len() - 1
+    }
+
+    /// Adds the clipping report of a part, where its limits can cut anything off. Parts with the
+    /// same limits on the same rows have one.
+    fn report(&mut self, of: usize) -> Result<(), Refusal> {
+        let part = self.drafts.get(of).ok_or_else(missing)?;
+        let report = part.query.clipping_report().map_err(|refusal| {
+            let what =
+                format!("the clipping report of this SELECT is not possible: {}", refusal.what);
+            Refusal::new(what, "use fewer aggregates, or two SELECTs with a part of them each")
+        });
+        let Some(query) = report? else { return Ok(()) };
+        let sql = format!("the clipping report of {}", part.name);
+        let draft = part.beside(part_name(self.drafts.len()), sql, query);
+        let question_of = |other: &Draft| {
+            (other.reads == draft.reads && other.pot == draft.pot).then(|| other.query.unnamed())
+        };
+        let unnamed = draft.query.unnamed();
+        if let Some(existing) = self.drafts.iter_mut().find(|existing| {
+            !existing.report_of.is_empty() && question_of(existing).as_ref() == Some(&unnamed)
+        }) {
+            if !existing.report_of.contains(&of) {
+                existing.report_of.push(of);
+            }
+            return Ok(());
+        }
+        self.drafts.push(Draft { report_of: vec![of], ..draft });
+        Ok(())
+    }
+
+    /// SQL with the names of parts in the place of placeholders.
+    fn readable(&self, mut sql: String) -> String {
+        for (part, draft) in self.drafts.iter().enumerate().rev() {
+            for (column, output) in draft.query.outputs.iter().enumerate() {
+                let read = Read { part, column, all: false };
+                let text = placeholder(read.number(), output.expr.column_type).to_string();
+                if sql.contains(&text) {
+                    sql = sql.replace(&text, &format!("({}.{})", draft.name, output.name));
+                }
+            }
+        }
+        sql
+    }
+
+    /// Whether rows are not among those that a part shows in these columns.
+    pub(super) fn not_among(
+        &self,
+        part: usize,
+        columns: &[String],
+        keys: &[Expr],
+    ) -> Result<Expr, Refusal> {
+        let outputs = self.drafts.get(part).ok_or_else(missing)?.query.outputs();
+        let index = |name: &String| outputs.iter().position(|output| output.name == *name);
+        let numbers = columns.iter().map(|name| Some(part * MAX_OUTPUTS + index(name)?));
+        let numbers = numbers.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        let among = ExprKind::Among(keys.to_vec(), Rows::Released(numbers));
+        let among = Expr::new(among, ColumnType::Bool);
+        Ok(Expr::new(ExprKind::Not(Box::new(among)), ColumnType::Bool))
+    }
+
+    pub(super) fn name_of(&self, part: usize) -> Result<String, Refusal> {
+        Ok(self.drafts.get(part).ok_or_else(missing)?.name.clone())
+    }
+}

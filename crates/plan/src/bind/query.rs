@@ -1,0 +1,406 @@
+//! The checked query.
+
+use hushtable_contract::{IntervalsWanted, NoiseKind, Prefer};
+use hushtable_lang::{ColumnType, Expr, Refusal, cost, cost::RowPart};
+use hushtable_mechanisms::RecordMechanism;
+use hushtable_numbers::MAX_LATTICE;
+use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};
+use serde::{Deserialize, Serialize};
+
+use super::listed_groups::listed_groups;
+use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output};
+use crate::relation::Relation;
+use crate::warning::Warning;
+
+/// Most operations in the conditions of outer joins, of EXISTS and of NOT EXISTS: they are computed
+/// where rows meet, and the first two that do cost about 0.3 microseconds for each of these.
+pub const MAX_MATCH_OPERATIONS: usize = 20;
+
+/// Most operations of all expressions in joins and sub-queries: a row that begins a new batch costs
+/// as much as some hundred further ones.
+const MAX_RELATION_OPERATIONS: usize = 400;
+
+/// A checked query: what is read, how it is bounded, what is measured, what is shown.
+///
+/// Everything that its privacy rests on follows from its structure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrivateQuery {
+    /// Whose budget pays: a population of the contract.
+    pub(super) population: String,
+    /// The rows that are bounded and aggregated.
+    pub(super) relation: Relation,
+    /// The relation's columns, which [`Expr`]s over rows count, by names that tell them apart.
+    pub(super) columns: Vec<(String, ColumnType)>,
+    /// Most bytes of a text in each of them; longer text is NULL.
+    pub(super) column_bytes: Vec<usize>,
+    /// Position of the privacy unit's column; `None` where every row is a unit.
+    pub(super) unit: Option<usize>,
+    /// Which tables are neighbours.
+    pub(super) neighbouring: Neighbouring,
+    /// Condition on rows. Rows with public keys that are not listed are already left out.
+    pub(super) filter: Option<Expr>,
+    /// Group keys; empty without GROUP BY.
+    pub(super) keys: Vec<Key>,
+    /// How it is known which groups appear.
+    pub(super) groups: Groups,
+    /// Most groups that one unit enters.
+    pub(super) max_groups_contributed: u32,
+    /// The measurements of each group, each once.
+    pub(super) measurements: Vec<Measurement>,
+    /// The columns that are shown, computed from released keys and measurements.
+    pub(super) outputs: Vec<Output>,
+    /// Condition on released groups.
+    pub(super) having: Option<Expr>,
+    /// Order of the rows shown; by key where empty.
+    pub(super) order_by: Vec<Order>,
+    /// Most rows shown.
+    pub(super) limit: Option<u64>,
+    /// Rows left out before the first shown.
+    pub(super) offset: u64,
+    /// Loss that the whole query may have, with the delta for choosing groups; where none are
+    /// chosen, Gaussian noise may cost `noise_delta` beside it.
+    pub(super) loss: Loss,
+    /// The noise that it asks for; `None` to take the better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) noise: Option<NoiseKind>,
+    /// The contract's default, where the query names no noise: it has that where it can.
+    #[serde(skip)]
+    pub(super) usual_noise: Option<NoiseKind>,
+    /// Its preference, by which its mechanisms are chosen.
+    #[serde(default, skip_serializing_if = "Prefer::is_default")]
+    pub(super) prefer: Prefer,
+    /// The delta that Gaussian noise may cost where no group is chosen privately.
+    pub(super) noise_delta: Delta,
+    /// The intervals that are wanted beside released values. They are no part of what is asked, as
+    /// they follow from what is released.
+    #[serde(skip)]
+    pub(super) intervals: Option<IntervalsWanted>,
+    /// Probable mistakes in it. They are no part of what is asked.
+    #[serde(skip)]
+    pub(super) warnings: Vec<Warning>,
+    /// Whether a count of rows is measured as one of units, of which one row counts. The same is
+    /// asked without it.
+    #[serde(skip)]
+    pub(super) rows_as_units: bool,
+    /// Its limits that are chosen privately; it has examples in their place until they are.
+    #[serde(default, skip_serializing_if = "Automatic::is_none")]
+    pub(super) automatic: Automatic,
+}
+
+impl PrivateQuery {
+    /// Whose budget pays: a population of the contract.
+    pub fn population(&self) -> &str {
+        &self.population
+    }
+
+    /// The rows that are bounded and aggregated.
+    pub fn relation(&self) -> &Relation {
+        &self.relation
+    }
+
+    /// The relation's columns, which [`Expr`]s over rows count, by names that tell them apart.
+    pub fn columns(&self) -> &[(String, ColumnType)] {
+        &self.columns
+    }
+
+    /// Most bytes of a text in each column; longer text is NULL.
+    pub fn column_bytes(&self) -> &[usize] {
+        &self.column_bytes
+    }
+
+    /// Position of the privacy unit's column; `None` where every row is a unit.
+    pub fn unit(&self) -> Option<usize> {
+        self.unit
+    }
+
+    /// The relation between tables that the promise holds for.
+    pub fn neighbouring(&self) -> Neighbouring {
+        self.neighbouring
+    }
+
+    /// The condition on rows. Rows with public keys that are not listed are already left out.
+    pub fn filter(&self) -> Option<&Expr> {
+        self.filter.as_ref()
+    }
+
+    /// Group keys; empty without GROUP BY.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// How it is known which groups appear.
+    pub fn groups(&self) -> Groups {
+        self.groups
+    }
+
+    /// Most groups that one unit enters.
+    pub fn max_groups_contributed(&self) -> u32 {
+        self.max_groups_contributed
+    }
+
+    /// The measurements of each group, each once.
+    pub fn measurements(&self) -> &[Measurement] {
+        &self.measurements
+    }
+
+    /// The columns that are shown, computed from released keys and measurements.
+    pub fn outputs(&self) -> &[Output] {
+        &self.outputs
+    }
+
+    /// The condition on released groups.
+    pub fn having(&self) -> Option<&Expr> {
+        self.having.as_ref()
+    }
+
+    /// Order of the rows shown; by key where empty.
+    pub fn order_by(&self) -> &[Order] {
+        &self.order_by
+    }
+
+    /// Most rows shown.
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// Rows left out before the first shown.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The most that the whole query may cost, with the delta for choosing groups; where none are
+    /// chosen, Gaussian noise may cost [`noise_delta`](Self::noise_delta) beside it.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// The noise that the query asks for; `None` to take the better.
+    pub fn noise(&self) -> Option<NoiseKind> {
+        self.noise
+    }
+
+    /// Preference of the query, by which its mechanisms are chosen.
+    pub fn prefer(&self) -> Prefer {
+        self.prefer
+    }
+
+    /// The delta that Gaussian noise may cost where no group is chosen privately.
+    pub fn noise_delta(&self) -> Delta {
+        self.noise_delta
+    }
+
+    /// The intervals that its OPTIONS or the contract's defaults ask for.
+    pub fn intervals(&self) -> Option<IntervalsWanted> {
+        self.intervals
+    }
+
+    /// Probable mistakes in the query. They are no part of what is asked.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Whether a count of rows is measured as one of units, of which one row counts.
+    pub fn rows_as_units(&self) -> bool {
+        self.rows_as_units
+    }
+
+    /// The query at another cost.
+    pub fn with_loss(self, loss: Loss) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// The number of groups, where it is known without the data.
+    pub fn listed_groups(&self) -> Option<usize> {
+        (!matches!(self.groups, Groups::Private { .. })).then(|| listed_groups(&self.keys))
+    }
+
+    /// The query with the share of a budget that another one has.
+    pub(super) fn at_the_price_of(mut self, other: &Self) -> Self {
+        (self.loss, self.noise_delta) = (other.loss, other.noise_delta);
+        self.settle_noise();
+        self
+    }
+
+    /// The wishes by which its mechanisms are chosen when its limits are known: they are no part of
+    /// what is asked where the mechanisms themselves are.
+    pub fn wishes(&self) -> String {
+        let Self { noise, usual_noise, prefer, noise_delta, loss, .. } = self;
+        let groups = self.groups;
+        format!("{noise:?} {usual_noise:?} {prefer:?} {noise_delta} {loss} {groups:?}")
+    }
+
+    /// The query with another limit on the groups of a unit.
+    pub fn with_max_groups(self, most: u32) -> Self {
+        Self { max_groups_contributed: most.max(1), ..self }
+    }
+
+    /// Gives the query its share of a workload's delta.
+    pub(crate) fn set_delta(&mut self, delta: Delta) {
+        self.loss = self.loss.with_delta(delta);
+        self.noise_delta = Delta::ZERO;
+        self.settle_noise();
+    }
+
+    /// The query without the names that readers see for measurements, and without the wishes by
+    /// which its mechanisms are chosen: an identity has the mechanisms themselves.
+    pub(crate) fn unnamed(&self) -> Self {
+        let mut query = self.clone();
+        query.measurements.iter_mut().for_each(|m| m.name = String::new());
+        (query.noise, query.usual_noise, query.prefer) = (None, None, Prefer::default());
+        query.noise_delta = Delta::ZERO;
+        if let Groups::Private { strategy, weight, .. } = &mut query.groups {
+            (*strategy, *weight) = (None, None);
+        }
+        query
+    }
+
+    /// The query without what is computed from its release, and without what does not change what
+    /// is released with the same mechanisms.
+    pub(crate) fn released_part(&self) -> Self {
+        Self {
+            outputs: Vec::new(),
+            having: None,
+            order_by: Vec::new(),
+            limit: None,
+            offset: 0,
+            usual_noise: None,
+            intervals: None,
+            warnings: Vec::new(),
+            rows_as_units: false,
+            ..self.unnamed()
+        }
+    }
+
+    /// The text that tells apart what columns show of a release.
+    ///
+    /// # Errors
+    /// When the query cannot be serialised, which binding excludes.
+    pub fn shown_in(&self, column: usize) -> Result<String, serde_json::Error> {
+        // Expressions count keys and measurements in the query's own order.
+        let Self { keys, measurements, having, order_by, limit, offset, .. } = &self.unnamed();
+        let expr = self.outputs.get(column).map(|output| &output.expr);
+        serde_json::to_string(&(keys, measurements, expr, having, order_by, limit, offset))
+    }
+
+    /// The query with every sum that is not clamped released by this mechanism, at its default
+    /// offset.
+    pub fn with_mechanism(mut self, mechanism: RecordMechanism) -> Self {
+        let sums = self.measurements.iter_mut().filter_map(|m| m.measure.per_record_mut());
+        sums.for_each(|sum| (sum.mechanism, sum.offset) = (mechanism, None));
+        self
+    }
+
+    /// The query with all bounds of sums `times`/`parts` as large; `None` where they are then too
+    /// large to be exact. Owners use it to compare bounds.
+    pub fn with_bounds_times(mut self, times: u32, parts: u32) -> Option<Self> {
+        let scaled = |bound: i64| {
+            let bound = i128::from(bound) * i128::from(times) / i128::from(parts.max(1));
+            i64::try_from(bound).ok().filter(|steps| steps.abs() <= MAX_LATTICE)
+        };
+        for measurement in self.measurements.iter_mut().filter(|m| m.has_bounds()) {
+            measurement.low = scaled(measurement.low)?;
+            measurement.high = scaled(measurement.high)?;
+            if let Measure::SumOfRows { low, high, .. } = &mut measurement.measure {
+                *low = scaled(*low)?;
+                *high = scaled(*high)?;
+            }
+        }
+        Some(self)
+    }
+
+    /// Bound on one unit's effect on the sums of a measurement.
+    pub fn contribution(&self, measurement: &Measurement) -> Contribution {
+        self.contribution_within(measurement.low, measurement.high)
+    }
+
+    /// Bound on one unit's effect on sums that it adds `low` to `high` steps to.
+    pub fn contribution_within(&self, low: i64, high: i64) -> Contribution {
+        let single_group = self.groups == Groups::Single;
+        Contribution { groups: self.max_groups_contributed, single_group, low, high }
+    }
+
+    /// Whether another query has the same mechanisms. Which rows are read, how they are grouped and
+    /// what is shown does not affect noise.
+    pub fn is_calibrated_as(&self, other: &Self) -> bool {
+        let by_key = |query: &Self| query.measurements.iter().any(|m| m.thresholds().is_some());
+        self.neighbouring == other.neighbouring
+            && self.unit.is_some() == other.unit.is_some()
+            && self.relation.beside() == other.relation.beside()
+            && self.groups == other.groups
+            && self.max_groups_contributed == other.max_groups_contributed
+            && self.measurements == other.measurements
+            && (!by_key(self) || self.keys == other.keys)
+            && (self.loss, self.noise_delta) == (other.loss, other.noise_delta)
+            && (self.noise, self.usual_noise) == (other.noise, other.usual_noise)
+            && self.prefer == other.prefer
+            && self.rows_as_units == other.rows_as_units
+            && self.automatic == other.automatic
+    }
+
+    /// Whether a record counts as often as it has pieces when groups are chosen.
+    pub fn chooses_by_pieces(&self) -> bool {
+        matches!(self.groups, Groups::Private { by_pieces: true, .. })
+    }
+
+    /// Refuses a query in which one row can cost more than it may.
+    pub(super) fn check_cost(&self) -> Result<(), Refusal> {
+        let mut parts = self.relation.row_parts();
+        let operations = self.relation.operations();
+        if operations > MAX_RELATION_OPERATIONS {
+            return Err(Refusal::new(
+                format!(
+                    "the joins and sub-queries have {operations} operations; at most \
+                     {MAX_RELATION_OPERATIONS} are allowed, so that the time of a query does \
+                     not show whether a row is there"
+                ),
+                "move long expressions to the outer query, or to computed columns of the \
+                 contract",
+            ));
+        }
+        let matching: usize =
+            self.relation.match_conditions().iter().map(|condition| condition.size().1).sum();
+        if matching > MAX_MATCH_OPERATIONS {
+            return Err(Refusal::new(
+                format!(
+                    "the conditions of outer joins, of EXISTS and of NOT EXISTS have {matching} \
+                     operations beside equalities; at most {MAX_MATCH_OPERATIONS} are allowed, \
+                     so that the time of a query does not show whether two rows meet"
+                ),
+                "move long expressions to the SELECT of a sub-query, and use the column that it \
+                 computes in the condition; or to WHERE, after the join",
+            ));
+        }
+        parts.extend(self.outer_parts());
+        cost::check(&parts)
+    }
+
+    /// Everything that is computed from single rows of the relation, and where in the query it is.
+    pub(super) fn outer_parts(&self) -> Vec<RowPart<'_>> {
+        let mut parts = Vec::new();
+        let part = |context: String, expr| {
+            let columns = self.column_bytes.clone();
+            RowPart { place: context, expr, columns }
+        };
+        // Public keys are looked up in their lists, together with WHERE.
+        let public = self.keys.iter().any(|key| key.public.is_some());
+        let clause = if public { "WHERE or the public keys" } else { "WHERE" };
+        parts.extend(self.filter.iter().map(|e| part(clause.to_owned(), e)));
+        parts.extend(self.keys.iter().map(|key| part("GROUP BY".to_owned(), &key.expr)));
+        for measurement in &self.measurements {
+            let context = || format!("the {}", measurement.name);
+            parts.extend(measurement.measure.operand().map(|e| part(context(), e)));
+            let classes =
+                measurement.measure.per_record().and_then(|s| s.thresholds.classes.as_ref());
+            if let Some(classes) = classes.filter(|_| self.chooses_by_pieces()) {
+                parts.push(part(context(), &classes.expr));
+            }
+        }
+        parts
+    }
+
+    /// The privacy unit as readers know it: the column that names it, or `row`.
+    pub fn unit_name(&self) -> &str {
+        let column = self.unit.and_then(|unit| self.columns.get(unit));
+        column.map_or("row", |(name, _)| name)
+    }
+}

@@ -1,0 +1,26 @@
+//! SQL and a contract to private queries: relations in which every node knows the columns that are
+//! the privacy unit, what is measured of them, and statements of several private parts. Pure: reads
+//! nothing of the data.
+
+mod bind;
+mod one_row;
+mod relation;
+mod warning;
+mod workload;
+
+pub use bind::{
+    Around, Automatic, AutomaticBounds, AutomaticLimit, CellOrigins, ChosenLimits, Clamps, Classes,
+    Computed, Consistent, ConsistentLevel, CountRelease, DELTA_HALVINGS, EXAMPLE_BOUND,
+    GROUP_OCTAVES, Given, Groups, Key, LAST_OCTAVE, Leaf, MAX_MATCH_OPERATIONS, MAX_PARTS, Measure,
+    Measurement, Most, Order, Output, OwnerQuery, Part, PerRecordSum, PrivateQuery, PublicJoin,
+    PublicRows, QuantileEnd, Read, ReleasedSizes, SqlStatement, Thresholds, Traced,
+    TracedExpression, as_gaussian, bind, bind_count_release, bind_trial, cell_name, is_gaussian,
+    known_groups, numbered, octaves, option_names, public_groups,
+};
+pub use one_row::{Added, MAX_ADDED_OPERATIONS};
+pub use relation::{
+    Beside, Field, JoinKind, Known, NamedExpr, Operator, Origin, Protection, Relation,
+    UnitAggregate, WindowFunction, WindowOrder, WindowedColumn,
+};
+pub use warning::{Warning, WarningCode};
+pub use workload::{MAX_QUERIES, Workload, WorkloadQuery};

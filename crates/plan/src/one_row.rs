@@ -1,0 +1,278 @@
+//! Bounds what one row can add to the time of a query: what it costs by itself, times the rows that
+//! joins make of it.
+//!
+//! The unit is an operation, at most a nanosecond, as in [`hushtable_lang::cost`]. All that follows from the
+//! data are the rows of public tables that a row can meet, which anybody may count.
+
+use hushtable_contract::MAX_ROWS_JOINED;
+use hushtable_lang::{Expr, cost::RowPart};
+
+use crate::relation::{JoinKind, Operator, Protection, Relation, bytes_of};
+
+/// Most operations that one row can add to a query, joins included: a millisecond.
+pub const MAX_ADDED_OPERATIONS: u64 = 1_000_000;
+
+/// A row that is read, hashed by its unit and moved to its partition.
+const READ: u64 = 300;
+/// A pair of rows in a join: it is found, and all of its columns are copied.
+const PAIR: u64 = 300;
+/// A row that is sorted for a window, or that is chosen among its unit's rows.
+const SORTED: u64 = 400;
+/// A row that is aggregated in a sub-query.
+const AGGREGATED: u64 = 200;
+/// A row that is bounded and added up.
+const BOUNDED: u64 = 300;
+/// A further measurement of such a row.
+const MEASURED: u64 = 30;
+/// What is reckoned for a row of joins, before it is known what is computed from it.
+const OUTER: u64 = BOUNDED + 300;
+
+/// A public side of a join, and the values of it that are compared with those of protected rows.
+pub(crate) struct PublicSide<'a> {
+    pub(crate) rows: &'a Relation,
+    pub(crate) keys: Vec<&'a Expr>,
+}
+
+/// What one row can add to a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Most rows of public tables that it meets, in all joins together.
+    pub matches: u64,
+    /// Most rows that joins make of it.
+    pub rows: u64,
+    /// Most operations.
+    pub operations: u64,
+}
+
+/// Adds up operations over a relation. `most` says how many rows of a public side agree in the
+/// values that are compared.
+struct Adding<'m> {
+    most: &'m mut dyn FnMut(PublicSide<'_>) -> u64,
+    operations: u64,
+    /// Most rows of public tables that a row meets.
+    matches: u64,
+}
+
+/// The rows that become of one.
+#[derive(Clone, Copy)]
+struct Repeated {
+    /// With the unit's own rows and with public ones.
+    rows: u64,
+    /// With public ones.
+    matches: u64,
+}
+
+const ONCE: Repeated = Repeated { rows: 1, matches: 1 };
+
+/// What one row can add to a relation, and to what is computed from its rows by `parts` for that
+/// many measurements.
+pub(crate) fn added(
+    relation: &Relation,
+    (parts, measurements): (&[RowPart<'_>], usize),
+    most: &mut dyn FnMut(PublicSide<'_>) -> u64,
+) -> Added {
+    let mut adding = Adding { most, operations: 0, matches: 1 };
+    let Repeated { rows, .. } = adding.relation(relation);
+    let each = parts.iter().map(|part| part.expr.row_operations(&part.columns));
+    let each = each.fold(BOUNDED, u64::saturating_add);
+    let measured = MEASURED.saturating_mul(measurements as u64);
+    adding.add(rows, each.saturating_add(measured));
+    Added { matches: adding.matches, rows, operations: adding.operations }
+}
+
+/// The most rows of a unit on each side of a join with which one row adds half of what it may,
+/// where rows of a unit can meet each other. The other half is for rows of public tables, which are
+/// not counted yet.
+pub(crate) fn rows_joined(relation: &Relation, parts: (&[RowPart<'_>], usize)) -> u32 {
+    let fits = |rows: u32| {
+        let Ok(relation) = relation.clone().with_rows_joined(rows) else { return false };
+        let once = &mut |_: PublicSide<'_>| 1;
+        let all = added(&relation, parts, once).operations;
+        let mut within = Adding { most: &mut |_| 1, operations: 0, matches: 1 };
+        let joined = within.relation(&relation).rows;
+        within.add(joined, OUTER);
+        all.max(within.operations) <= MAX_ADDED_OPERATIONS / 2
+    };
+    let (mut fitting, mut beyond) = (1, MAX_ROWS_JOINED + 1);
+    while beyond - fitting > 1 {
+        let between = fitting + (beyond - fitting) / 2;
+        if fits(between) { fitting = between } else { beyond = between }
+    }
+    // A number that people can remember.
+    let digits = fitting.max(1).ilog10();
+    let step = 10u32.pow(digits.saturating_sub(1));
+    fitting / step * step
+}
+
+impl Adding<'_> {
+    fn add(&mut self, rows: u64, each: u64) {
+        self.operations = self.operations.saturating_add(rows.saturating_mul(each));
+    }
+
+    /// Adds what expressions over a node's input cost for each of its rows.
+    fn compute<'a>(
+        &mut self,
+        rows: u64,
+        exprs: impl Iterator<Item = &'a Expr>,
+        bytes: &[usize],
+        more: u64,
+    ) {
+        let each = exprs.map(|expr| expr.row_operations(bytes));
+        self.add(rows, each.fold(more, u64::saturating_add));
+    }
+
+    /// The rows that become of one row of a protected table.
+    fn relation(&mut self, relation: &Relation) -> Repeated {
+        // What public rows cost by themselves does not depend on protected ones.
+        if *relation.protection() == Protection::Public {
+            return ONCE;
+        }
+        match relation.operator() {
+            Operator::Scan { .. } => {
+                self.add(1, READ);
+                ONCE
+            }
+            Operator::Filter { input, condition } => {
+                let of = self.relation(input);
+                self.compute(of.rows, [condition].into_iter(), &bytes_of(input.fields()), 0);
+                of
+            }
+            Operator::Project { input, columns } => {
+                let of = self.relation(input);
+                let exprs = columns.iter().map(|column| &column.expr);
+                self.compute(of.rows, exprs, &bytes_of(input.fields()), 0);
+                of
+            }
+            Operator::First { input, .. } | Operator::Take { input, .. } => {
+                let of = self.relation(input);
+                self.add(of.rows, SORTED);
+                of
+            }
+            Operator::UnionAll { inputs } => {
+                let nothing = Repeated { rows: 0, matches: 0 };
+                inputs.iter().fold(nothing, |all, input| {
+                    let of = self.relation(input);
+                    Repeated {
+                        rows: all.rows.saturating_add(of.rows),
+                        matches: all.matches.max(of.matches),
+                    }
+                })
+            }
+            Operator::Aggregate { input, keys, aggregates } => {
+                let of = self.relation(input);
+                let operands = aggregates.iter().filter_map(|(_, a)| a.operand());
+                let exprs = keys.iter().map(|key| &key.expr).chain(operands);
+                let more = AGGREGATED + MEASURED * aggregates.len() as u64;
+                self.compute(of.rows, exprs, &bytes_of(input.fields()), more);
+                of
+            }
+            Operator::Window { input, columns } => {
+                let of = self.relation(input);
+                for column in columns {
+                    let order = column.order_by.iter().map(|o| &o.expr);
+                    let exprs = column.partition_by.iter().chain(order);
+                    let exprs = exprs.chain(column.function.operand());
+                    self.compute(of.rows, exprs, &bytes_of(input.fields()), SORTED);
+                }
+                of
+            }
+            Operator::Join { left, right, on, .. } => {
+                let (from_left, from_right) = (self.relation(left), self.relation(right));
+                if *left.protection() != Protection::Public {
+                    self.compute(
+                        from_left.rows,
+                        on.iter().map(|(l, _)| l),
+                        &bytes_of(left.fields()),
+                        0,
+                    );
+                }
+                if *right.protection() != Protection::Public {
+                    self.compute(
+                        from_right.rows,
+                        on.iter().map(|(_, r)| r),
+                        &bytes_of(right.fields()),
+                        0,
+                    );
+                }
+                self.join(relation, from_left, from_right)
+            }
+        }
+    }
+
+    fn join(&mut self, relation: &Relation, from_left: Repeated, from_right: Repeated) -> Repeated {
+        let Operator::Join { kind, left, right, on, condition, .. } = relation.operator() else {
+            return ONCE;
+        };
+        let keeps_one = !kind.shows_right();
+        // Where only the existence of a partner matters, equal ones are one.
+        let looks_once = keeps_one && condition.is_none();
+        let times = |of: Repeated, n: u64| Repeated {
+            rows: of.rows.saturating_mul(n),
+            matches: of.matches.saturating_mul(n),
+        };
+        let pairs = match (left.protection(), right.protection()) {
+            (_, Protection::Public) if looks_once => from_left,
+            (_, Protection::Public) => {
+                let keys = on.iter().map(|(_, right_key)| right_key).collect();
+                let most = (self.most)(PublicSide { rows: right, keys });
+                times(from_left, most.max(1))
+            }
+            (Protection::Public, _) => {
+                let keys = on.iter().map(|(left_key, _)| left_key).collect();
+                let most = (self.most)(PublicSide { rows: left, keys });
+                times(from_right, most.max(1))
+            }
+            _ => {
+                let matches = from_left.matches.saturating_mul(from_right.matches);
+                Repeated {
+                    rows: self.protected_pairs(relation, from_left.rows, from_right.rows),
+                    matches,
+                }
+            }
+        };
+        self.matches = self.matches.max(pairs.matches);
+        let mut bytes = bytes_of(left.fields());
+        bytes.extend(bytes_of(right.fields()));
+        self.compute(pairs.rows, condition.iter(), &bytes, PAIR);
+        if relation.row_limits() != [None, None] {
+            self.add(from_left.rows.saturating_add(from_right.rows), SORTED);
+        }
+        // Partners that were only looked at make no rows.
+        if keeps_one { from_left } else { pairs }
+    }
+
+    /// The pairs that become of one row of protected tables, which may be on both sides.
+    fn protected_pairs(&self, relation: &Relation, from_left: u64, from_right: u64) -> u64 {
+        let Operator::Join { kind, left, right, on, condition, .. } = relation.operator() else {
+            return 1;
+        };
+        match (left.protection(), right.protection()) {
+            (
+                Protection::Unit { population: left_population, .. },
+                Protection::Unit { population, .. },
+            ) if left_population == population => {}
+            // A row that refers to others meets the one that it refers to; one of two populations
+            // meets one owner.
+            _ => return from_left.saturating_mul(from_right),
+        }
+        let [on_left, on_right] = relation.rows_on_sides();
+        if relation.lets_rows_meet() {
+            let pairs_of_left = from_left.saturating_mul(on_right.unwrap_or(u64::MAX));
+            // Of rows that only need a partner, each is looked at by itself.
+            let pairs_of_right = match kind.shows_right() {
+                true => from_right.saturating_mul(on_left.unwrap_or(u64::MAX)),
+                false => 0,
+            };
+            let alone = if *kind == JoinKind::Left { from_left } else { 0 };
+            return pairs_of_left.saturating_add(pairs_of_right).saturating_add(alone);
+        }
+        if !kind.shows_right() && condition.is_none() {
+            return from_left;
+        }
+        match right.has_one(on.iter().map(|(_, r)| r)) {
+            true => from_left,
+            false if *kind == JoinKind::Left => from_left.saturating_add(from_right),
+            false => from_right,
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Aggregates and windows within units.
+
+use hushtable_lang::{ColumnType, Expr, Refusal};
+use serde::{Deserialize, Serialize};
+
+use super::{Field, NamedExpr, Protection, Relation, fields, misfit};
+
+/// An aggregate of the rows that one unit has for one combination of keys. All are total, and none
+/// depends on the order of rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnitAggregate {
+    /// Number of rows.
+    Rows,
+    /// Number of rows with a value.
+    Count(Expr),
+    /// Number of different values; NULL is none.
+    CountDistinct(Expr),
+    /// Sum of values; NULL where there is none, or where it overflows its type.
+    Sum(Expr),
+    /// Mean of values, a float; NULL where there is none.
+    Average(Expr),
+    /// Least value; NULL where there is none.
+    Min(Expr),
+    /// Greatest value; NULL where there is none.
+    Max(Expr),
+}
+
+impl UnitAggregate {
+    /// The expression that is aggregated, over the input's columns.
+    pub fn operand(&self) -> Option<&Expr> {
+        match self {
+            Self::Rows => None,
+            Self::Count(e)
+            | Self::CountDistinct(e)
+            | Self::Sum(e)
+            | Self::Average(e)
+            | Self::Min(e)
+            | Self::Max(e) => Some(e),
+        }
+    }
+
+    pub(super) fn operand_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Self::Rows => None,
+            Self::Count(e)
+            | Self::CountDistinct(e)
+            | Self::Sum(e)
+            | Self::Average(e)
+            | Self::Min(e)
+            | Self::Max(e) => Some(e),
+        }
+    }
+
+    /// Type of the result.
+    pub fn column_type(&self) -> ColumnType {
+        match self {
+            Self::Rows | Self::Count(_) | Self::CountDistinct(_) => ColumnType::Int,
+            Self::Average(_) => ColumnType::Float,
+            Self::Sum(e) | Self::Min(e) | Self::Max(e) => e.column_type,
+        }
+    }
+
+    /// Whether the operand must be a number.
+    fn adds(&self) -> bool {
+        matches!(self, Self::Sum(_) | Self::Average(_))
+    }
+}
+
+/// A column that a window adds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WindowedColumn {
+    /// Its name.
+    pub name: String,
+    /// The function that is computed.
+    pub function: WindowFunction,
+    /// Rows with the same values are one partition; the unit is among them.
+    pub partition_by: Vec<Expr>,
+    /// The order within a partition. The engine breaks ties by the row's other columns.
+    pub order_by: Vec<WindowOrder>,
+}
+
+/// The value that a window computes for a row. An aggregate is of the whole partition without an
+/// order, and of the rows up to the row and its peers with one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowFunction {
+    /// Position of the row, from 1.
+    RowNumber,
+    /// One more than the number of rows before the row and its peers.
+    Rank,
+    /// Value of the row that stands some rows before.
+    Lag(Expr, u32),
+    /// Value of the row that stands some rows behind.
+    Lead(Expr, u32),
+    /// Value of the partition's first row.
+    FirstValue(Expr),
+    /// An aggregate.
+    Aggregate(UnitAggregate),
+}
+
+impl WindowFunction {
+    /// The argument, over the input's columns.
+    pub fn operand(&self) -> Option<&Expr> {
+        match self {
+            Self::RowNumber | Self::Rank => None,
+            Self::Lag(e, _) | Self::Lead(e, _) | Self::FirstValue(e) => Some(e),
+            Self::Aggregate(aggregate) => aggregate.operand(),
+        }
+    }
+
+    pub(super) fn operand_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Self::RowNumber | Self::Rank => None,
+            Self::Lag(e, _) | Self::Lead(e, _) | Self::FirstValue(e) => Some(e),
+            Self::Aggregate(aggregate) => aggregate.operand_mut(),
+        }
+    }
+
+    /// Type of the result.
+    pub fn column_type(&self) -> ColumnType {
+        match self {
+            Self::RowNumber | Self::Rank => ColumnType::Int,
+            Self::Lag(e, _) | Self::Lead(e, _) | Self::FirstValue(e) => e.column_type,
+            Self::Aggregate(aggregate) => aggregate.column_type(),
+        }
+    }
+}
+
+/// One sort key of a window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WindowOrder {
+    /// The expression to sort by.
+    pub expr: Expr,
+    /// Greatest first.
+    pub descending: bool,
+    /// NULLs first.
+    pub nulls_first: bool,
+}
+
+/// Stable where the keys tell units apart: a row of the result is of one unit's rows.
+pub(super) fn aggregated(
+    input: &Relation,
+    keys: &[NamedExpr],
+    aggregates: &[(String, UnitAggregate)],
+) -> Result<(Vec<Field>, Protection), Refusal> {
+    let mut fields = keys
+        .iter()
+        .map(|key| fields::computed(key, &input.fields))
+        .collect::<Result<Vec<_>, _>>()?;
+    for (name, aggregate) in aggregates {
+        fields.push(Field {
+            name: name.clone(),
+            column_type: operand(aggregate, input)?,
+            max_bytes: longest(aggregate.operand(), input),
+            origin: None,
+        });
+    }
+    let unit_column = |_: usize| keys.iter().position(|key| input.is_unit(&key.expr));
+    let protection = match &input.protection {
+        Protection::Public if keys.is_empty() => Err(misfit("an aggregate has no key")),
+        Protection::Public => Ok(Protection::Public),
+        Protection::Unit { population, .. } => input.protection.moved(unit_column).ok_or_else(|| {
+            Refusal::new(
+                format!("a sub-query's GROUP BY brings units of `{population}` together"),
+                "add the privacy unit to its GROUP BY: the sub-query then has rows for each unit",
+            )
+        }),
+        Protection::Rows { population, .. } => Err(Refusal::new(
+            format!("a sub-query's GROUP BY brings rows of `{population}` together"),
+            "GROUP BY in the outer query: each row is a privacy unit",
+        )),
+        Protection::Reference { .. } => Err(misfit("an aggregate of rows without their units")),
+    };
+    Ok((fields, protection?))
+}
+
+/// Most bytes of an aggregate's value, which is one of its operand's values.
+fn longest(operand: Option<&Expr>, input: &Relation) -> usize {
+    operand.map_or(0, |expr| fields::most_bytes(expr, &input.fields))
+}
+
+fn operand(aggregate: &UnitAggregate, input: &Relation) -> Result<ColumnType, Refusal> {
+    if let Some(expr) = aggregate.operand() {
+        fields::check(expr, &input.fields)?;
+        if aggregate.adds() && !expr.column_type.is_numeric() {
+            return Err(misfit("a sum of values that are no numbers"));
+        }
+    }
+    Ok(aggregate.column_type())
+}
+
+/// Stable where each partition is of one unit.
+pub(super) fn windowed(
+    input: &Relation,
+    columns: &[WindowedColumn],
+) -> Result<(Vec<Field>, Protection), Refusal> {
+    let mut fields = input.fields.clone();
+    for column in columns {
+        let named = column.partition_by.iter().chain(column.order_by.iter().map(|o| &o.expr));
+        named.chain(column.function.operand()).try_for_each(|e| fields::check(e, &input.fields))?;
+        if let WindowFunction::Aggregate(aggregate) = &column.function {
+            operand(aggregate, input)?;
+            if matches!(aggregate, UnitAggregate::CountDistinct(_)) {
+                return Err(Refusal::new(
+                    "COUNT(DISTINCT x) OVER (…) is not supported",
+                    "COUNT(DISTINCT x) in a sub-query with GROUP BY",
+                ));
+            }
+        }
+        let within = match &input.protection {
+            Protection::Public => true,
+            Protection::Unit { .. } => column.partition_by.iter().any(|e| input.is_unit(e)),
+            Protection::Rows { .. } | Protection::Reference { .. } => false,
+        };
+        if !within {
+            return Err(Refusal::new(
+                "a window over protected rows looks at rows of several units",
+                "OVER (PARTITION BY the privacy unit, … ORDER BY …)",
+            ));
+        }
+        let (name, column_type) = (column.name.clone(), column.function.column_type());
+        let max_bytes = longest(column.function.operand(), input);
+        fields.push(Field { name, column_type, max_bytes, origin: None });
+    }
+    Ok((fields, input.protection.clone()))
+}

@@ -1,0 +1,309 @@
+//! The values that the columns of a relation can have: their ranges, and whether they have any.
+//!
+//! Both follow from the operators alone, and from the contract's word on its columns where that is
+//! given. No promise rests on either. What is added up is clamped to its range, and counts as zero
+//! where it is NULL all the same.
+
+use hushtable_contract::{Column, Contract};
+use hushtable_lang::{
+    BinaryOp, ColumnType, Expr, ExprKind, Value, range::Fact, range::Facts, range::Range,
+};
+use hushtable_numbers::{Number, Step};
+
+use super::aggregate::{UnitAggregate, WindowFunction};
+use super::{Field, JoinKind, Operator, Relation, fields};
+
+/// Most that a value is from zero, so that sums of a unit's values do not overflow: a unit would
+/// need 10^12 rows.
+const SMALL: f64 = 1e6;
+
+/// The values that expressions over a relation's rows can have.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    facts: Facts,
+    /// Whether each column has a value in every row.
+    present: Vec<bool>,
+    /// Expressions that have a value in every row.
+    present_expressions: Vec<Expr>,
+    /// Columns for which the contract bounds the sum of a unit's rows.
+    bounded_sums: Vec<bool>,
+}
+
+impl Known {
+    /// The values of a relation's columns, with the contract's word or without it.
+    pub fn of(relation: &Relation, contract: Option<&Contract>) -> Self {
+        let known = |input: &Relation| Self::of(input, contract);
+        let mut values = match relation.operator() {
+            Operator::Scan { table, columns, .. } => {
+                let table = contract.and_then(|contract| contract.tables.get(table));
+                let declared = table.map_or(&[] as &[Column], |table| &table.columns);
+                Self::of_table(columns, declared)
+            }
+            Operator::Filter { input, condition } => {
+                let mut input = known(input);
+                input.assume(std::slice::from_ref(condition));
+                input
+            }
+            Operator::Project { input, columns } => {
+                known(input).projected(columns.iter().map(|column| &column.expr))
+            }
+            Operator::First { input, .. } | Operator::Take { input, .. } => known(input),
+            Operator::Join { kind, left, right, condition, .. } => {
+                let left_width = left.fields().len();
+                let mut left = known(left);
+                if kind.shows_right() {
+                    left.join(left_width, right.fields(), known(right), *kind);
+                }
+                if *kind == JoinKind::Inner {
+                    left.assume(condition.as_slice());
+                }
+                left
+            }
+            Operator::UnionAll { inputs } => {
+                let all = inputs.iter().map(|input| known(input).folded(input.fields()));
+                all.reduce(Self::union).unwrap_or_default()
+            }
+            Operator::Aggregate { input, keys, aggregates } => {
+                let input = known(input);
+                let aggregates = aggregates.iter().map(|(_, aggregate)| input.aggregate(aggregate));
+                let aggregates: Vec<_> = aggregates.collect();
+                let mut values = input.projected(keys.iter().map(|key| &key.expr));
+                aggregates.into_iter().for_each(|(range, present)| values.push(range, present));
+                values
+            }
+            Operator::Window { input, columns } => {
+                let mut values = known(input);
+                let all: Vec<_> =
+                    columns.iter().map(|column| values.window(&column.function)).collect();
+                all.into_iter().for_each(|(range, present)| values.push(range, present));
+                values
+            }
+        };
+        let columns = relation.fields().len();
+        values.facts.columns.resize(columns, Fact::Unknown);
+        values.present.resize(columns, false);
+        values.bounded_sums.resize(columns, false);
+        values.facts.text_bytes = fields::bytes_of(relation.fields());
+        values
+    }
+
+    /// Adds conditions that are true for all rows.
+    pub fn assume(&mut self, conditions: &[Expr]) {
+        self.facts.conditions.extend(conditions.iter().cloned());
+        for condition in conditions {
+            self.assume_values(condition);
+        }
+    }
+
+    /// The values that a condition looks at are there where it is true.
+    fn assume_values(&mut self, condition: &Expr) {
+        match &condition.kind {
+            ExprKind::Binary(BinaryOp::And, left, right) => {
+                self.assume_values(left);
+                self.assume_values(right);
+            }
+            ExprKind::Binary(op, left, right) if *op != BinaryOp::Or => {
+                self.present_expressions.extend([left.as_ref().clone(), right.as_ref().clone()]);
+            }
+            ExprKind::InList(value, _)
+            | ExprKind::Like { value, .. }
+            | ExprKind::Match { value, .. } => {
+                self.present_expressions.push(value.as_ref().clone());
+            }
+            ExprKind::Not(inner) => match &inner.kind {
+                ExprKind::IsNull(value) => self.present_expressions.push(value.as_ref().clone()),
+                // NOT of NULL is NULL.
+                ExprKind::Binary(op, ..) if !matches!(op, BinaryOp::And | BinaryOp::Or) => {
+                    self.assume_values(inner);
+                }
+                ExprKind::InList(..) | ExprKind::Like { .. } => self.assume_values(inner),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// The range of a number, where it is narrower than its type.
+    pub fn range(&self, expr: &Expr) -> Option<Range> {
+        Range::given(expr, &self.facts)?.bounded(expr.column_type)
+    }
+
+    /// Whether an expression has a value in every row.
+    pub(crate) fn is_never_null(&self, expr: &Expr) -> bool {
+        let present = |index: usize| {
+            let column = |other: &Expr| other.is_column(index);
+            self.present.get(index).copied().unwrap_or(false)
+                || self.present_expressions.iter().any(column)
+        };
+        self.present_expressions.contains(expr) || expr.is_never_null_where(&present, &self.facts)
+    }
+
+    /// The stored columns of a table, and those that the contract computes from them.
+    fn of_table(stored: &[(String, ColumnType)], declared: &[Column]) -> Self {
+        let mut values = Self::default();
+        for (name, column_type) in stored {
+            let column = declared.iter().find(|c| c.name == *name && c.expression.is_none());
+            let range = column.and_then(|c| in_values(c.bounds?, *column_type));
+            values.push(range, column.is_some_and(|c| c.not_null));
+            if let (Some(_), Some(bounded)) = (range, values.bounded_sums.last_mut()) {
+                *bounded = true;
+            }
+        }
+        for column in declared {
+            let Some(expr) = &column.expression else { continue };
+            if let Some(range) = column.bounds.and_then(|b| in_values(b, column.column_type)) {
+                values.facts.expressions.push((expr.clone(), range));
+            }
+            if column.not_null {
+                values.present_expressions.push(expr.clone());
+            }
+        }
+        values
+    }
+
+    fn push(&mut self, range: Option<Range>, present: bool) {
+        self.facts.columns.push(range.map_or(Fact::Unknown, Fact::Range));
+        self.present.push(present);
+        self.bounded_sums.push(false);
+    }
+
+    fn projected<'a>(&'a self, exprs: impl Iterator<Item = &'a Expr> + Clone) -> Self {
+        let mut values = Self::default();
+        for (expr, range) in exprs.clone().zip(Range::all_given(exprs, &self.facts)) {
+            values.push(range, self.is_never_null(expr));
+            if let ExprKind::Column(index) = expr.kind
+                && let Some(bounded) = values.bounded_sums.last_mut()
+            {
+                *bounded = self.bounded_sums.get(index).copied().unwrap_or(false);
+            }
+        }
+        values
+    }
+
+    /// The columns as an operator gives them: facts about each by itself, not through the
+    /// expressions behind it.
+    fn folded(&self, fields: &[Field]) -> Self {
+        let column = |(index, field): (usize, &Field)| Expr::column(index, field.column_type);
+        let columns: Vec<Expr> = fields.iter().enumerate().map(column).collect();
+        self.projected(columns.iter())
+    }
+
+    /// Adds the columns of a join's right side.
+    fn join(&mut self, shift: usize, fields: &[Field], right: Self, kind: JoinKind) {
+        let columns = right.folded(fields);
+        self.facts.columns.extend(columns.facts.columns);
+        self.bounded_sums.extend(columns.bounded_sums);
+        // Rows without a match have none.
+        let inner = kind == JoinKind::Inner;
+        self.present.extend(columns.present.into_iter().map(|present| present && inner));
+        if inner {
+            let moved = |expr: Expr| expr.moved(&|index| index + shift);
+            let ranges = right.facts.expressions.into_iter();
+            self.facts.expressions.extend(ranges.map(|(expr, range)| (moved(expr), range)));
+            self.present_expressions.extend(right.present_expressions.into_iter().map(moved));
+        }
+    }
+
+    fn union(self, other: Self) -> Self {
+        let ranges = self.facts.columns.into_iter().zip(other.facts.columns);
+        let present = self.present.into_iter().zip(other.present).map(|(a, b)| a && b);
+        let mut values = Self::default();
+        for ((one, other), present) in ranges.zip(present) {
+            let range = match (one, other) {
+                (Fact::Range(one), Fact::Range(other)) => {
+                    Range::hull([Some(one), Some(other)].into_iter())
+                }
+                _ => None,
+            };
+            values.push(range, present);
+        }
+        values
+    }
+
+    /// The range of an aggregate of one row or more, and whether it has a value.
+    fn aggregate(&self, aggregate: &UnitAggregate) -> (Option<Range>, bool) {
+        let any = i128::from(i64::MAX);
+        let Some(operand) = aggregate.operand() else { return (Some(Range::Exact(1, any)), true) };
+        let range = || Range::given(operand, &self.facts);
+        let present = || self.is_never_null(operand);
+        match aggregate {
+            UnitAggregate::Rows => (Some(Range::Exact(1, any)), true),
+            UnitAggregate::Count(_) | UnitAggregate::CountDistinct(_) => {
+                (Some(Range::Exact(i128::from(present()), any)), true)
+            }
+            UnitAggregate::Min(_) | UnitAggregate::Max(_) => (range(), present()),
+            UnitAggregate::Average(_) => {
+                let mean = range()
+                    .and_then(|range| range.bounded(operand.column_type))
+                    .and_then(|range| range.to_f64(operand.column_type));
+                (mean.map(|(low, high)| Range::Float(low, high)), mean.is_some() && present())
+            }
+            UnitAggregate::Sum(_) => {
+                let range = range();
+                let small = range
+                    .and_then(|range| range.to_f64(operand.column_type))
+                    .is_some_and(|(low, high)| low >= -SMALL && high <= SMALL);
+                let sum = self.bounded_sum(operand).or_else(|| range?.of_sums(operand.column_type));
+                (sum, small && present())
+            }
+        }
+    }
+
+    /// The range of a sum of a unit's rows as the contract bounds it: of a column, or of one that
+    /// some rows leave out or count as zero.
+    fn bounded_sum(&self, operand: &Expr) -> Option<Range> {
+        match &operand.kind {
+            ExprKind::Column(index) => {
+                let bounded = self.bounded_sums.get(*index).copied().unwrap_or(false);
+                match self.facts.columns.get(*index) {
+                    Some(Fact::Range(range)) if bounded => Some(*range),
+                    _ => None,
+                }
+            }
+            ExprKind::Case(branches, otherwise) => {
+                let results = branches.iter().map(|(_, result)| result);
+                let results = results.chain(otherwise.as_deref());
+                let mut column = None;
+                let ranges = results.map(|result| match &result.kind {
+                    ExprKind::Literal(value) if value.is_zero() || *value == Value::Null => {
+                        Range::of_value(value)
+                    }
+                    _ if column.is_none_or(|first| first == result) => {
+                        column = Some(result);
+                        self.bounded_sum(result)
+                    }
+                    _ => None,
+                });
+                let range = Range::hull(ranges);
+                range.filter(|_| column.is_some())
+            }
+            _ => None,
+        }
+    }
+
+    fn window(&self, function: &WindowFunction) -> (Option<Range>, bool) {
+        let any = i128::from(i64::MAX);
+        match function {
+            WindowFunction::RowNumber | WindowFunction::Rank => (Some(Range::Exact(1, any)), true),
+            WindowFunction::Lag(of, _) | WindowFunction::Lead(of, _) => {
+                (Range::given(of, &self.facts), false)
+            }
+            WindowFunction::FirstValue(of) => {
+                (Range::given(of, &self.facts), self.is_never_null(of))
+            }
+            WindowFunction::Aggregate(aggregate) => self.aggregate(aggregate),
+        }
+    }
+}
+
+/// The contract's bounds of a column as a range of its values.
+fn in_values((low, high): (Number, Number), column_type: ColumnType) -> Option<Range> {
+    let step = match column_type {
+        ColumnType::Int => Step::Whole(1),
+        ColumnType::Decimal { scale } => Step::Decimal(scale),
+        ColumnType::Float => return Some(Range::Float(low.to_f64(), high.to_f64())),
+        _ => return None,
+    };
+    let (low, high) = (step.ceil(low)?, step.floor(high)?);
+    (low <= high).then(|| Range::Exact(low.into(), high.into()))
+}

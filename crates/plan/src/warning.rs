@@ -1,0 +1,36 @@
+//! Probable mistakes in a query that is answered all the same.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that is probably a mistake. It follows from the query and the contract alone, so it
+/// reveals nothing of the data, and is known before anything is charged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Its kind.
+    pub code: WarningCode,
+    /// The mistake, as it seems.
+    pub what: String,
+    /// The probable intention.
+    pub hint: String,
+}
+
+/// The kinds of warnings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarningCode {
+    /// A condition that no row meets, whatever the data.
+    NeverTrue,
+    /// A comparison of constants.
+    ConstantCondition,
+    /// A constant that is not among the public keys of the column it is compared with.
+    NotAPublicKey,
+    /// A name in GROUP BY that is a column's, while SELECT shows something else under it.
+    HiddenAlias,
+}
+
+impl Warning {
+    /// A warning, with a way out.
+    pub fn new(code: WarningCode, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code, what: what.into(), hint: hint.into() }
+    }
+}

@@ -1,0 +1,41 @@
+//! A [`PrivateQuery`](hushtable_plan::PrivateQuery) to its [`Quote`]: calibrated mechanisms and
+//! their loss, what explains them, intervals of released values, and tables that fit each other.
+//! Pure: reads nothing of the data.
+
+mod best_limit;
+mod consistent;
+mod deciding_count;
+mod drawn_together;
+mod explain;
+mod group_size;
+mod identity;
+mod interval;
+mod measurement_noise;
+mod objective;
+mod quote;
+mod runner_up;
+mod tie;
+
+pub use best_limit::chosen_limits;
+pub use consistent::{
+    AdjustOptions, Adjusted, AdjustedNoise, ConsistentPrecision, LeastSquares, LevelCells,
+    QuotedLevels, adjust,
+};
+pub use drawn_together::Joint;
+pub use explain::{
+    ChoiceExplained, ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt,
+    ExchangeExplained, Explanation, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained,
+    IntervalsExplained, JointExplanation, JointPolicy, JointTerm, KeepProbability, LimitExplained,
+    MeasurementExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, Met,
+    OutputExplained, PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
+    PrecisionExplained, PrivateGroups, QuantileEndExplained, QuantileExplained, RoundExplained,
+    SimultaneousInterval, SizeQuantile, WholePieces, policy_of, policy_of_noise, rho_at,
+};
+pub use group_size::GroupSize;
+pub use hushtable_mechanisms::Strategy;
+pub use interval::{Covered, Intervals, KnownOperand, NoInterval, ReleasedRow, interval_over};
+pub use measurement_noise::{Noise, NoiseByClass};
+pub use objective::Usefulness;
+pub use quote::{Quote, least_loss};
+pub use runner_up::RunnerUp;
+pub use tie::Tied;

@@ -1,0 +1,474 @@
+//! The quote: every mechanism that a query will run, calibrated, with its exact privacy loss.
+
+mod choice;
+
+use std::num::NonZeroU32;
+
+use hushtable_contract::NoiseKind;
+use hushtable_lang::Refusal;
+use hushtable_mechanisms::{
+    Additive, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection, Strategy,
+    SumMechanism,
+};
+use hushtable_plan::{
+    Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, as_gaussian, is_gaussian,
+};
+use hushtable_privacy::{Epsilon, Event, Loss, Rho};
+
+use crate::deciding_count::{by_deciding_count, deciding_count, no_deciding_count};
+use crate::drawn_together::{better_joint, gathered, joint, least_shares};
+use crate::measurement_noise::{Noise, NoiseByClass};
+use crate::objective::{Needed, Usefulness, deviation};
+use crate::runner_up::{PARTS, Plan, RunnerUp};
+use crate::tie::{better_ties, handed_over, tied};
+
+/// A query with its mechanisms. What they cost is what will be charged: the noise and the ledger's
+/// entry come from the same objects.
+#[derive(Clone, Debug)]
+pub struct Quote {
+    query: PrivateQuery,
+    mechanisms: Mechanisms,
+    runner_up: Option<RunnerUp>,
+}
+
+/// The mechanisms of a query at a plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Mechanisms {
+    pub(crate) plan: Plan,
+    pub(crate) selection: Option<Selection>,
+    /// The part of epsilon or rho that selection has, where groups are chosen privately and it has
+    /// one.
+    pub(crate) selection_share: Option<f64>,
+    pub(crate) noise: Vec<Noise>,
+    total: Loss,
+}
+
+impl Mechanisms {
+    /// The kind of the noise of what is measured by itself; where choosing groups gives all that is
+    /// released, the kind of that.
+    pub(crate) fn noise_kind(&self) -> NoiseKind {
+        let of_selection = |noise: &Noise| matches!(noise, Noise::OfSelection);
+        let is_gaussian = match &self.selection {
+            Some(selection) if self.noise.iter().all(of_selection) => {
+                is_gaussian(selection.strategy())
+            }
+            _ => self.plan.currency.rho().is_some(),
+        };
+        if is_gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace }
+    }
+}
+
+impl Quote {
+    /// The quote of the query with released values in the place of their placeholders: the
+    /// mechanisms stay those that were paid for.
+    ///
+    /// # Errors
+    /// When a value is missing.
+    pub fn with_released(self, values: &[Given]) -> Result<Self, Refusal> {
+        let query = self.query.with_released(values)?;
+        Ok(Self { query, ..self })
+    }
+
+    /// The quote with every sum that is not clamped released by this mechanism, at its default
+    /// offset, and with the same strategy and the same split of the budget.
+    ///
+    /// # Errors
+    /// When the mechanism cannot be drawn at the sums' share of the budget.
+    pub fn with_mechanism(&self, mechanism: RecordMechanism) -> Result<Self, Refusal> {
+        let query = self.query.clone().with_mechanism(mechanism);
+        let mechanisms = calibrated(&query, self.mechanisms.plan)?;
+        Ok(Self { query, mechanisms, runner_up: None })
+    }
+
+    /// The query.
+    pub fn query(&self) -> &PrivateQuery {
+        &self.query
+    }
+
+    /// How groups are chosen, where they are chosen privately.
+    pub fn selection(&self) -> Option<&Selection> {
+        self.mechanisms.selection.as_ref()
+    }
+
+    /// The part of epsilon or rho that choosing groups has, with the noisy counts where it gives
+    /// them; `None` where a measured count chooses.
+    pub fn selection_share(&self) -> Option<f64> {
+        self.mechanisms.selection_share
+    }
+
+    /// The index of the measured count by which groups are chosen, if there is one.
+    pub fn deciding_count(&self) -> Option<usize> {
+        let selection =
+            self.selection().filter(|selection| selection.strategy() == Strategy::MeasuredCount);
+        selection.and_then(|_| deciding_count(&self.query))
+    }
+
+    /// Whether a measurement is that count, or is drawn together with it.
+    pub fn is_drawn_to_choose(&self, measurement: usize) -> bool {
+        let count = match self.noise().get(measurement) {
+            Some(Noise::Tied(tied)) => tied.count,
+            _ => measurement,
+        };
+        self.deciding_count() == Some(count)
+    }
+
+    /// The kind of its noise.
+    pub fn noise_kind(&self) -> NoiseKind {
+        self.mechanisms.noise_kind()
+    }
+
+    /// The sizes from which on groups are of use.
+    pub fn usefulness(&self) -> Usefulness {
+        Needed::new(&self.query, self.selection(), self.noise()).usefulness()
+    }
+
+    /// The usefulness as it is stated for people: with the size with which groups appear half of
+    /// the time.
+    pub fn stated_usefulness(&self) -> Usefulness {
+        Needed::new(&self.query, self.selection(), self.noise()).stated()
+    }
+
+    /// The standard deviation of the noise of a measurement, in steps, or at a sum of zero; `None`
+    /// for a quantile.
+    pub fn deviation(&self, measurement: usize) -> Option<f64> {
+        let noise = self.noise().get(measurement)?;
+        (!noise.is_quantile()).then(|| deviation(noise, self.selection()))
+    }
+
+    /// The second best mechanisms, where there were several to choose from.
+    pub fn runner_up(&self) -> Option<RunnerUp> {
+        self.runner_up
+    }
+
+    /// The noise of every measurement, in the query's order.
+    pub fn noise(&self) -> &[Noise] {
+        &self.mechanisms.noise
+    }
+
+    /// The mechanisms as events, from which the tightest total of several queries follows; together
+    /// they cost no more than [`total`](Self::total), but for rounding in the last place of a
+    /// quantile's range. Those of Gaussian noise under a rho are Gaussian differentially private,
+    /// mu^2 = 2 rho, with a threshold's delta apart.
+    pub fn events(&self) -> Vec<Event> {
+        if !self.query.automatic().is_none() {
+            // Mechanisms follow from limits that are not chosen yet.
+            return vec![self.total().into()];
+        }
+        let mut events = Vec::new();
+        if let Some(selection) = self.selection() {
+            let gaussian = is_gaussian(selection.strategy());
+            match selection.loss() {
+                Loss::Concentrated { rho, delta } if gaussian => {
+                    // A measured count pays for itself.
+                    if !rho.is_zero() {
+                        events.push(Event::Gaussian { mu_squared: rho.into() });
+                    }
+                    events.push(Event::Approximate { epsilon: Epsilon::ZERO, delta });
+                }
+                loss => events.push(loss.into()),
+            }
+        }
+        for noise in self.noise() {
+            match noise {
+                Noise::Quantile(quantile) => {
+                    events.push(quantile.event());
+                    continue;
+                }
+                Noise::Joint(joint) if joint.pays() => {
+                    events.extend(joint.draws.events());
+                    continue;
+                }
+                _ => {}
+            }
+            let Some(loss) = noise.loss() else { continue };
+            let laplace = match noise {
+                Noise::Tied(_) => true,
+                noise => noise.largest().is_some_and(|mechanism| mechanism.additive().is_some()),
+            };
+            events.push(match loss {
+                Loss::Concentrated { rho, .. } if noise.is_gaussian() => {
+                    Event::Gaussian { mu_squared: rho.into() }
+                }
+                Loss::Approximate { epsilon, .. } if laplace => Event::DiscreteLaplace { epsilon },
+                loss => loss.into(),
+            });
+        }
+        events
+    }
+
+    /// Cost of the query: the sum over its mechanisms. Of a query whose limits are chosen later,
+    /// the most that it costs with any limits.
+    pub fn total(&self) -> Loss {
+        if self.query.automatic().is_none() {
+            return self.mechanisms.total;
+        }
+        let loss = self.query.loss();
+        if loss.delta().is_zero() { loss.with_delta(self.query.noise_delta()) } else { loss }
+    }
+}
+
+/// Calibrates a query at a plan: splits the loss in the currency of the noise over selection and
+/// measurements.
+///
+/// # Errors
+/// When a share of the budget is too small, or a bound too large, to draw noise for.
+pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms, Refusal> {
+    let Plan { currency, strategy, parts } = plan;
+    let counts_units = |m: &Measure| *m == Measure::Units;
+    // A noisy count that decides about a group may be shown as its count of units.
+    let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();
+    let by_itself = strategy.is_some_and(Strategy::is_by_itself);
+    let mut weights: Vec<u32> = query.measurements().iter().map(|m| m.weight).collect();
+    let mut selection_weight = match query.groups() {
+        Groups::Private { weight, .. } if by_itself => weight.unwrap_or(1),
+        _ => 0,
+    };
+    if reused {
+        for (measurement, weight) in query.measurements().iter().zip(&mut weights) {
+            if counts_units(&measurement.measure) {
+                selection_weight += std::mem::take(weight);
+            }
+        }
+    }
+    if let Some(parts) = parts {
+        let measured = weights.iter().fold(0, |sum: u32, weight| sum.saturating_add(*weight));
+        let others = PARTS.saturating_sub(parts);
+        weights.iter_mut().for_each(|weight| *weight = weight.saturating_mul(others));
+        selection_weight = parts.saturating_mul(measured);
+    }
+    weights.push(selection_weight);
+    let all: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
+    let selection_share = by_itself.then(|| f64::from(selection_weight) / all);
+    let apart = |measurement: &Measurement, share| {
+        noise_of(query, measurement, share).ok().and_then(|noise| noise.deviation())
+    };
+    let ties = better_ties(query, (currency, &weights), reused, apart);
+    if !ties.is_empty() {
+        weights = handed_over(&weights, &ties);
+    }
+    let apart = |measurement: &Measurement, share| match noise_of(query, measurement, share) {
+        Ok(Noise::Quantile(quantile)) => Some(quantile.deviation_even()),
+        _ => None,
+    };
+    let drawn_together = better_joint(query, (currency, &weights), apart);
+    let weights = gathered(&weights, &drawn_together);
+    let mut shares = split(query, currency, &weights)?;
+    let tied = tied(query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
+    let joint = joint(query, &drawn_together, &shares).map_err(|e| refuse("quantiles", e))?;
+    let share_of_selection = shares.pop();
+    let mut noise = Vec::with_capacity(shares.len());
+    let measurements = query.measurements().iter().zip(shares);
+    let common = tied.into_iter().zip(joint);
+    let common = common.map(|(tied, joint)| tied.map(Noise::Tied).or(joint.map(Noise::Joint)));
+    for ((measurement, share), common) in measurements.zip(common) {
+        if let Some(common) = common {
+            noise.push(common);
+            continue;
+        }
+        if reused && counts_units(&measurement.measure) {
+            noise.push(Noise::OfSelection);
+            continue;
+        }
+        noise.push(noise_of(query, measurement, share)?);
+    }
+    let selection = match (strategy, share_of_selection) {
+        (Some(strategy), Some(share)) => {
+            // Only selection uses delta, so it has all of it.
+            let share = share.with_delta(currency.delta());
+            let reach = Reach {
+                groups: u64::from(query.max_groups_contributed()),
+                neighbouring: query.neighbouring(),
+            };
+            let least = match query.groups() {
+                Groups::Private { least, .. } => u64::from(least),
+                Groups::Single | Groups::Public => 1,
+            };
+            let result = match by_itself {
+                true => Selection::new(strategy, share, reach),
+                false => by_deciding_count(query, &noise, share, reach),
+            };
+            let result = result.map(|selection| selection.with_least(least));
+            Some(result.map_err(|e| refuse("choosing groups", e))?)
+        }
+        _ => None,
+    };
+    let noise_losses = noise.iter().filter_map(Noise::loss);
+    let mut losses = selection.iter().map(Selection::loss).chain(noise_losses);
+    let first = losses.next().unwrap_or(currency);
+    let total = first.plus_all(losses).map_err(|e| {
+        Refusal::new(format!("cannot add up the losses of the query: {e}"), "use a smaller budget")
+    })?;
+    // Gaussian noise at the cost of an epsilon and a delta.
+    let total = match (query.loss(), total) {
+        (Loss::Approximate { epsilon, delta }, Loss::Concentrated { .. }) => {
+            let gaussian =
+                selection.as_ref().is_none_or(|selection| is_gaussian(selection.strategy()))
+                    && noise.iter().all(Noise::is_gaussian);
+            if !gaussian || !total.is_within(currency) {
+                return Err(Refusal::new("the query's losses do not add up", "use another budget"));
+            }
+            let delta = if delta.is_zero() { query.noise_delta() } else { delta };
+            Loss::Approximate { epsilon, delta }
+        }
+        _ => total,
+    };
+    Ok(Mechanisms { plan, selection, selection_share, noise, total })
+}
+
+/// Splits a loss over the measurements and what comes after them. What does not divide evenly is
+/// shared out in an order of the measurements' own, as SELECT may name them in any.
+fn split(query: &PrivateQuery, loss: Loss, weights: &[u32]) -> Result<Vec<Loss>, Refusal> {
+    let mut order = query.measurement_order().map_err(|_| {
+        Refusal::new("the query cannot be written as JSON", "this is a fault in Hushtable")
+    })?;
+    order.extend(order.len()..weights.len());
+    let in_order: Vec<u32> = order.iter().filter_map(|&at| weights.get(at).copied()).collect();
+    let mut shares: Vec<(usize, Loss)> = order.into_iter().zip(loss.split(&in_order)).collect();
+    shares.sort_unstable_by_key(|(at, _)| *at);
+    Ok(shares.into_iter().map(|(_, share)| share).collect())
+}
+
+/// The noise of a measurement at its share of the budget.
+fn noise_of(
+    query: &PrivateQuery,
+    measurement: &Measurement,
+    share: Loss,
+) -> Result<Noise, Refusal> {
+    if let Measure::Quantile { percentile, rows, scale, end, .. } = measurement.measure {
+        let range = ((measurement.low, measurement.high), scale);
+        let groups = (query.max_groups_contributed(), query.groups() == Groups::Single);
+        let quantile = Quantile::new(percentile, range, rows, groups, query.neighbouring(), share);
+        let quantile = quantile.and_then(|quantile| match end {
+            Some(QuantileEnd { side, level }) => quantile.end(side, 1.0 - level.outside()),
+            None => Ok(quantile),
+        });
+        let quantile = quantile.map_err(|e| refuse(&measurement.name, e))?;
+        return Ok(Noise::Quantile(Box::new(quantile)));
+    }
+    let within = |low: i64, high: i64| {
+        let per_record = measurement.measure.per_record();
+        if let Some(sum) = per_record.filter(|sum| sum.mechanism != RecordMechanism::Gaussian) {
+            // A row is in one group, whatever the limit on groups is, and is measured in rho.
+            let Loss::Concentrated { rho, .. } = share else {
+                return Err(refuse(&measurement.name, MechanismError::NoBudget("rho")));
+            };
+            let mechanism =
+                PerRecord::new(sum.mechanism, high.unsigned_abs(), sum.offset_at(high), rho);
+            let mechanism = mechanism.map_err(|e| refuse_mechanism(&measurement.name, e))?;
+            return Ok(SumMechanism::PerRecord(Box::new(mechanism)));
+        }
+        let contribution = query.contribution_within(low, high);
+        let additive = match share {
+            Loss::Approximate { epsilon, .. } => {
+                Additive::laplace(contribution, query.neighbouring(), epsilon)
+            }
+            Loss::Concentrated { rho, .. } => {
+                Additive::gaussian(contribution, query.neighbouring(), rho)
+            }
+        };
+        additive.map(SumMechanism::Additive).map_err(|e| refuse(&measurement.name, e))
+    };
+    let Some((key, classes, thresholds)) =
+        measurement.thresholds().and_then(|t| t.by_key().map(|(key, c)| (key, c, t)))
+    else {
+        return Ok(Noise::Own(within(measurement.low, measurement.high)?));
+    };
+    let classes = classes.values.iter();
+    let classes = classes.map(|(value, t)| Ok((value.clone(), within(-t, *t)?)));
+    Ok(Noise::ByClass(NoiseByClass {
+        key,
+        classes: classes.collect::<Result<_, Refusal>>()?,
+        others: within(-thresholds.default, thresholds.default)?,
+    }))
+}
+
+/// A loss in the currency of a budget that no quote of the queries falls below, but for rounding,
+/// so that what cannot be paid needs no mechanisms. In rho, every part of a query in epsilon costs
+/// no less than draws of its range do ([`Event::BoundedRange`]), and what is measured together
+/// costs no less than apart, or in even shares. In the queries' own currency where they cannot be
+/// paid in the other.
+///
+/// # Errors
+/// When the losses are too large to be added.
+pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal> {
+    let too_large =
+        || Refusal::new("the losses of the queries are too large", "use a smaller budget");
+    let mut sum: Option<Loss> = None;
+    let mut add = |loss: Loss| {
+        let all = sum.map_or(Ok(loss), |sum| sum.plus(loss)).map_err(|_| too_large())?;
+        sum = Some(all);
+        Ok::<_, Refusal>(())
+    };
+    for query in queries {
+        let (Loss::Approximate { .. }, Loss::Concentrated { .. }) = (query.loss(), limit) else {
+            add(query.loss())?;
+            continue;
+        };
+        // The less delta choosing groups has, the larger is the rho.
+        let gaussian = || Ok(as_gaussian(query, 1)?.without_delta());
+        let gaussian: Option<Loss> = match query.noise() {
+            Some(NoiseKind::Laplace) => None,
+            None => gaussian().ok(),
+            Some(NoiseKind::Gaussian) => {
+                add(gaussian()?)?;
+                continue;
+            }
+        };
+        let mut weights: Vec<u32> = query.measurements().iter().map(|m| m.weight).collect();
+        match query.groups() {
+            Groups::Private { weight: Some(weight), .. } => weights.push(weight),
+            // No split costs less than an even one, up to an epsilon of 8 for each draw. Above that
+            // uneven ones can cost a few hundredths less, and are refused early.
+            Groups::Private { weight: None, .. } => weights = vec![1; weights.len() + 1],
+            Groups::Single | Groups::Public => {}
+        }
+        let mut parts = Loss::concentrated(Rho::ZERO);
+        let draws = NonZeroU32::new(query.max_groups_contributed()).unwrap_or(NonZeroU32::MIN);
+        let in_rho = |share: &Loss| match share {
+            Loss::Approximate { epsilon, .. } => {
+                Event::BoundedRange { epsilon: *epsilon, draws }.in_rho()
+            }
+            Loss::Concentrated { .. } => None,
+        };
+        let cost =
+            |share: &Loss| in_rho(share).and_then(Loss::rho).map_or(f64::INFINITY, Rho::to_f64);
+        for share in least_shares(query, (query.loss(), &weights), cost) {
+            parts = parts.plus(in_rho(&share).ok_or_else(too_large)?).map_err(|_| too_large())?;
+        }
+        add(gaussian.filter(|loss| loss.is_within(parts)).unwrap_or(parts))?;
+    }
+    Ok(sum.unwrap_or(limit.nothing()))
+}
+
+/// Refuses a mechanism that the query names; see [`refuse`].
+fn refuse_mechanism(what: &str, error: MechanismError) -> Refusal {
+    let hint = match error {
+        MechanismError::TooSkewed | MechanismError::NoBudget(_) => {
+            "use a larger rho, a larger offset, or another mechanism"
+        }
+        _ => {
+            "use another mechanism, a rho that is neither tiny nor enormous (for \
+             EXPONENTIAL_POLYLOGARITHMIC below about 100), or a finer granularity of the column \
+             in the contract"
+        }
+    };
+    Refusal::new(format!("no noise can be drawn for the {what}: {error}"), hint)
+}
+
+fn refuse(what: &str, error: MechanismError) -> Refusal {
+    match error {
+        MechanismError::NoCount => return no_deciding_count(),
+        MechanismError::ManySums => {
+            return Refusal::new(
+                format!("the groups cannot be chosen: {error}"),
+                "ask for fewer sums, or leave group_selection_strategy out",
+            );
+        }
+        _ => {}
+    }
+    Refusal::new(
+        format!("no noise can be drawn for {what}: {error}"),
+        "use a larger epsilon, rho or delta, fewer aggregates, fewer groups per unit, or \
+         narrower bounds",
+    )
+}

@@ -1,0 +1,109 @@
+//! Limits that are chosen privately, from histograms as they could be released.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of a test")]
+
+mod common;
+
+use hushtable_plan::{PrivateQuery, ReleasedSizes, SqlStatement};
+use hushtable_privacy::Event;
+use hushtable_quote::{Quote, chosen_limits};
+use proptest::prelude::*;
+
+const STATEMENTS: [&str; 5] = [
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-8, bounds = AUTO, \
+     max_groups_contributed = AUTO, max_rows_per_group = 2) forum, AVG(weight), SUM(weight), \
+     COUNT(*) FROM posts GROUP BY forum",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-8, bounds = AUTO, \
+     max_groups_contributed = AUTO, max_rows_per_group = 2) forum, SUM(weight) \
+     FROM posts GROUP BY forum",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, noise = GAUSSIAN, \
+     max_groups_contributed = AUTO, max_rows_per_group = 2) lang, COUNT(*) \
+     FROM posts GROUP BY lang",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1, bounds = AUTO) SUM(weight) \
+     FROM posts",
+    // With the example's groups Laplace noise is the better, and with more Gaussian noise.
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+     max_groups_contributed = AUTO, max_rows_per_group = 2) COUNT(*) \
+     FROM posts GROUP BY lang, pinned, year",
+];
+
+/// Histograms with any numbers in them, as noise can make of any data.
+fn histograms(query: &PrivateQuery, numbers: &[i64]) -> Vec<(ReleasedSizes, f64)> {
+    let automatic = query.automatic();
+    let all = usize::from(automatic.groups) + automatic.bounds.len();
+    let sizes = |from: usize| {
+        let number = |size: i64| {
+            let index = (from * 7 + usize::try_from(size).unwrap()) % numbers.len();
+            (size, numbers[index] as f64)
+        };
+        ((0..104).map(number).collect(), 28.3)
+    };
+    (0..all).map(sizes).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// Whatever the histograms release, the query with its limits costs no more than was charged
+    /// for it before, and is one that its author could have written.
+    #[test]
+    fn any_chosen_limits_cost_no_more_than_is_charged(
+        numbers in prop::collection::vec(prop_oneof![-200i64..200, 0i64..1_000_000_000], 1..60),
+        case in 0..STATEMENTS.len(),
+    ) {
+        let contract = common::contract();
+        let statement = SqlStatement::bind(STATEMENTS[case], &contract).unwrap();
+        let last = statement.parts.len() - 1;
+        let template = Quote::new(statement.parts[last].query.clone()).unwrap();
+        prop_assert_eq!(template.events(), [Event::from(template.total())]);
+        let mut limits =
+            chosen_limits(template.query(), &histograms(template.query(), &numbers)).unwrap();
+        let quote = loop {
+            let query = statement.with_limits(STATEMENTS[case], last, &limits, &contract);
+            match query.and_then(Quote::new) {
+                Ok(quote) => break quote,
+                Err(_) => limits = limits.smaller().expect("the smallest limits are allowed"),
+            }
+        };
+        prop_assert!(quote.query().automatic().is_none());
+        prop_assert!(quote.total().is_within(template.total()));
+        let query = quote.query();
+        if let Some(groups) = limits.groups {
+            prop_assert_eq!(query.max_groups_contributed(), groups);
+        }
+        // The charge is that of the whole: histograms have what the query leaves.
+        let mut whole = template.total();
+        for part in &statement.parts[..last] {
+            prop_assert!(part.is_histogram);
+            let histogram = Quote::new(part.query.clone()).unwrap();
+            whole = whole.plus(histogram.total()).unwrap();
+        }
+        let want = [
+            "epsilon = 1, delta = 1e-8",
+            "rho = 0.5, delta = 1e-8",
+            "epsilon = 1, delta = 1e-6",
+            "epsilon = 0.1",
+            "epsilon = 1, delta = 1e-6",
+        ][case];
+        prop_assert_eq!(whole.to_string(), want);
+    }
+}
+
+/// Two parts about the same rows have one histogram, and pay for it together.
+#[test]
+fn parts_about_the_same_rows_have_one_histogram() {
+    let sql = "WITH a AS (SELECT lang, COUNT(*) AS n FROM posts GROUP BY lang), \
+               b AS (SELECT lang, COUNT(DISTINCT author) AS n FROM posts GROUP BY lang) \
+               SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
+               max_groups_contributed = AUTO, max_rows_per_group = 2) a.lang, a.n, b.n AS authors \
+               FROM a JOIN b ON a.lang = b.lang";
+    let statement = SqlStatement::bind(sql, &common::contract()).unwrap();
+    let shares: Vec<(bool, String)> = statement
+        .parts
+        .iter()
+        .map(|part| (part.is_histogram, part.query.loss().to_string()))
+        .collect();
+    let want = [(true, "epsilon = 0.1"), (false, "epsilon = 0.45"), (false, "epsilon = 0.45")];
+    assert_eq!(shares, want.map(|(is_histogram, loss)| (is_histogram, loss.to_owned())));
+    assert_eq!(statement.parts[2].limits_from, [0]);
+}

@@ -1,0 +1,465 @@
+//! Statements of private parts and SQL around them, word for word.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
+mod common;
+
+use std::fmt::Write as _;
+
+use hushtable_contract::Contract;
+use hushtable_lang::{ExprKind, Value};
+use hushtable_plan::{Given, Read, SqlStatement};
+use hushtable_quote::Quote;
+
+fn contract() -> Contract {
+    let more = r#"
+[units.person.defaults]
+epsilon = 0.5
+delta = 1e-6
+max_groups_contributed = 2
+max_rows_per_group = 1
+
+[units.person.budgets]
+ana = { epsilon = 3, delta = 1e-5 }
+
+[tables.people]
+path = "people.csv"
+unit = { of = "person", column = "id" }
+
+[tables.people.columns]
+id = { type = "int" }
+town = { type = "string" }
+age = { type = "int", bounds = [0, 100] }
+Sex = { type = "string", public_keys = ["f", "m"] }
+
+[tables.towns]
+path = "towns.csv"
+public = true
+
+[tables.towns.columns]
+town = { type = "string" }
+region = { type = "string" }
+size = { type = "int" }
+"#;
+    Contract::parse(&format!("{}{more}", common::CONTRACT), "hushtable.toml").unwrap()
+}
+
+/// Each statement with its parts and the SQL around them, or its refusal.
+fn rendered(statements: &[&str]) -> String {
+    let contract = contract();
+    let mut out = String::new();
+    for sql in statements {
+        writeln!(out, "{sql}").unwrap();
+        match SqlStatement::bind(sql, &contract) {
+            Err(refusal) => writeln!(out, "-> {refusal}").unwrap(),
+            Ok(statement) => {
+                for part in &statement.parts {
+                    let (weight, reads) = (part.weight, &part.reads);
+                    writeln!(out, "-> {}: {}", part.name, part.sql).unwrap();
+                    write!(out, "   {} of {}", part.query.loss(), part.query.population()).unwrap();
+                    if let Some(weight) = weight.filter(|weight| *weight > 1) {
+                        write!(out, ", weight {weight}").unwrap();
+                    }
+                    let budget = if weight.is_none() { ", its own" } else { "" };
+                    let read = |r: &Read| format!(", reads part_{}[{}]", r.part + 1, r.column);
+                    let reads: String = reads.iter().map(read).collect();
+                    write!(out, "{budget}{reads}").unwrap();
+                    if let Some(first) = part.same_as {
+                        write!(out, ", free as part_{}", first + 1).unwrap();
+                    }
+                    writeln!(out).unwrap();
+                }
+                if let Some(around) = &statement.around {
+                    writeln!(out, "   around: {}", around.sql).unwrap();
+                    writeln!(out, "   shows: {}", around.columns.join(", ")).unwrap();
+                }
+            }
+        }
+        writeln!(out).unwrap();
+    }
+    out
+}
+
+#[test]
+fn parts_and_the_sql_around_them() {
+    insta::assert_snapshot!(rendered(&[
+        "SELECT town, COUNT(*) AS n FROM people GROUP BY town ORDER BY n DESC LIMIT 3",
+        // Windows over a private SELECT's own results.
+        "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM people \
+         GROUP BY town QUALIFY place <= 3",
+        "SELECT town AS t, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people WHERE age > 17 \
+         GROUP BY t HAVING COUNT(*) > 5 ORDER BY share DESC, t LIMIT 3",
+        "SELECT Sex, age > 64 AS old, COUNT(*) AS n, LAG(COUNT(*)) OVER (PARTITION BY Sex \
+         ORDER BY age > 64) AS before FROM people GROUP BY 1, 2",
+        "SELECT COUNT(*) OVER () AS towns FROM people GROUP BY town",
+        "SELECT DISTINCT COUNT(*) > 10 AS large FROM people GROUP BY town",
+        // Derived tables, CTEs and both sides of UNION ALL.
+        "SELECT AVG(n) AS mean, MAX(n) AS most FROM (SELECT town, COUNT(*) AS n FROM people \
+         GROUP BY town)",
+        "WITH by_town AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) \
+         SELECT a.town, a.n, b.n AS of_next FROM by_town a JOIN by_town AS b ON a.n = b.n + 1",
+        "SELECT 'towns' AS what, COUNT(*) AS n FROM people UNION ALL SELECT 'posts', COUNT(*) \
+         FROM people WHERE age > 20 ORDER BY n",
+        "WITH unused AS (SELECT COUNT(*) AS n FROM people), used AS (SELECT COUNT(*) AS n \
+         FROM people WHERE age > 3) SELECT * FROM used",
+        "WITH adults AS (SELECT * FROM people WHERE age > 17) \
+         SELECT x.town, x.n * 100.0 / y.n AS share FROM (SELECT town, COUNT(*) AS n FROM adults \
+         GROUP BY town) x CROSS JOIN (SELECT COUNT(*) AS n FROM adults) y",
+        // Per-unit sub-queries stay rows.
+        "SELECT SUM(people) OVER () AS all_people, k FROM (SELECT k, COUNT(*) AS people \
+         FROM (SELECT id, COUNT(*) AS k FROM people GROUP BY id) GROUP BY k)",
+        // Released values in the conditions of other parts, and beside other released values.
+        "SELECT town, COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people \
+         WHERE Sex = 'f') GROUP BY town",
+        "SELECT town, COUNT(*) AS n FROM people GROUP BY town \
+         HAVING COUNT(*) > (SELECT COUNT(*) * 0.01 FROM people)",
+        "SELECT age > (SELECT AVG(age) FROM people) AS above, COUNT(*) AS n, SUM(IF(age > (SELECT \
+         AVG(age) FROM people), age, 0), contribution_bounds_per_group => (0, 100)) AS s, \
+         (SELECT COUNT(*) FROM people) AS all_people FROM people GROUP BY above",
+        "WITH limits AS (SELECT AVG(age) AS mean FROM people), old AS (SELECT * FROM people \
+         WHERE age > (SELECT mean FROM (SELECT AVG(age) AS mean FROM people))) \
+         SELECT town, COUNT(*) AS n FROM old GROUP BY town",
+        "WITH of_all AS (SELECT AVG(age) AS mean, COUNT(*) AS n FROM people) SELECT town, \
+         COUNT(*) AS n FROM people WHERE age > (SELECT mean FROM of_all) OR age < (SELECT o.n \
+         FROM of_all AS o) GROUP BY town",
+        // Two populations.
+        "SELECT (SELECT COUNT(*) FROM people) AS people, (SELECT COUNT(*) FROM loans) AS loans",
+        // Sub-queries over releases.
+        "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT town \
+         FROM t AS o WHERE n = (SELECT MAX(n) FROM t) OR EXISTS (SELECT 1 FROM t \
+         WHERE t.n > o.n * 2) OR town IN (SELECT UPPER(town) FROM t)",
+    ]));
+}
+
+#[test]
+fn each_level_of_a_group_by_is_a_part() {
+    insta::assert_snapshot!(rendered(&[
+        "SELECT town, Sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (town, Sex)",
+        "SELECT Town AS t, COUNT(*) AS n, GROUPING(town) AS all_towns, \
+         COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY GROUPING(people.town)) AS share FROM people \
+         GROUP BY GROUPING SETS (town, ()) HAVING n > 5 ORDER BY all_towns DESC, n DESC LIMIT 5",
+        "SELECT COALESCE(Sex, 'all') AS s, GROUPING(Sex, age > 64) AS level, \
+         SUM(IF(Sex = 'f', age, 0), contribution_bounds_per_group => (0, 100)) / COUNT(*) AS x \
+         FROM people GROUP BY CUBE (Sex, age > 64)",
+        "SELECT town, COUNT(*) FROM people GROUP BY town WITH ROLLUP",
+        "SELECT town, Sex, COUNT(*) FROM people \
+         GROUP BY town, Sex GROUPING SETS ((town, Sex), (town))",
+        "SELECT town, Sex, age, COUNT(*) FROM people \
+         GROUP BY Sex, GROUPING SETS (ROLLUP (town), (age))",
+        "SELECT town, GROUPING(town) AS g, COUNT(*) AS n FROM people GROUP BY town",
+        "SELECT town FROM people GROUP BY ROLLUP (town)",
+        "SELECT COUNT(*) OVER () AS levels FROM people GROUP BY ROLLUP (town)",
+        "WITH levels AS (SELECT town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)) \
+         SELECT a.town, a.n / b.n AS share FROM levels a JOIN levels b ON b.town IS NULL",
+        // One budget, split over the levels: the statement's, or that of the SELECT.
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, \
+         max_groups_contributed = 1) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
+        "SELECT COUNT(*) AS rows_of_both \
+         FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, delta = 1e-7) town, \
+         COUNT(*) AS n FROM people GROUP BY ROLLUP (town)), (SELECT COUNT(*) AS n FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+         min_privacy_units_per_group = 5) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
+        "SELECT IF(GROUPING(town) = 1, 'all', town) AS town, COUNT(*) AS n FROM people \
+         GROUP BY ROLLUP (town)",
+        // Levels of a release.
+        "SELECT region, SUM(n) AS n, GROUPING(region) AS g FROM (SELECT region, town, \
+         COUNT(*) AS n FROM people JOIN towns USING (town) GROUP BY 1, 2) GROUP BY ROLLUP (region)",
+        "SELECT town, MAX(n) AS most FROM (SELECT town, Sex, COUNT(*) AS n FROM people \
+         GROUP BY 1, 2) GROUP BY ALL",
+        // Refused.
+        "SELECT town, Sex, COUNT(*) FROM people \
+         GROUP BY CUBE (town, Sex, age, id > 3, id > 4, id > 5)",
+        "SELECT town, COUNT(*) FROM people GROUP BY ROLLUP (town, id)",
+        "SELECT age, COUNT(*) FROM people GROUP BY ROLLUP (town)",
+        "SELECT GROUPING(age), COUNT(*) FROM people GROUP BY ROLLUP (town)",
+        "SELECT town, COUNT(*) FROM people GROUP BY town WITH TOTALS",
+        "SELECT town, COUNT(*) FROM people GROUP BY ROLLUP (town, 7)",
+    ]));
+}
+
+#[test]
+fn levels_fit_each_other_on_request() {
+    let select = |options: &str, rest: &str| {
+        format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest} FROM people GROUP BY")
+    };
+    let consistent = select("consistent = true", "town, Sex, COUNT(*) AS n");
+    let all = [
+        // HAVING looks at the numbers that fit, and rows whose sex is not listed are in no level.
+        format!("{consistent} CUBE (town, Sex) HAVING n > 10 ORDER BY n"),
+        select("consistent = true", "Sex, COUNT(*) AS n") + " GROUPING SETS ((Sex), (), ())",
+        format!(
+            "SELECT a.town, a.n - b.n AS other FROM ({consistent} ROLLUP (town, Sex)) a \
+             JOIN ({} ROLLUP (town)) b USING (town)",
+            select("consistent = NON_NEGATIVE", "town, COUNT(*) AS n")
+        ),
+        format!("{} ROLLUP (town)", select("consistent = false", "town, COUNT(*) AS n")),
+        format!("{} ROLLUP (town)", select("consistent = maybe", "town, COUNT(*) AS n")),
+        format!("{consistent} town, Sex"),
+        select("consistent = true", "COUNT(*) AS n").replace(" GROUP BY", ""),
+        "WITH part_1_consistent AS (SELECT 1) SELECT * FROM part_1_consistent".to_owned(),
+    ];
+    insta::assert_snapshot!(rendered(&all.each_ref().map(String::as_str)));
+}
+
+#[test]
+fn groups_that_are_not_shown_have_a_row() {
+    let with = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS";
+    let all = [
+        format!("{with} (other_row = true) town, COUNT(*) AS n FROM people GROUP BY town"),
+        format!(
+            "{with} (epsilon = 0.8, delta = 1e-6, weight = 3, other_row = true, \
+             min_privacy_units_per_group = 3) UPPER(town) AS t, age > 64, AVG(age) AS mean, \
+             GROUPING(town) AS other FROM people WHERE Sex = 'f' OR age > 3 GROUP BY town, 2 \
+             HAVING mean > 30 ORDER BY t, 2, COUNT(*) DESC LIMIT 10"
+        ),
+        format!(
+            "SELECT town, n / SUM(n) OVER () AS share FROM ({with} (epsilon = 0.2, delta = 1e-7, \
+             other_row = true) town, COUNT(*) AS n FROM people GROUP BY ALL)"
+        ),
+        format!("{with} (other_row = true) COUNT(*) AS n FROM people"),
+        format!("{with} (other_row = maybe) town, COUNT(*) AS n FROM people GROUP BY town"),
+        format!("{with} (other_row = true) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)"),
+        format!(
+            "{with} (other_row = true) town, RANK() OVER (ORDER BY COUNT(*)) AS r FROM people \
+             GROUP BY town"
+        ),
+        format!("{with} (other_row = true) * FROM (SELECT COUNT(*) AS n FROM people)"),
+        format!(
+            "SELECT k, COUNT(*) FROM ({with} (other_row = true) id, COUNT(*) AS k FROM people \
+             GROUP BY id) GROUP BY k"
+        ),
+    ];
+    insta::assert_snapshot!(rendered(&all.each_ref().map(String::as_str)));
+}
+
+#[test]
+fn clipping_reports_are_parts_of_their_own() {
+    let with = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS";
+    let on = format!("{with} (clipping_report = true)");
+    let all = [
+        format!("{on} town, COUNT(*) AS n FROM people GROUP BY town"),
+        format!(
+            "{with} (epsilon = 0.8, delta = 1e-6, clipping_report = true, \
+             noise = GAUSSIAN) SUM(age) AS n FROM people"
+        ),
+        format!("{on} Sex, town, COUNT(*) AS n FROM people GROUP BY ROLLUP (Sex, town)"),
+        format!(
+            "{with} (clipping_report = true, other_row = true) town, COUNT(*) AS n FROM people \
+             GROUP BY town"
+        ),
+        // For the whole statement, and for one of its parts.
+        format!(
+            "{on} a.n, b.n AS m FROM ({with} (weight = 3) SUM(age) AS n FROM people) a CROSS JOIN \
+             ({with} (clipping_report = false) COUNT(*) AS n FROM people WHERE age > 3) b"
+        ),
+        format!(
+            "SELECT a.n, b.n AS m FROM ({on} AVG(age) AS n FROM people) a \
+             CROSS JOIN (SELECT COUNT(*) AS n FROM people \
+             WHERE age > (SELECT AVG(age) FROM people)) b"
+        ),
+        format!(
+            "SELECT a.n, b.n AS m FROM ({with} (epsilon = 0.1, \
+             clipping_report = true) SUM(age) AS n FROM people) a CROSS JOIN (SELECT COUNT(*) AS n \
+             FROM people WHERE age > 3) b"
+        ),
+        // Equal limits on the same rows have one report.
+        format!(
+            "{on} a.n, b.n AS m FROM (SELECT SUM(age) AS n FROM people) a \
+             CROSS JOIN (SELECT SUM(age) AS n FROM people HAVING SUM(age) > 3) b"
+        ),
+        // A SELECT that reads a released value has a report that reads it, too.
+        format!("{on} SUM(age) AS n FROM people WHERE age > (SELECT AVG(age) FROM people)"),
+        // Nothing is cut off.
+        format!("{on} COUNT(DISTINCT id) AS n FROM people"),
+        format!("{on} COUNT(*) AS n FROM loans"),
+        format!("{with} (clipping_report = 7) COUNT(*) AS n FROM people"),
+        format!("{with} (weight = 2, clipping_report = true) SUM(age) AS n FROM people"),
+    ];
+    insta::assert_snapshot!(rendered(&all.each_ref().map(String::as_str)));
+
+    let contract = contract();
+    let reported = |sql: &str| {
+        let statement = SqlStatement::bind(&format!("{on} {sql}"), &contract).unwrap();
+        let report = statement.parts.iter().find(|part| !part.report_of.is_empty()).unwrap();
+        let quote = Quote::new(report.query.clone()).unwrap();
+        let mut out = format!("{sql}\n");
+        for (measurement, noise) in report.query.measurements().iter().zip(quote.noise()) {
+            let (high, step) = (measurement.high as f64, measurement.step.to_f64());
+            let by = noise.deviation().unwrap() * step;
+            writeln!(out, "  {}: 0 to {}, noise of {by:.3}", measurement.name, high * step)
+                .unwrap();
+        }
+        for output in report.query.outputs() {
+            writeln!(out, "  -> {}", output.name).unwrap();
+        }
+        out
+    };
+    let all = [
+        "town, COUNT(*), COUNT(DISTINCT id), SUM(age) FROM people GROUP BY town",
+        "town, AVG(age), MEDIAN(age), COUNT(DISTINCT age) FROM people GROUP BY town",
+        "town, AVG(age, contribution_bounds_per_group => (1, 100)) FROM people GROUP BY town",
+        "Sex, SUM(IF(age > 9, 2, 1), contribution_bounds_per_group => (-3, 4)), SUM(age, \
+         contribution_bounds_per_row => (0, 9)) FROM people GROUP BY Sex",
+    ];
+    insta::assert_snapshot!("measured in reports", all.map(reported).concat());
+    let plain = hushtable_plan::bind(&format!("{on} SUM(age) FROM people"), &contract);
+    insta::assert_snapshot!("reports and one query", plain.unwrap_err().to_string());
+}
+
+#[test]
+fn named_windows_are_written_where_they_are_used() {
+    insta::assert_snapshot!(rendered(&[
+        "SELECT town, COUNT(*) AS n, RANK() OVER w AS place, \
+         SUM(COUNT(*)) OVER (w ROWS UNBOUNDED PRECEDING) AS running FROM people GROUP BY town \
+         WINDOW w AS (ORDER BY COUNT(*) DESC) ORDER BY place",
+        "SELECT n, SUM(n) OVER up AS s FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) \
+         WINDOW w AS (PARTITION BY n > 3), up AS (w ORDER BY n) QUALIFY LAG(n) OVER up IS NULL",
+        "SELECT age, COUNT(*) FROM (SELECT id, age, ROW_NUMBER() OVER own AS r FROM people \
+         WINDOW own AS (PARTITION BY id ORDER BY age)) WHERE r = 1 GROUP BY age",
+        "SELECT town, RANK() OVER v FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*))",
+        "SELECT town, RANK() OVER w FROM people GROUP BY town \
+         WINDOW w AS (ORDER BY COUNT(*)), W AS (ORDER BY town)",
+        "SELECT town, RANK() OVER (w ORDER BY town) FROM people GROUP BY town \
+         WINDOW w AS (ORDER BY COUNT(*))",
+    ]));
+}
+
+#[test]
+fn budgets_of_statements() {
+    insta::assert_snapshot!(rendered(&[
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, \
+         max_groups_contributed = 1) x.town, x.n, y.n AS all_people \
+         FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) x CROSS JOIN (SELECT WITH \
+         DIFFERENTIAL_PRIVACY OPTIONS (weight = 2) COUNT(*) AS n FROM people) y",
+        "SELECT x.n, y.n AS m FROM (SELECT COUNT(*) AS n FROM people) x CROSS JOIN (SELECT WITH \
+         DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) COUNT(*) AS n FROM people) y",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.2, delta = 1e-6) COUNT(*) FROM people \
+         WHERE age > (SELECT AVG(age) FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
+         group_selection_weight = 2) * FROM (SELECT COUNT(*) AS n FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
+         kappa = 2) * FROM (SELECT COUNT(*) AS n FROM people)",
+        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
+         weight = 2) COUNT(*) AS n FROM people)",
+        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (delta = 1e-6) \
+         COUNT(*) AS n FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (weight = 2) COUNT(*) FROM people",
+        "SELECT k, COUNT(*) FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) id, \
+         COUNT(*) AS k FROM people GROUP BY id) GROUP BY k",
+        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) \
+         COUNT(*) AS n FROM people), (SELECT COUNT(*) AS m FROM people)",
+        "SELECT a.n FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) \
+         COUNT(*) AS n FROM people) a, (SELECT COUNT(*) AS n FROM people) b",
+    ]));
+}
+
+#[test]
+fn refusals_of_statements() {
+    let deep = format!("SELECT {}1 FROM people", "1 + ".repeat(3000));
+    let chain = format!("SELECT COUNT(*) FROM people{}", " UNION ALL SELECT 1".repeat(3000));
+    let collated = format!("SELECT town{} FROM people", " COLLATE x".repeat(3000));
+    let refused = rendered(&[&deep, &chain, &collated]).replace(&"1 + ".repeat(3000), "…");
+    let refused = refused.replace(&" UNION ALL SELECT 1".repeat(3000), "…");
+    insta::assert_snapshot!("deep statements", refused.replace(&" COLLATE x".repeat(3000), "…"));
+    let t = "(SELECT town, COUNT(*) AS n FROM people GROUP BY town)";
+    let around: Vec<String> = [
+        "SELECT 1",
+        "SELECT region, COUNT(*) FROM towns GROUP BY region",
+        "SELECT region FROM towns UNION ALL SELECT region FROM towns",
+        "SELECT n FROM $t JOIN people USING (town)",
+        "SELECT n FROM $t JOIN towns USING (town)",
+        "SELECT n FROM $t WHERE town IN (SELECT town FROM towns)",
+        "SELECT town FROM people UNION ALL SELECT town FROM $t",
+        "SELECT COUNT(*) FROM people WHERE town IN (SELECT town FROM $t WHERE n > 3)",
+        "SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(n) FROM $t)",
+        "SELECT COUNT(*) FROM people WHERE age > (SELECT COUNT(*) FROM people GROUP BY town)",
+        "SELECT COUNT(*) FROM people WHERE age > (SELECT COUNT(*), 1 FROM people)",
+        "SELECT COUNT(*) FROM people p WHERE age > (SELECT AVG(age) FROM people \
+         WHERE town = p.town)",
+        "SELECT COUNT(*) FROM people WHERE age > (SELECT MAX(size) FROM towns)",
+        "SELECT id, RANK() OVER (ORDER BY age) FROM people",
+        "SELECT town, SUM(age) OVER () FROM people GROUP BY town",
+        "SELECT nothing FROM $t",
+        "SELECT a.town FROM $t a, $t b WHERE town = 'x'",
+        "SELECT n FROM part_1, $t",
+        "WITH part_1 AS $t SELECT n FROM part_1",
+        "SELECT n FROM $t, UNNEST([1, 2])",
+        "SELECT n FROM $t, generate_series(1, 3)",
+        "SELECT n FROM $t, information_schema.tables",
+        "SELECT n FROM $t, 'people.csv'",
+        "SELECT n FROM $t, people.csv",
+        "SELECT SUM(n, contribution_bounds_per_group => (0, 1)) FROM $t",
+        "SELECT town FROM $t GROUP BY ROLLUP(town)",
+        "SELECT n FROM $t ORDER BY 3",
+        "SELECT n FROM $t ORDER BY ALL",
+        "SELECT n, n + 1 FROM $t UNION ALL SELECT n FROM $t",
+        "SELECT RANK() OVER w FROM $t WINDOW w AS (ORDER BY n)",
+        "SELECT SUM(n) OVER (ORDER BY n ROWS n PRECEDING) FROM $t",
+        "SELECT n FROM $t FOR UPDATE",
+        "SELECT n INTO x FROM $t",
+        "SELECT n FROM $t LIMIT n",
+        "SELECT * EXCEPT (n) FROM $t",
+        "SELECT (SELECT town, n FROM $t) FROM $t",
+        "VALUES (1)",
+    ]
+    .map(|sql| sql.replace("$t", t))
+    .to_vec();
+    let around: Vec<&str> = around.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(rendered(&around));
+}
+
+#[test]
+fn a_released_value_is_typed_before_it_is_known() {
+    let sql = "SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)";
+    let statement = SqlStatement::bind(sql, &contract()).unwrap();
+    let query = &statement.parts[1].query;
+    let kinds = |query: &hushtable_plan::PrivateQuery| {
+        let mut found = Vec::new();
+        query.filter().unwrap().visit(&mut |e| found.push(e.kind.clone()));
+        found
+    };
+    assert!(kinds(query).contains(&ExprKind::Released(0)));
+    assert_eq!(statement.parts[1].reads, [Read { part: 0, column: 0, all: false }]);
+    let quoted = Quote::new(query.clone()).unwrap();
+    // The value decides nothing but itself, and an odd one is NULL.
+    for (value, literal) in [
+        (Value::Float(41.5), Value::Float(41.5)),
+        (Value::Null, Value::Null),
+        (Value::Float(f64::NAN), Value::Null),
+        (Value::Int(3), Value::Null),
+    ] {
+        let run = query.clone().with_released(&[Given::One(value)]).unwrap();
+        assert!(kinds(&run).contains(&ExprKind::Literal(literal)));
+        assert_eq!(Quote::new(run).unwrap().total(), quoted.total());
+    }
+    assert!(query.clone().with_released(&[]).is_err());
+    // A question beside another part is still the same query.
+    let more = format!("SELECT ({sql}) AS n, (SELECT COUNT(*) FROM people) AS m");
+    let more = SqlStatement::bind(&more, &contract()).unwrap();
+    let text = |statement: &SqlStatement| {
+        let query = statement.parts[1].query.clone().with_loss(quoted.total());
+        serde_json::to_string(&query).unwrap()
+    };
+    assert_eq!(text(&more), text(&statement));
+}
+
+/// Forms that are written out: a short text must not become millions of parts of a tree.
+#[test]
+fn forms_that_are_written_out_are_bounded() {
+    let refused = |sql: &str| SqlStatement::bind(sql, &contract()).map(|_| ()).unwrap_err().what;
+    let any = format!(" LIKE ANY ({})", vec!["''"; 100].join(","));
+    let chain = format!("SELECT COUNT(*) FROM people WHERE town{}", any.repeat(4));
+    assert!(refused(&chain).contains("at most 200 characters"), "{}", refused(&chain));
+    let windows = |keys: usize, uses: usize, long: &str| {
+        let (keys, uses) = (vec![long; keys].join(","), vec!["SUM(n) OVER w"; uses].join(","));
+        format!(
+            "SELECT {uses} FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) \
+             WINDOW w AS (PARTITION BY {keys})"
+        )
+    };
+    let keys = refused(&windows(3_000, 1, "n"));
+    assert!(keys.contains("at most 30 are allowed"), "{keys}");
+    let key = format!("CONCAT(town, '{}')", "x".repeat(130));
+    let long = refused(&windows(20, 40, &key));
+    assert!(long.contains("more than 100000 characters"), "{long}");
+}

@@ -25,7 +25,8 @@ type Listener = Arc<dyn Fn(&Notice) + Send + Sync>;
 /// use std::sync::Arc;
 ///
 /// use hushtable::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-/// use hushtable::{Engine, MemoryTable, wait};
+/// use futures::executor::block_on;
+/// use hushtable::{Engine, MemoryTable};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
@@ -45,7 +46,7 @@ type Listener = Arc<dyn Fn(&Notice) + Send + Sync>;
 ///     .open()?;
 /// let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT id) AS n \
 ///            FROM visits";
-/// let answer = wait(engine.analyst(Some("ana")).query(sql))?;
+/// let answer = block_on(engine.analyst(Some("ana")).query(sql))?;
 /// let left = answer.charges.accounts[0].account.left;
 /// assert_eq!(left.to_string(), "epsilon = 2, delta = 1e-6");
 /// # Ok(())

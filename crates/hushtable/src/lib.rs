@@ -3,10 +3,12 @@
 //! An [`Engine`] has a contract open, with its data and its ledger. It gives out two kinds of
 //! handles: an [`Analyst`] asks, pays from a budget and gets answers with noise; the [`Owner`] of
 //! the data checks and audits, and gets what is not for analysts. All work runs on the engine's own
-//! threads, so that the futures can be awaited in any runtime, or with [`wait`] in none.
+//! threads, so that the futures can be awaited in any runtime, or in none with
+//! `futures::executor::block_on`.
 //!
 //! ```
-//! use hushtable::{Engine, wait};
+//! use futures::executor::block_on;
+//! use hushtable::Engine;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
@@ -23,13 +25,13 @@
 //! let analyst = engine.analyst(Some("ana"));
 //! let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT id) AS n \
 //!            FROM visits";
-//! let quote = wait(analyst.explain(sql))?;
+//! let quote = block_on(analyst.explain(sql))?;
 //! assert_eq!(quote.accounts[0].charge.to_string(), "epsilon = 1");
-//! let answer = wait(analyst.query(sql))?;
+//! let answer = block_on(analyst.query(sql))?;
 //! assert_eq!(answer.table.num_rows(), 1);
 //! assert_eq!(answer.charges.accounts[0].account.left.to_string(), "epsilon = 2, delta = 1e-6");
 //! // The same question is free, and has the same answer.
-//! assert_eq!(wait(analyst.query(sql))?.table, answer.table);
+//! assert_eq!(block_on(analyst.query(sql))?.table, answer.table);
 //! # Ok(())
 //! # }
 //! ```
@@ -79,7 +81,7 @@ pub use hushtable_numbers as numbers;
 pub use hushtable_privacy as privacy;
 pub use microdata_files::{MicrodataFile, read_microdata};
 pub use owner::Owner;
-pub use workers::{Workers, wait};
+pub use workers::Workers;
 
 /// Contracts, and what queries promise.
 pub mod query {

@@ -1,6 +1,6 @@
 //! From the file of a model to its definitions, with what its numbers stand for.
 
-mod file;
+mod model_file;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use hushtable_knowledge::model::{
 };
 use hushtable_lang::Refusal;
 
-pub use self::file::{ModelFile, Publication, RandomVariable, TableRow, Written};
+pub use self::model_file::{ModelFile, Publication, RandomVariable, TableRow, Written};
 use crate::Error;
 
 /// Largest file that is read, in bytes.

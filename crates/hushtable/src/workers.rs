@@ -1,10 +1,7 @@
-//! The threads that the work runs on, and waiting for it.
+//! The threads that the work runs on.
 
 use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 
 use tokio::runtime::Runtime;
 use tokio::task::JoinError;
@@ -101,28 +98,5 @@ fn stopped(error: &JoinError) -> Error {
         Error::inconsistent("a task of the engine panicked")
     } else {
         Error::Interrupted
-    }
-}
-
-/// Waits for a future on this thread, for programs that are not asynchronous. In a runtime, await
-/// the future: this would hold up one of its threads.
-pub fn wait<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Waiting(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
-
-/// A thread that waits.
-struct Waiting(Thread);
-
-impl Wake for Waiting {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
     }
 }

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures::executor::block_on;
 use futures::{StreamExt, stream};
 use hushtable::{
     Accepting, Backend, Engine, Error, Executor, OpenedPlan, PartialGroups, PartialStream,
-    Standing, UnopenedPlan, wait,
+    Standing, UnopenedPlan,
 };
 
 const CONTRACT: &str = r#"
@@ -64,7 +65,7 @@ fn queries_run_where_the_backend_says() {
 
     let broken = Halves { fails: true, ..Halves::default() };
     let failing = engine(folder.path(), broken.clone());
-    let error = wait(failing.analyst(None).query(COUNT)).unwrap_err();
+    let error = block_on(failing.analyst(None).query(COUNT)).unwrap_err();
     assert!(matches!(error, Error::Backend { kind: ErrorKind::ConnectionReset }));
     insta::assert_snapshot!(error);
     assert_eq!(broken.runs.load(Ordering::Relaxed), 1);
@@ -74,11 +75,11 @@ fn queries_run_where_the_backend_says() {
     // A limit on memory is another setting.
     let engine = engine.within(Some("1GiB".parse().unwrap())).unwrap();
     assert_eq!(
-        wait(engine.analyst(None).explain(COUNT)).unwrap().parts[0].standing,
+        block_on(engine.analyst(None).explain(COUNT)).unwrap().parts[0].standing,
         Standing::Paid
     );
-    let answer = wait(engine.analyst(None).query(COUNT)).unwrap();
-    assert_eq!(answer.table, wait(engine.analyst(None).query(COUNT)).unwrap().table);
+    let answer = block_on(engine.analyst(None).query(COUNT)).unwrap();
+    assert_eq!(answer.table, block_on(engine.analyst(None).query(COUNT)).unwrap().table);
     assert!(answer.charged().is_none());
     let count = hushtable::arrow::util::pretty::pretty_format_batches(&[answer.table]).unwrap();
     assert!(count.to_string().contains("| 1000 |"), "{count}");

@@ -11,11 +11,12 @@ use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
+use futures::executor::block_on;
 use hushtable::arrow::array::{AsArray, RecordBatch};
 use hushtable::arrow::datatypes::Int64Type;
 use hushtable::ledger::{ChargeRecord, ChargeState};
 use hushtable::{
-    AnswerStep, AuditOptions, Engine, Error, LossOptions, Progress, Purpose, Statement, wait,
+    AnswerStep, AuditOptions, Engine, Error, LossOptions, Progress, Purpose, Statement,
 };
 use hushtable_testkit::Place;
 
@@ -59,7 +60,8 @@ fn number(table: &RecordBatch) -> i64 {
 
 /// Ana's charges, by another engine.
 fn charges(contract: &PathBuf) -> Vec<ChargeRecord> {
-    let lines = wait(Engine::open(contract).unwrap().analyst(Some("ana")).budget(None)).unwrap();
+    let lines =
+        block_on(Engine::open(contract).unwrap().analyst(Some("ana")).budget(None)).unwrap();
     lines.into_iter().flat_map(|line| line.charges).collect()
 }
 
@@ -70,7 +72,7 @@ fn one_engine_answers_several_threads() {
     let answers: Vec<i64> = thread::scope(|scope| {
         let asking = |name: &'static str| {
             let analyst = engine.analyst(Some("ana"));
-            scope.spawn(move || number(&wait(analyst.query(&count(name))).unwrap().table))
+            scope.spawn(move || number(&block_on(analyst.query(&count(name))).unwrap().table))
         };
         let asked = ["a", "b", "c", "d"].map(asking);
         asked.map(|asked| asked.join().unwrap()).to_vec()
@@ -81,7 +83,7 @@ fn one_engine_answers_several_threads() {
     let analyst = engine.analyst(Some("ana"));
     let (one, other) = (count("e"), count("f"));
     let both = async { futures::join!(analyst.query(&one), analyst.explain(&other)) };
-    let (answer, quote) = wait(both);
+    let (answer, quote) = block_on(both);
     assert_eq!(number(&answer.unwrap().table), 500);
     assert_eq!(quote.unwrap().accounts[0].charge.to_string(), "epsilon = 100");
 }
@@ -109,7 +111,7 @@ fn a_future_that_is_dropped_after_the_charge_leaves_its_release() {
     let dropped = dropped.unwrap();
     sometime(|| charges(&contract)[dropped].state == ChargeState::Recorded);
     let again = Engine::open(&contract).unwrap().analyst(Some("ana"));
-    let answer = wait(again.query(&count(&format!("n{dropped}")))).unwrap();
+    let answer = block_on(again.query(&count(&format!("n{dropped}")))).unwrap();
     assert_eq!((number(&answer.table), answer.charged()), (100_000, None));
 }
 
@@ -120,7 +122,7 @@ fn what_is_given_up_before_the_charge_costs_nothing() {
     let progress = Progress::default();
     progress.give_up();
     let sql = count("n");
-    let asked = wait(analyst.query_watched(&sql, &progress));
+    let asked = block_on(analyst.query_watched(&sql, &progress));
     assert!(matches!(asked, Err(Error::Interrupted)));
     // A future that nobody polls does nothing.
     drop(analyst.query(&sql));
@@ -143,10 +145,10 @@ fn deep_queries_work_from_threads_with_little_room() {
     let small = thread::Builder::new().stack_size(256 << 10);
     let asked = small.spawn(move || {
         let analyst = engine.analyst(Some("ana"));
-        let first = number(&wait(analyst.query(&sql)).unwrap().table);
-        let plan = wait(analyst.plan(&sql, Purpose::Quote, &Progress::default())).unwrap();
+        let first = number(&block_on(analyst.query(&sql)).unwrap().table);
+        let plan = block_on(analyst.plan(&sql, Purpose::Quote, &Progress::default())).unwrap();
         assert!(plan.quoted().unwrap().is_free());
-        (first, number(&wait(plan.answer()).unwrap().table))
+        (first, number(&block_on(plan.answer()).unwrap().table))
     });
     assert_eq!(asked.unwrap().join().unwrap(), (50, 50));
 }
@@ -155,17 +157,17 @@ fn deep_queries_work_from_threads_with_little_room() {
 fn analysts_see_their_own_budgets_and_owners_all() {
     let (_folder, contract) = place(200);
     let engine = Engine::open(&contract).unwrap();
-    wait(engine.analyst(Some("ana")).query(&count("n"))).unwrap();
+    block_on(engine.analyst(Some("ana")).query(&count("n"))).unwrap();
     let own = |name| {
-        let lines = wait(engine.analyst(name).budget(None)).unwrap();
+        let lines = block_on(engine.analyst(name).budget(None)).unwrap();
         lines.into_iter().map(|line| (line.analyst, line.charges.len())).collect::<Vec<_>>()
     };
     assert_eq!(own(Some("ana")), [("ana".to_owned(), 1)]);
     assert_eq!(own(Some("bo")), [("bo".to_owned(), 0)]);
     // Two analysts have budgets: without a name nobody is meant.
     assert_eq!(own(None), []);
-    assert_eq!(wait(engine.owner().budgets(None)).unwrap().len(), 2);
-    let (answer, timings) = wait(engine.owner().timed(&count("t"), Some("ana"))).unwrap();
+    assert_eq!(block_on(engine.owner().budgets(None)).unwrap().len(), 2);
+    let (answer, timings) = block_on(engine.owner().timed(&count("t"), Some("ana"))).unwrap();
     assert_eq!(number(&answer.table), 200);
     assert!(timings.exact > Duration::ZERO);
 }
@@ -175,20 +177,20 @@ fn owners_look_at_the_data() {
     let (folder, contract) = place(60);
     let owner = Engine::open(&contract).unwrap().owner();
     let progress = Progress::default();
-    let checked = wait(owner.check(Some("visits"), None, &progress)).unwrap();
+    let checked = block_on(owner.check(Some("visits"), None, &progress)).unwrap();
     assert_eq!(checked.tables[0].rows, 60);
     let sql = count("n").replace("100)", "1)");
     let options = AuditOptions { runs: 2_000, units: 1, confidence: 0.99, delta: None };
-    assert!(!wait(owner.audit(&sql, &options, &progress)).unwrap().violation);
+    assert!(!block_on(owner.audit(&sql, &options, &progress)).unwrap().violation);
     // No sum is split.
-    assert!(wait(owner.policy(&sql, LossOptions::default(), &progress)).is_err());
+    assert!(block_on(owner.policy(&sql, LossOptions::default(), &progress)).is_err());
     let file = folder.file("visits.csv");
     let release = "SELECT town, COUNT(*) FROM t GROUP BY town";
-    let sizes = wait(owner.group_sizes(file.to_str().unwrap(), release, &progress)).unwrap();
+    let sizes = block_on(owner.group_sizes(file.to_str().unwrap(), release, &progress)).unwrap();
     assert_eq!(sizes.sizes, [60]);
     // Nothing of all this is charged, and there is no ledger to check.
     assert_eq!(charges(&contract), []);
-    assert!(wait(owner.ledger_check()).is_err());
+    assert!(block_on(owner.ledger_check()).is_err());
 }
 
 #[test]
@@ -203,7 +205,7 @@ fn a_workload_goes_on_record_whether_anybody_waits_or_not() {
     let analyst = engine.analyst(None);
     let plan = || {
         let progress = Progress::default();
-        wait(analyst.plan_workload(&workload, Purpose::Answer, &progress)).unwrap()
+        block_on(analyst.plan_workload(&workload, Purpose::Answer, &progress)).unwrap()
     };
     drop(plan().release(|name| format!("{name}.csv")).unwrap());
     let done = || {
@@ -213,7 +215,7 @@ fn a_workload_goes_on_record_whether_anybody_waits_or_not() {
     sometime(done);
     let mut releasing = plan().release(|name| format!("{name}.csv")).unwrap();
     let mut steps = Vec::new();
-    while let Some(step) = wait(releasing.next()) {
+    while let Some(step) = block_on(releasing.next()) {
         steps.push(match step.unwrap() {
             AnswerStep::Charged(charge) => {
                 format!("{} new, {} known", charge.new, charge.on_record)

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use futures::executor::block_on;
 use hushtable::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use hushtable::arrow::datatypes::{Int64Type, SchemaRef};
 use hushtable::{
     Engine, EngineBuilder, MemoryTable, Progress, Provider, Purpose, RowsIdentity, open_workload,
-    wait,
 };
 
 const CONTRACT: &str = r#"
@@ -56,7 +56,7 @@ fn builder(folder: &Path) -> EngineBuilder {
 }
 
 fn totals(engine: &Engine) -> (Vec<i64>, bool) {
-    let answer = wait(engine.analyst(Some("ana")).query(SUM)).unwrap();
+    let answer = block_on(engine.analyst(Some("ana")).query(SUM)).unwrap();
     let totals = answer.table.column(1).as_primitive::<Int64Type>().values().to_vec();
     (totals, answer.charged().is_some())
 }
@@ -92,7 +92,8 @@ fn tables_in_memory_are_asked_like_files() {
     assert!(charged);
     assert!(from_files.iter().zip(&first).all(|(one, other)| (one - other).abs() < 200));
     // Owners can look at tables in memory, too.
-    let report = wait(engine.owner().check(Some("visits"), None, &Progress::default())).unwrap();
+    let report =
+        block_on(engine.owner().check(Some("visits"), None, &Progress::default())).unwrap();
     assert_eq!((report.tables[0].rows, report.tables[0].files), (9_000, 0));
 }
 
@@ -120,7 +121,7 @@ fn builders_refuse_what_does_not_fit() {
         .table("others", rows())
         .open()
         .unwrap();
-    let refused = wait(both.analyst(Some("ana")).query(SUM)).unwrap_err().to_string();
+    let refused = block_on(both.analyst(Some("ana")).query(SUM)).unwrap_err().to_string();
     assert!(refused.contains("have the same rows"), "{refused}");
     assert!(!folder.path().join("hushtable.ledger").exists());
 }
@@ -225,16 +226,16 @@ fn analysts_wait_for_the_delay() {
         ask();
         assert!(started.elapsed() >= delay, "{:?}", started.elapsed());
     };
-    waited(&|| drop(wait(analyst.explain(SUM)).unwrap()));
+    waited(&|| drop(block_on(analyst.explain(SUM)).unwrap()));
     let progress = Progress::default();
-    let plan = || wait(analyst.plan(SUM, Purpose::Answer, &progress)).unwrap();
+    let plan = || block_on(analyst.plan(SUM, Purpose::Answer, &progress)).unwrap();
     waited(&|| drop(plan()));
-    waited(&|| drop(wait(plan().answer()).unwrap()));
-    waited(&|| drop(wait(analyst.query_watched(SUM, &progress)).unwrap()));
+    waited(&|| drop(block_on(plan().answer()).unwrap()));
+    waited(&|| drop(block_on(analyst.query_watched(SUM, &progress)).unwrap()));
     assert_eq!(progress.permille(), 0);
-    waited(&|| drop(wait(analyst.query(SUM)).unwrap()));
-    waited(&|| drop(wait(analyst.query("SELECT id FROM visits")).unwrap_err()));
-    waited(&|| drop(wait(analyst.budget(None)).unwrap()));
+    waited(&|| drop(block_on(analyst.query(SUM)).unwrap()));
+    waited(&|| drop(block_on(analyst.query("SELECT id FROM visits")).unwrap_err()));
+    waited(&|| drop(block_on(analyst.budget(None)).unwrap()));
     let sql = SUM.replace("OPTIONS (epsilon = 200) ", "");
     let text = format!(
         "contract = \"none.toml\"\nepsilon = 1\ndelta = 1e-7\n\
@@ -243,13 +244,13 @@ fn analysts_wait_for_the_delay() {
     let workload = folder.path().join("workload.toml");
     std::fs::write(&workload, text).unwrap();
     let workload = open_workload(&workload).unwrap();
-    let plan = || wait(analyst.plan_workload(&workload, Purpose::Answer, &progress)).unwrap();
+    let plan = || block_on(analyst.plan_workload(&workload, Purpose::Answer, &progress)).unwrap();
     waited(&|| drop(plan()));
     let plan = plan();
     let started = Instant::now();
     let mut releasing = plan.release(str::to_owned).unwrap();
     let mut steps = 0;
-    while let Some(step) = wait(releasing.next()) {
+    while let Some(step) = block_on(releasing.next()) {
         step.unwrap();
         steps += 1;
         assert!(started.elapsed() >= delay, "{:?}", started.elapsed());

@@ -1,8 +1,8 @@
 //! Bounds what one row can add to the time of a query: what it costs by itself, times the rows that
 //! joins make of it.
 //!
-//! The unit is an operation, at most a nanosecond, as in [`hushtable_lang::cost`]. All that follows from the
-//! data are the rows of public tables that a row can meet, which anybody may count.
+//! The unit is an operation, at most a nanosecond, as in [`hushtable_lang::cost`]. All that follows
+//! from the data are the rows of public tables that a row can meet, which anybody may count.
 
 use hushtable_contract::MAX_ROWS_JOINED;
 use hushtable_lang::{Expr, cost::RowPart};

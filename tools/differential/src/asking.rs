@@ -7,13 +7,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use futures::executor::block_on;
+use hushtable::Engine;
 use hushtable::arrow::array::{Array, AsArray, RecordBatch};
 use hushtable::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimeUnit,
     TimestampMicrosecondType,
 };
 use hushtable::numbers::decimal::FixedDecimal;
-use hushtable::{Engine, wait};
 use serde_json::Value;
 
 use crate::Failure;
@@ -61,7 +62,7 @@ impl Asking {
         };
         let analyst = engine.analyst(Some(&format!("a{}", self.asked)));
         self.asked += 1;
-        let reply = match wait(analyst.query(sql)) {
+        let reply = match block_on(analyst.query(sql)) {
             Ok(answer) => rows(&answer.table).map(|(types, rows)| Reply::Rows(types, rows)),
             Err(error) => Ok(Reply::Refused(error.to_string())),
         };

@@ -1,6 +1,7 @@
 //! `hushtable audit`.
 
-use hushtable::{AuditOptions, Progress, wait};
+use futures::executor::block_on;
+use hushtable::{AuditOptions, Progress};
 
 use super::{engine, within};
 use crate::arguments::{AuditArguments, ReportFormat};
@@ -30,7 +31,8 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     let owner = within(engine(&arguments.contract.path())?, &arguments.memory)?.owner();
     let sql = sql_input::query(&arguments.sql, owner.contract())?;
     let progress = Progress::default();
-    let report = watched("auditing", &progress, || wait(owner.audit(&sql, &options, &progress)))?;
+    let report =
+        watched("auditing", &progress, || block_on(owner.audit(&sql, &options, &progress)))?;
     let text = match arguments.format {
         ReportFormat::Text => audit::text(&report),
         ReportFormat::Json => audit::json(&report)?,

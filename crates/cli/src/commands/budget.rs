@@ -1,7 +1,7 @@
 //! `hushtable budget`.
 
+use futures::executor::block_on;
 use hushtable::privacy::Delta;
-use hushtable::wait;
 
 use super::engine;
 use crate::arguments::{BudgetArguments, ReportFormat};
@@ -13,14 +13,14 @@ use crate::stdio;
 pub(crate) fn run(arguments: &BudgetArguments) -> Result<(), Failure> {
     let delta = arguments.delta.as_ref().map(|text| amount::<Delta>("delta", text, "1e-6"));
     let owner = engine(&arguments.contract.path())?.owner();
-    let lines = wait(owner.budgets(delta.transpose()?))?;
-    let others = wait(owner.other_accounts())?;
+    let lines = block_on(owner.budgets(delta.transpose()?))?;
+    let others = block_on(owner.other_accounts())?;
     let text = match arguments.format {
         ReportFormat::Text => budget::text(&lines, &others),
         ReportFormat::Json => budget::json(&lines, &others)?,
     };
     stdio::print(text.as_bytes())?;
-    if let Err(error) = wait(owner.check_populations()) {
+    if let Err(error) = block_on(owner.check_populations()) {
         stdio::note(&Failure::from(error).warning());
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! `hushtable check`.
 
-use hushtable::{Engine, Progress, wait};
+use futures::executor::block_on;
+use hushtable::{Engine, Progress};
 
 use super::{engine, within};
 use crate::arguments::{CheckArguments, ReportFormat};
@@ -18,7 +19,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let sql = sql_input::optional_query(sql, &arguments.more, engine.contract())?;
     let progress = Progress::default();
     let report = watched("checking", &progress, || {
-        wait(engine.owner().check(table, sql.as_deref(), &progress))
+        block_on(engine.owner().check(table, sql.as_deref(), &progress))
     })?;
     let text = match arguments.format {
         ReportFormat::Text => check::text(&report),

@@ -1,6 +1,6 @@
 //! `hushtable explain`.
 
-use hushtable::wait;
+use futures::executor::block_on;
 
 use super::engine;
 use crate::arguments::{ExplainArguments, ReportFormat};
@@ -12,11 +12,11 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     let engine = engine(&arguments.contract.path())?;
     let sql = sql_input::query(&arguments.question.sql, engine.contract())?;
     if arguments.plan {
-        let plan = wait(engine.owner().plan(&sql))?;
+        let plan = block_on(engine.owner().plan(&sql))?;
         return stdio::print(plan.as_bytes());
     }
     let analyst = engine.analyst(arguments.question.analyst().as_deref());
-    let quote = wait(analyst.explain(&sql))?;
+    let quote = block_on(analyst.explain(&sql))?;
     let text = match arguments.format {
         ReportFormat::Text => quoted::text(&quote, arguments.verbose),
         ReportFormat::Json => quoted::json(&quote)?,

@@ -1,7 +1,7 @@
 //! `hushtable ledger`.
 
+use futures::executor::block_on;
 use hushtable::ledger::LedgerError;
-use hushtable::wait;
 
 use super::engine;
 use crate::arguments::{
@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &LedgerArguments) -> Result<(), Failure> {
 
 fn check(arguments: &LedgerCheckArguments) -> Result<(), Failure> {
     let engine = engine(&arguments.contract.path())?;
-    let report = wait(engine.owner().ledger_check())?;
+    let report = block_on(engine.owner().ledger_check())?;
     let text = match arguments.format {
         ReportFormat::Text => ledger::text(&report),
         ReportFormat::Json => pretty_json(&report)?,
@@ -43,7 +43,7 @@ fn back_up(arguments: &LedgerBackupArguments) -> Result<(), Failure> {
     let engine = engine(&arguments.contract.path())?;
     // Not among the data: a copy would become data.
     engine.protected().pending(&arguments.file).map(drop)?;
-    let copy = wait(engine.owner().ledger_backup(&arguments.file))?;
+    let copy = block_on(engine.owner().ledger_backup(&arguments.file))?;
     let path = visible(&copy.path.display().to_string());
     stdio::note(&format!("the copy {path} is in order: {}\n", ledger::contents(&copy)));
     Ok(())

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use futures::executor::block_on;
 use hushtable::mechanisms::{MechanismError, RandomisedResponse};
 use hushtable::output::PendingFile;
 use hushtable::privacy::{Epsilon, normal_quantile};
-use hushtable::{Progress, Secret, Workers, randomise, wait};
+use hushtable::{Progress, Secret, Workers, randomise};
 
 use crate::arguments::{EstimateArguments, RandomizeArguments, ReportFormat, ResponseArguments};
 use crate::failure::Failure;
@@ -37,7 +38,7 @@ pub(crate) fn randomize(arguments: &RandomizeArguments) -> Result<(), Failure> {
     };
     let (workers, progress) = (Workers::new()?, Progress::default());
     let answers = watched("reading", &progress, || {
-        wait(randomise(&workers, &arguments.file, &secret, &mechanism, &progress))
+        block_on(randomise(&workers, &arguments.file, &secret, &mechanism, &progress))
     })?;
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |field: &str| writer.write_record([field]).map_err(unwritten);

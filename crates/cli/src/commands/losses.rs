@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use hushtable::{FitOptions, LossOptions, Losses, Owner, OwnerLosses, Progress, wait};
+use futures::executor::block_on;
+use hushtable::{FitOptions, LossOptions, Losses, Owner, OwnerLosses, Progress};
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::chart::ChartFile;
@@ -22,7 +23,8 @@ pub(crate) fn policy(arguments: &PolicyArguments) -> Result<(), Failure> {
     let progress = Progress::default();
     let options =
         LossOptions { by_group: arguments.by_group, by_mechanism: arguments.by_mechanism };
-    let report = watched("reading", &progress, || wait(owner.policy(&sql, options, &progress)))?;
+    let report =
+        watched("reading", &progress, || block_on(owner.policy(&sql, options, &progress)))?;
     let text = match arguments.output.format {
         ReportFormat::Text => losses::text(&report),
         ReportFormat::Json => losses::json(&report)?,
@@ -52,7 +54,7 @@ pub(crate) fn fit(arguments: &FitArguments) -> Result<(), Failure> {
         opened(&arguments.contract, &arguments.memory, arguments.output.plot.as_deref())?;
     let sql = sql_input::query(&arguments.sql, owner.contract())?;
     let progress = Progress::default();
-    let report = watched("reading", &progress, || wait(owner.fit(&sql, &options, &progress)))?;
+    let report = watched("reading", &progress, || block_on(owner.fit(&sql, &options, &progress)))?;
     let text = match arguments.output.format {
         ReportFormat::Text => losses::fit_text(&report, &options),
         ReportFormat::Json => losses::fit_json(&report)?,

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use futures::executor::block_on;
 use hushtable::query::Explanation;
-use hushtable::{Answer, Engine, Progress, Purpose, resolved, same, wait};
+use hushtable::{Answer, Engine, Progress, Purpose, resolved, same};
 
 use hushtable_plot::ImageFormat;
 
@@ -57,11 +58,11 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
     let analyst = engine.analyst(arguments.question.analyst().as_deref());
     let progress = Progress::default();
     Interruption::of(&progress).for_good();
-    let plan = wait(analyst.plan(&sql, Purpose::Answer, &progress))?;
+    let plan = block_on(analyst.plan(&sql, Purpose::Answer, &progress))?;
     for (_, warning) in plan.warnings() {
         stdio::note(&render::warnings::note(warning, None));
     }
-    let answer = watched("reading", &progress, || wait(plan.answer()))?;
+    let answer = watched("reading", &progress, || block_on(plan.answer()))?;
     // From here on the charge stands, so it is reported whatever happens to the files.
     stdio::note(&account_of(&answer, &engine));
     let view = TableView::of(&answer.output, requested)?;

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use futures::executor::block_on;
 use hushtable::output::{PendingFile, Protected};
 use hushtable::query::{IntervalsWanted, Workload};
-use hushtable::{AnswerStep, Charges, Engine, Plan, Progress, Purpose, wait};
+use hushtable::{AnswerStep, Charges, Engine, Plan, Progress, Purpose};
 
 use super::{charges, within};
 use crate::arguments::{ReleaseArguments, ReportFormat};
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
     let analyst = engine.analyst(named.as_deref());
     let progress = Progress::default();
     let purpose = if arguments.explain.is_some() { Purpose::Quote } else { Purpose::Answer };
-    let plan = wait(analyst.plan_workload(&workload, purpose, &progress))?;
+    let plan = block_on(analyst.plan_workload(&workload, purpose, &progress))?;
     let Some(folder) = arguments.out.as_deref().filter(|_| arguments.explain.is_none()) else {
         let quote = plan.quoted()?;
         let text = match arguments.explain {
@@ -73,7 +74,7 @@ fn release(
     let whole = watched("reading", progress, || -> Result<_, Failure> {
         let (mut tables, mut number) = (tables.into_iter(), 0);
         loop {
-            let output = match wait(releasing.next()).ok_or_else(not_planned)?? {
+            let output = match block_on(releasing.next()).ok_or_else(not_planned)?? {
                 AnswerStep::Charged(charges) => {
                     stdio::note(&account_of(&charges, engine));
                     continue;

@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Instant;
 
+use futures::executor::block_on;
 use hushtable::privacy::Loss;
 use hushtable::query::{IntervalsWanted, MAX_QUERY_BYTES, statement_end};
-use hushtable::{Analyst, Answer, Engine, Plan, Progress, Purpose, Quoted, wait};
+use hushtable::{Analyst, Answer, Engine, Plan, Progress, Purpose, Quoted};
 
 use self::command::Command;
 use self::input::{Input, Line};
@@ -235,7 +236,7 @@ impl Shell {
                 Ok(())
             }
             Command::Budget => {
-                let lines = wait(self.analyst.budget(None))?;
+                let lines = block_on(self.analyst.budget(None))?;
                 stdio::print(budget::text(&lines, &[]).as_bytes())
             }
             Command::History(switch) => {
@@ -260,7 +261,7 @@ impl Shell {
     fn explain(&self, sql: &str) -> Result<(), Failure> {
         let analyst = &self.analyst;
         self.paced(|| {
-            let text = quoted::text(&wait(analyst.explain(sql))?, false);
+            let text = quoted::text(&block_on(analyst.explain(sql))?, false);
             stdio::print(text.as_bytes())
         })
     }
@@ -296,7 +297,7 @@ impl Shell {
 
     /// A statement's plan and price, from its structure and the ledger alone.
     fn price(&self, sql: &str, progress: &Progress) -> Result<(Plan, Quoted), Failure> {
-        let plan = wait(self.analyst.plan(sql, Purpose::Quote, progress))?;
+        let plan = block_on(self.analyst.plan(sql, Purpose::Quote, progress))?;
         for (_, warning) in plan.warnings() {
             stdio::note(&render::warnings::note(warning, None));
         }
@@ -332,7 +333,7 @@ impl Shell {
             None => TableFormat::Csv,
         };
         let style = TableStyle::new(format, false, on_terminal)?;
-        let answer = watched("reading", progress, || wait(plan.answer()))?;
+        let answer = watched("reading", progress, || block_on(plan.answer()))?;
         // From here on the charge stands, so it is reported whatever happens to the file.
         stdio::note(&account_of(&answer, &self.engine));
         let view = TableView::of(&answer.output, self.intervals)?;
@@ -359,7 +360,7 @@ impl Shell {
 
 /// The rest of each of the analyst's budgets, by population.
 fn left(analyst: &Analyst) -> Result<Vec<(String, Loss)>, Failure> {
-    let budgets = wait(analyst.budget(None))?;
+    let budgets = block_on(analyst.budget(None))?;
     Ok(budgets.into_iter().map(|line| (line.table, line.account.left)).collect())
 }
 

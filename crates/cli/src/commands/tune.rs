@@ -1,6 +1,7 @@
 //! `hushtable tune`.
 
-use hushtable::{Progress, wait};
+use futures::executor::block_on;
+use hushtable::Progress;
 
 use super::losses::opened;
 use crate::arguments::{ReportFormat, TuneArguments};
@@ -13,7 +14,7 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<(), Failure> {
     let (owner, plot) = opened(&arguments.contract, &arguments.memory, arguments.plot.as_deref())?;
     let sql = sql_input::query(&arguments.sql, owner.contract())?;
     let progress = Progress::default();
-    let report = watched("reading", &progress, || wait(owner.tune(&sql, &progress)))?;
+    let report = watched("reading", &progress, || block_on(owner.tune(&sql, &progress)))?;
     let text = match arguments.format {
         ReportFormat::Text => tune::text(&report),
         ReportFormat::Json => tune::json(&report)?,

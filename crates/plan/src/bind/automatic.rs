@@ -5,8 +5,7 @@
 //! contribution to a sum, in octaves. Each unit has one size, and so is in one group of the
 //! histogram, and all of its groups are public. The histograms are released first, for a share of
 //! the part's budget. The limit is computed from what they release
-//! ([`best_limit`](hushtable_quote::best_limit)), and the query is then bound with it, as if its author had
-//! written it.
+//! (`quote::best_limit`), and the query is then bound with it, as if its author had written it.
 //!
 //! *Privacy.* For every value of the limit the query keeps within its own share of the budget. The
 //! limit is computed from earlier releases and the query's structure alone. So query and histograms

@@ -1,7 +1,8 @@
 //! `hushtable assess microdata`.
 
+use futures::executor::block_on;
 use hushtable::knowledge::{Generalised, Linkage, linkages};
-use hushtable::{MicrodataFile, Progress, Workers, read_microdata, wait};
+use hushtable::{MicrodataFile, Progress, Workers, read_microdata};
 
 use crate::arguments::AssessMicrodataArguments;
 use crate::failure::Failure;
@@ -13,7 +14,7 @@ pub(super) fn report(given: &AssessMicrodataArguments) -> Result<MicrodataReport
         given.people.iter().map(|text| person(text, &given.quasi)).collect::<Result<_, _>>()?;
     let (workers, progress) = (Workers::new()?, Progress::default());
     let tables = watched("reading", &progress, || {
-        wait(read_microdata(&workers, &given.files, &given.quasi, &given.sensitive, &progress))
+        block_on(read_microdata(&workers, &given.files, &given.quasi, &given.sensitive, &progress))
     })?;
     let linked = match tables.as_slice() {
         [one, other] if people.is_empty() => linked(one, other)?,

@@ -1,8 +1,9 @@
 //! `hushtable assess table`.
 
+use futures::executor::block_on;
 use hushtable::knowledge::{GroupCounts, Knows, Probability, ProbabilityRange};
 use hushtable::privacy::Epsilon;
-use hushtable::{GroupSizes, Progress, Workers, group_sizes, wait};
+use hushtable::{GroupSizes, Progress, Workers, group_sizes};
 use hushtable_plot::Chart;
 
 use super::parse::{MOST, delta, interval, refused};
@@ -25,7 +26,7 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
     let release = sql_input::sql(&given.release)?;
     let (workers, progress) = (Workers::new()?, Progress::default());
     let table = watched("reading", &progress, || {
-        wait(group_sizes(&workers, &given.file, &release, &progress))
+        block_on(group_sizes(&workers, &given.file, &release, &progress))
     })?;
     possible(&table)?;
     let mut groups = GroupCounts::new(knows, between, epsilon.to_f64(), delta)

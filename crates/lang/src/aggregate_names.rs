@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 /// The aggregates over protected rows but APPROX_QUANTILES, which is a list.
-pub(crate) const AGGREGATES: [&str; 21] = [
+pub const AGGREGATES: [&str; 21] = [
     "COUNT",
     "COUNTIF",
     "APPROX_COUNT_DISTINCT",

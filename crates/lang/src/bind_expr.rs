@@ -5,6 +5,7 @@ mod common_types;
 mod dates;
 mod functions;
 mod literals;
+mod mixed_types;
 mod operators;
 mod patterns;
 mod placeholder;
@@ -14,9 +15,10 @@ use sqlparser::ast::{self, CastKind, UnaryOperator};
 
 pub use self::common_types::{balanced, cast, compare, paired, unify_all, where_true};
 use self::common_types::{checked_cast, negate, negate_if};
-pub use self::functions::function_names;
 use self::functions::plain_rounding;
+pub use self::functions::{function_names, misspelt_function};
 use self::literals::{constant, date_part, sql_type, typed_literal};
+use self::mixed_types::{Comparison, compared_with};
 pub use self::placeholder::placeholder;
 use self::placeholder::released;
 pub use self::row_scope::{RowScope, Visible, bind_expression, bind_row_expression};
@@ -197,7 +199,10 @@ impl<'a, R: Resolve> Binder<'a, R> {
             E::IsNotFalse(inner) => self.is_bool(inner, false, true)?,
             E::Between { expr, negated, low, high } => {
                 let value = self.bind(expr)?;
+                let nodes = (low.as_ref(), high.as_ref());
                 let (low, high) = (self.bind(low)?, self.bind(high)?);
+                let ends = [(nodes.0, &low), (nodes.1, &high)];
+                compared_with(expr, &value, &ends, Comparison::Between)?;
                 let from = compare(BinaryOp::Ge, value.clone(), low)?;
                 let to = compare(BinaryOp::Le, value, high)?;
                 negate_if(*negated, from.and(to))

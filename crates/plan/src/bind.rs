@@ -38,6 +38,7 @@ mod row_bounds;
 mod rowset;
 mod same_rows;
 mod select;
+mod single_rows;
 mod subquery;
 mod syntax;
 mod thresholds;

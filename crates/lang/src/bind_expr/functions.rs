@@ -369,16 +369,31 @@ fn unsupported(name: &str, arguments: usize, hint: impl Into<String>) -> Refusal
     Refusal::new(what, hint)
 }
 
+/// The refusal of a call whose name is none, but nearly one of these.
+pub fn misspelt_function(function: &ast::Function, names: &[&'static str]) -> Option<Refusal> {
+    let name = function.name.to_string().replace('`', "").to_uppercase();
+    if function_names().any(|known| known == name) {
+        return None;
+    }
+    let meant = similar(&name, names.iter().copied())?;
+    Some(Refusal::new(format!("there is no function {name}"), format!("did you mean {meant}?")))
+}
+
 /// The arguments of a call without named arguments, DISTINCT, OVER and the like.
 pub(super) fn plain_arguments(
     function: &ast::Function,
     name: &str,
 ) -> Result<Vec<ast::Expr>, Refusal> {
     let odd = || {
-        Refusal::new(
-            format!("`{function}` is not supported"),
-            format!("{name} takes plain arguments; windows, FILTER and DISTINCT are not supported"),
-        )
+        let known: Vec<&str> = function_names().collect();
+        misspelt_function(function, &known).unwrap_or_else(|| {
+            Refusal::new(
+                format!("`{function}` is not supported"),
+                format!(
+                    "{name} takes plain arguments; windows, FILTER and DISTINCT are not supported"
+                ),
+            )
+        })
     };
     let call = Call::of(function).ok_or_else(odd)?;
     let Call { arguments, duplicates: None, filter: None, nulls: None, over: None, within: [] } =

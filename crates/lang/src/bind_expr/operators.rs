@@ -6,6 +6,7 @@ use super::common_types::{
     balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
 };
 use super::literals::text;
+use super::mixed_types::{Comparison, compared_with};
 use super::{Binder, Resolve, number_of};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
@@ -49,8 +50,12 @@ impl<R: Resolve> Binder<'_, R> {
             BinaryOperator::GtEq => Some(BinaryOp::Ge),
             _ => None,
         };
-        if let Some(op) = compared {
-            return compare(op, self.bind(left)?, self.bind(right)?);
+        if let Some(compared) = compared {
+            let (left_value, right_value) = (self.bind(left)?, self.bind(right)?);
+            let sides = [(left, &left_value), (right, &right_value)];
+            compared_with(left, &left_value, &sides[1..], Comparison::Operator(op))?;
+            compared_with(right, &right_value, &sides[..1], Comparison::Reversed(op))?;
+            return compare(compared, left_value, right_value);
         }
         match op {
             BinaryOperator::Plus | BinaryOperator::Minus => {
@@ -222,8 +227,11 @@ impl<R: Resolve> Binder<'_, R> {
         let value = self.bind(node)?;
         let mut constants = Vec::with_capacity(list.len());
         let mut alternatives: Vec<Expr> = Vec::new();
-        for item in list {
-            let item = self.bind(item)?;
+        let items = list.iter().map(|item| Ok((item, self.bind(item)?)));
+        let items = items.collect::<Result<Vec<_>, Refusal>>()?;
+        let others: Vec<_> = items.iter().map(|(item, bound)| (*item, bound)).collect();
+        compared_with(node, &value, &others, Comparison::In)?;
+        for (_, item) in items {
             if item.is_null_literal() {
                 return Err(Refusal::new(
                     "NULL in an IN list matches nothing",

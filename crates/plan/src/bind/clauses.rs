@@ -24,6 +24,7 @@ use super::options::Options;
 use super::output_exprs::{Clause, OutputScope};
 use super::released_tables::MAX_OUTPUTS;
 use super::select::{default_name, limits, plain_clauses};
+use super::single_rows::single_rows;
 use super::two_populations::check_groups;
 use super::view::{Unit, View};
 use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery};
@@ -343,11 +344,14 @@ fn outputs(
             ast::SelectItem::UnnamedExpr(node) => (node, default_name(node, position)),
             ast::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
             _ => {
-                return Err(Refusal::new(
-                    format!("`{item}` in SELECT is not supported"),
-                    "name the group keys and aggregates to be shown; rows are never shown",
-                )
-                .at(item));
+                let refusal = single_rows(select, scope.aggregates.table, item);
+                let refusal = refusal.unwrap_or_else(|| {
+                    Refusal::new(
+                        format!("`{item}` in SELECT is not supported"),
+                        "name the group keys and aggregates to be shown; rows are never shown",
+                    )
+                });
+                return Err(refusal.at(item));
             }
         };
         // A list has a column for each of its values.

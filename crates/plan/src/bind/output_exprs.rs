@@ -12,6 +12,7 @@ use sqlparser::ast;
 use super::Key;
 use super::aliases::{aliased, groups_by_name, hidden_alias, hidden_key};
 use super::collected::Aggregates;
+use super::single_rows::single_rows;
 
 /// The clause that an expression over released values stands in.
 #[derive(Clone, Copy)]
@@ -71,12 +72,18 @@ impl InClause<'_, '_> {
             {
                 hidden_key(node, alias)
             }
-            _ => Refusal::new(
-                format!("`{node}` is neither grouped by nor aggregated"),
-                format!("add {node} to GROUP BY, or write SUM({node}) or COUNT({node})"),
-            ),
+            (Clause::Select(_), _) => single_rows(self.select, self.aggregates.table, node)
+                .unwrap_or_else(|| not_grouped(node)),
+            _ => not_grouped(node),
         }
     }
+}
+
+fn not_grouped(column: &ast::Expr) -> Refusal {
+    Refusal::new(
+        format!("`{column}` is neither grouped by nor aggregated"),
+        format!("add {column} to GROUP BY, or write SUM({column}) or COUNT({column})"),
+    )
 }
 
 impl Resolve for InClause<'_, '_> {

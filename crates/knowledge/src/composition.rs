@@ -38,7 +38,7 @@ impl Guarantee {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dependence {
     /// (mu, nu)-bounded (PK Definition 18): what earlier releases add to the loss of the next is at
-    /// most mu, but for a probability of nu.
+    /// most mu, except for a probability of nu.
     Bounded {
         /// Mu.
         mu: Epsilon,
@@ -108,6 +108,7 @@ impl Dependence {
                 let (what, given) = ("delta", release.delta);
                 return Err(KnowledgeError::Amount { what, given, range: "from 0 to 1" });
             }
+            // The first release depends on none before it.
             let (mu, nu) = if index == 0 { (Epsilon::ZERO, 0.0) } else { (mu, nu) };
             let sum = all.epsilon.checked_add(release.epsilon).and_then(|e| e.checked_add(mu));
             all.epsilon = sum.ok_or(KnowledgeError::Amount {

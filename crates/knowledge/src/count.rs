@@ -39,13 +39,14 @@ impl Count {
         Ok(Self { law, noise })
     }
 
-    /// delta at `epsilon` of what is published, rounded up: exact but for rounding. With noise,
+    /// delta at `epsilon` of what is published, rounded up: exact except for rounding. With noise,
     /// that of the attacker's uncertainty and the noise together.
     ///
     /// Above 1e-30 it is above the true one by less than 1e-6 of it. `epsilon` >= 0; anything else
     /// gives 1.
     pub fn delta(&self, epsilon: f64) -> f64 {
         match &self.noise {
+            // Each of the three bounds holds by itself, so the least does.
             Some((noise, sum)) if epsilon >= 0.0 => larger(both(sum, epsilon))
                 .min(noise.delta(epsilon))
                 .min(self.delta_without_noise(epsilon)),

@@ -18,7 +18,7 @@ impl Double {
         Self { high, low: (1.0 - (high - rounded)) + (-p - rounded) }
     }
 
-    /// `a` times `b`, exactly but for underflow.
+    /// `a` times `b`, exactly except for underflow.
     pub(crate) fn product(a: f64, b: f64) -> Self {
         let high = a * b;
         Self { high, low: a.mul_add(b, -high) }

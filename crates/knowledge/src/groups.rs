@@ -6,29 +6,10 @@
 //! as "nothing can ever be published". But a realised size bounds from below how many records are
 //! uncertain, and a threshold does so, too:
 //!
-//! *Assumed* of a group in which n records count: the attacker knows at most K of these n, and
-//! every record whose counting the attacker does not know counts with a probability between lo and
-//! hi, each independent of the others and of the target. How many records that do not count are
-//! uncertain, or known, is left open. Write U for the number of uncertain records beside the
-//! target, b for the number of known ones that count, and delta(m) for the worst case of a count
-//! with m unknown records ([`CountWithin`]).
-//!
-//! 1. delta(m) falls in m, or stays: to tell the attacker of one of m + 1 records leaves a mixture,
-//!    over what it is, of counts with m unknown records, shifted; and telling more helps the
-//!    attacker.
-//! 2. The n - K or more unknown ones of those that count are uncertain records; one may be the
-//!    target. So U is at least M = n - K - 1, whatever the law, and the count's delta at most
-//!    delta(M).
-//! 3. With a threshold T the output is a function of the count, so its delta is at most delta(U).
-//!    And if U < T - b, then b + U + 1 <= T: nothing is published, with the target or without, and
-//!    delta is 0. Else U is at least T - b, which is at least T - K. So delta is at most
-//!    delta(max(M, T - K)).
-//!
-//! This holds for each b up to K, so for attackers who planted the records that they know (PK
-//! Definition 12), and for the mean over b of those who happen to know them (Definition 13). The
-//! data enter by n only, and 2 holds whatever the data are: if the attacker is as assumed, the
-//! guarantee holds; nothing is inferred from the realised sizes. A group that nobody is in has n =
-//! K = 0 and delta(T).
+//! So the worst case of a count with max(n - K - 1, T - K) unknown records bounds the group's
+//! delta: n records count, the attacker knows at most K of them, and T is the threshold. The data
+//! enter by n only; nothing about the attacker is inferred from realised sizes. Assumptions and
+//! proof: `theorems/partial-knowledge.md#groups-whose-sizes-are-known`.
 
 use std::collections::HashMap;
 

@@ -10,14 +10,14 @@ use crate::probability::{MOST_RECORDS, Probability};
 const MOST_WEIGHTS: f64 = 4e6;
 
 /// Counts of several values, of which an attacker knows for each unknown record, and for two values
-/// a and b of the target, that its probability of having them is at least so much.
+/// a and b of the target, that its probability of having them is at least that.
 ///
 /// The blanket argument of Balle et al. 2019, with the corrections of theory section 7 to PK
 /// Corollary 1: with the sum of the two probabilities a record is in the *blanket*, where it is a
 /// or b in their proportion, q to 1 - q. The attacker learns which records are, and what all others
-/// have. So many as B of them are in the blanket, and Bin(B, q) is compared with itself and one
-/// more; delta is the mean over B, in the worse direction. It is a bound, whatever the other counts
-/// are, public or not.
+/// have. B of them are in the blanket, and Bin(B, q) is compared with itself and one more; delta is
+/// the mean over B, in the worse direction. It is a bound, whatever the other counts are, public or
+/// not.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// The blanket's size, by the probability of being so large or of being up to the next size.
@@ -98,6 +98,7 @@ impl Histogram {
             }
         }
         let worst = sums[0].value().max(sums[1].value());
+        // Never zero: weights that underflow are lost, and a delta of zero would promise too much.
         (worst * (1.0 + self.error + 8.0 * UNIT) + self.lost).clamp(f64::MIN_POSITIVE, 1.0)
     }
 

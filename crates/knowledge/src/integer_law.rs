@@ -88,7 +88,7 @@ impl IntegerLaw {
         let sum = sum.value();
         weights.iter_mut().for_each(|w| *w /= sum);
         // One rounding to a double each, the sum, the quotient; 2^-100 of the rest in 2^30 steps.
-        // What was left out of the sum makes the weights too large by as much.
+        // Terms left out of the sum make the weights too large by as much.
         Self { first: k as i64, weights, error: 6.0 * UNIT, lost, tail: f64::INFINITY }
     }
 

@@ -46,7 +46,7 @@ pub enum Side {
 pub enum Reason {
     /// Enough unknown records have either value.
     Spread,
-    /// Both counts are dropped, but for bad luck.
+    /// Both counts are dropped, except for bad luck.
     Rare,
     /// The rare one's count is dropped, and those who are absent hide how many there are.
     ThroughAbsent,
@@ -130,6 +130,7 @@ impl KAnonymity {
 
     /// One pair at `epsilon`.
     pub fn pair(&self, one: Side, other: Side, epsilon: f64) -> Pair {
+        // Each way to protect a pair only offers a bound. Where none does, nothing is promised.
         let mut best = Pair { one, other, delta: 1.0, reason: Reason::Unprotected };
         if epsilon.is_nan() || epsilon < 0.0 {
             return best;
@@ -193,5 +194,6 @@ fn ordered(a: Probability, b: Probability) -> [Probability; 2] {
 
 fn sum_up(a: f64, b: f64) -> f64 {
     let sum = a + b;
+    // Rounded up, so that the sum of two bounds is a bound.
     if sum > 0.0 { sum.next_up().min(1.0) } else { 0.0 }
 }

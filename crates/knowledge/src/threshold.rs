@@ -42,8 +42,8 @@ impl CountAbove {
         Ok(Self { law, known: known_law, knowns: known.records(), above })
     }
 
-    /// delta at `epsilon`, rounded up: exact but for rounding. `epsilon` >= 0; anything else gives
-    /// 1.
+    /// delta at `epsilon`, rounded up: exact except for rounding. `epsilon` >= 0; anything else
+    /// gives 1.
     pub fn delta(&self, epsilon: f64) -> Attackers {
         if epsilon.is_nan() || epsilon < 0.0 {
             return Attackers { passive: 1.0, active: 1.0 };

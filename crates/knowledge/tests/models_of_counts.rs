@@ -71,7 +71,7 @@ fn delta(definitions: &Definitions, definition: Definition, epsilon: Epsilon) ->
     definitions.delta(definition, epsilon).unwrap().amount
 }
 
-/// Never below, but for what the probabilities were rounded by.
+/// Never below, except for what the probabilities were rounded by.
 fn above(bound: f64, exact: f64) -> Result<(), TestCaseError> {
     prop_assert!(bound >= exact * (1.0 - 1e-12) - 1e-15, "{bound:e} is below {exact:e}");
     Ok(())

@@ -113,6 +113,7 @@ impl CountThreshold {
     /// Whether the count with this noise reaches the threshold, and the noisy count in units.
     pub(crate) fn noisy(&self, units: u64, noise: i128) -> (bool, i128) {
         let noisy = fine(units) + noise;
+        // The same inequality as in [`least_tail`], which has computed delta.
         (noisy >= self.threshold, to_units(noisy))
     }
 
@@ -145,7 +146,7 @@ impl CountThreshold {
         self.law.scale() / FINE as f64
     }
 
-    /// The standard deviation of the noise, in units, but for rounding to them.
+    /// The standard deviation of the noise, in units, except for rounding to them.
     pub fn deviation(&self) -> f64 {
         match &self.law {
             AdditiveLaw::DiscreteLaplace(law) => law.variance().sqrt() / FINE as f64,
@@ -160,6 +161,7 @@ pub(crate) fn least_tail(
     delta: f64,
     tail: impl Fn(i128) -> f64,
 ) -> Result<i128, MechanismError> {
+    // The margin covers the error of the tail, so that rounding cannot exceed delta.
     let fits = |x: i128| tail(x) * (1.0 + MARGIN) <= delta;
     let (start, most) = ((scale.min(1e30) as i128).max(1), 1 << 126);
     let (_, high) = grow(start, 2, most, fits).ok_or(MechanismError::TooLarge)?;

@@ -93,6 +93,7 @@ impl TiedSums {
         relation: Neighbouring,
     ) -> Result<Self, MechanismError> {
         let ends = |&(span, share): &(Span, Loss)| {
+            // The sensitivity of one end is that of both: a row adds the width to the two together.
             let contribution = contribution(span, groups).ok_or(MechanismError::TooLarge)?;
             let noise = match share {
                 Loss::Approximate { epsilon, .. } => {
@@ -159,6 +160,7 @@ impl TiedSums {
         for ((ends, &weight), sums) in self.ends.iter().zip(&self.weights).zip(sums.iter_mut()) {
             let pairs = counts.iter().zip(sums.iter()).map(|(&n, &sum)| ends.of(n, sum));
             let (mut above, mut below): (Vec<_>, Vec<_>) = pairs.unzip();
+            // Everything after these two draws is post-processing.
             ends.noise.add(generator, &mut above)?;
             ends.noise.add(generator, &mut below)?;
             let pairs = above.iter().zip(&below);
@@ -180,8 +182,8 @@ impl TiedSums {
         Ok(())
     }
 
-    /// The noise of a part as multiples of independent draws, but for rounding: how often each is
-    /// in it, and its mechanism. All parts have the same draws, in the same order.
+    /// The noise of a part as multiples of independent draws, except for rounding: how often each
+    /// is in it, and its mechanism. All parts have the same draws, in the same order.
     pub fn draws(&self, part: TiedPart) -> Vec<(f64, &Additive)> {
         let whole: f64 = self.weights.iter().map(|&w| f64::from(w)).sum();
         let middle = match part {
@@ -200,7 +202,7 @@ impl TiedSums {
         draws
     }
 
-    /// The standard deviation of a part's noise in lattice units, but for rounding.
+    /// The standard deviation of a part's noise in lattice units, except for rounding.
     pub fn deviation(&self, part: TiedPart) -> f64 {
         let variance = |(times, noise): (f64, &Additive)| times * times * noise.variance();
         self.draws(part).into_iter().map(variance).sum::<f64>().sqrt()
@@ -248,6 +250,8 @@ impl Ends {
     /// The count that both ends give, with [`PLACES`] binary places, rounded down.
     fn fixed_count(&self, above: i128, below: i128) -> i128 {
         let (both, width) = (above.saturating_add(below), self.span.width().max(1));
+        // Rounded down on both sides of zero: noise can make the sum negative, and rounding towards
+        // zero would bias small counts.
         let (whole, rest) = (both.div_euclid(width), both.rem_euclid(width));
         whole.saturating_mul(1 << PLACES).saturating_add((rest << PLACES) / width)
     }

@@ -3,29 +3,9 @@
 //! A unit's groups are of two kinds. In *shared* groups there are other units, too: there the unit
 //! moves a Gaussian. In *unshared* groups it is alone: they may appear only with it.
 //!
-//! Two neighbouring tables differ by what one unit leaves, what another enters, or both. Say that
-//! an unshared group of the first appears with probability `left`, one of the second with
-//! probability `entered`, and that the shared groups move by `mu`. The first table's output is
-//! then, with probability `left`, one that the second cannot give, and else a Gaussian; the
-//! second's likewise. So the hockey-stick divergence of the first from the second is
-//!
-//! `left + (1 - left) delta_G(epsilon + ln(1 - entered) - ln(1 - left); mu)`,
-//!
-//! where `delta_G` is that of Gaussian differential privacy. Noisy counts reach it, when the shared
-//! groups are so large that they appear for certain. (Weights show less: only which groups appear.)
-//!
-//! A group that both units are in does not move, or moves by the difference of their weights, which
-//! is less than if each were in a group of its own. And no group is both shared and unshared: the
-//! part of its squared weights that a unit has in unshared groups does not move a Gaussian. Delta
-//! is the worst case over these parts, of the unit that leaves and of the one that enters, and need
-//! not be divided between noise and threshold.
-//!
-//! *Rounds.* A unit keeps its unshared groups from round to round as long as none has appeared, and
-//! it may lose shared ones. With o unshared groups out of at most t, whatever the rounds before
-//! have shown, these have at most the weight 1/sqrt(o) each, and the shared ones a part of at most
-//! 1 - o/t of its squared weights. So every round is dominated by one whose `left`, `entered` and
-//! `mu` follow from o alone, and such rounds compose: the chances that nothing appears multiply,
-//! and the squares of `mu` add up. Delta is the worst case over o.
+//! One formula bounds both together, so that delta need not be divided between noise and threshold:
+//! the worst case over the unit's groups of each kind, also over the rounds of SIPS, where chances
+//! multiply and the squares of `mu` add up. Proof: `theorems/partition-selection.md#a-joint-delta`.
 
 use hushtable_noise::{Dyadic, RoundedGaussian};
 use hushtable_numbers::search::first;

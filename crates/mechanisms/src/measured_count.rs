@@ -1,22 +1,10 @@
 //! Choosing groups by a count that a query measures anyway: those whose noisy count reaches a
 //! threshold. It costs delta alone.
 //!
-//! *Proof.* Take neighbours D and D'. Groups that are known without the data are always shown, in
-//! both. Of the others, at most k have units in D alone, at most k in D' alone, and in each of them
-//! one unit counts, from 0 to m. Let E be that none of these groups is shown. As a group is shown
-//! only where count + noise >= T, one of them is shown with a probability of P\[noise >= T - m\] at
-//! most, and E fails with a probability of d, from D, and d', from D', that are both at most delta
-//! = k P\[noise >= T - m\]. Noise is drawn for each group apart, so that given E what is released
-//! has the law of the other groups' numbers, A for D and A' for D'; and whether they are shown
-//! follows from their noisy numbers, so that the noise alone bounds how far A and A' are apart, as
-//! if all groups were always shown. The release from D is in a set S with a probability of at most
-//! d + (1 - d) A(S), and that from D' with at least (1 - d') A'(S). With A(S) <= e^epsilon A'(S),
-//! the first is at most e^epsilon times the second and max(d, d'), as d + (1 - d) a <= (1 - d') a +
-//! max(d, d') for any a from 0 to 1. Where the noise has a delta of its own, A(S) is larger by that
-//! at most, and both deltas add up. Under a rho, E is the event that approximate zCDP asks for. So
-//! the chance that E fails is all of delta, also where a unit is replaced. With a least number of
-//! units l, T is (l - 1) m larger: groups that differ are those that have l units in one table
-//! alone.
+//! A group of one table alone becomes visible with a probability of at most P\[noise >= T - m\],
+//! for a unit that counts m times; delta is that for all of the unit's groups. Everything else that
+//! is released is as private as the noise. Proof:
+//! `theorems/partition-selection.md#choosing-by-a-measured-count`.
 
 use hushtable_numbers::search::least_whole;
 use hushtable_privacy::{Delta, normal_tail};
@@ -73,6 +61,7 @@ impl MeasuredCount {
         if delta.is_zero() {
             return Err(MechanismError::NoBudget("delta"));
         }
+        // Delta is for all groups of a unit together; each has an even part.
         let one = delta.to_f64() / groups.max(1) as f64;
         let (law, above, rounding) = match noise {
             MeasuredNoise::Own(additive) => {
@@ -87,6 +76,8 @@ impl MeasuredCount {
                 (NoiseLaw::of(tied)?, above.saturating_add(1), rounding(tied))
             }
         };
+        // A unit alone counts `most` times, and only the noise above that may make its group
+        // visible.
         Ok(Self { law, most, threshold: above.saturating_add(most.into()), rounding })
     }
 
@@ -113,8 +104,8 @@ impl MeasuredCount {
         threshold + least_whole(-threshold, 1, 1 << 100, seen).unwrap_or(1 << 100)
     }
 
-    /// P\[noise >= `x`\]: of a count that is measured together with sums, but for the rounding of
-    /// draws.
+    /// P\[noise >= `x`\]: of a count that is measured together with sums, except for the rounding
+    /// of draws.
     pub(crate) fn tail(&self, x: i128) -> f64 {
         // The result is rounded.
         let from = x as f64 - 0.5;

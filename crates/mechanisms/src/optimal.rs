@@ -70,6 +70,7 @@ impl Optimal {
         let hidden = 1.0 - self.rising(self.turn) + step * (-epsilon).exp();
         let past = ((hidden / step).ln() / epsilon).max(0.0).ceil() as u64;
         let near = self.turn.saturating_add(past);
+        // Floating point only proposes these counts; exact arithmetic decides about each.
         (near..=near.saturating_add(2)).find(|&n| self.is_certain(n)).unwrap_or(u64::MAX)
     }
 
@@ -110,6 +111,8 @@ impl Optimal {
         let two64 = 2f64.powi(64);
         // Conversions saturate, as the sampler asks for.
         let low = ((keep * (1.0 - MARGIN) - 1e-300) * two64).max(0.0) as u64;
+        // Both bounds err outwards. A word between them is decided exactly, so that floating point
+        // never decides.
         let high = (keep * (1.0 + MARGIN) * two64).ceil() as u64;
         (low, high)
     }
@@ -158,8 +161,8 @@ impl Optimal {
         })
     }
 
-    /// The bounds of pi(`units`) for the first word, ready or computed. What is certain must be
-    /// certain.
+    /// The bounds of pi(`units`) for the first word, ready or computed. From the count that is
+    /// certain to appear on, it is exactly one.
     #[inline]
     fn first(&self, units: u64) -> (u64, u64) {
         if units >= self.certain {

@@ -110,7 +110,7 @@ impl RecordMechanism {
 }
 
 /// The standard error of a released sum under a loss function of [`RecordMechanism::growth`], all
-/// in one unit: the root of the estimate's variance, but for rounding to the lattice.
+/// in one unit: the root of the estimate's variance, except for rounding to the lattice.
 pub fn standard_error(growth: LossCurve, sum: f64) -> f64 {
     let whole = |offset: f64| 1.0 + sum.max(0.0) / offset;
     match growth {
@@ -140,8 +140,8 @@ impl fmt::Display for RecordMechanism {
 
 /// A mechanism for sums of values that are not clamped, calibrated to a threshold and a loss.
 ///
-/// One record enters one sum, with a whole number of lattice steps. What it loses by its value is a
-/// public function, [`growth`](Self::growth) (Finley et al. 2024).
+/// One record enters one sum, with a whole number of lattice steps. Its loss as a function of its
+/// value is public, [`growth`](Self::growth) (Finley et al. 2024).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerRecord {
     mechanism: RecordMechanism,

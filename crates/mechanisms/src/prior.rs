@@ -232,8 +232,8 @@ mod tests {
         }
     }
 
-    /// All octaves weigh the same up to the scale, but for the even half, and then half of the one
-    /// before twelve times; on both sides of zero.
+    /// All octaves weigh the same up to the scale, except for the even half, and then half of the
+    /// one before twelve times; on both sides of zero.
     #[test]
     fn octaves_are_even_and_fall_beyond_the_scale() {
         for (scale, scale_digits) in [(1 << 60, 61), (1000, 10), (1, 1)] {

@@ -104,35 +104,11 @@ struct Copies {
 /// value in between. A point is released with probability proportional to its weight in a prior
 /// that is public, times e^(-rate * rank distance).
 ///
-/// *Privacy.* With A = #{values < x} - p n and B = #{values <= x} - p n, the rank distance is that
-/// of zero from the numbers A to B. One value v more moves both by 1 - p upwards for x > v, both by
-/// p downwards for x < v, and apart for x = v: so no rank distance changes by more than max(p, 1 -
-/// p), up or down; and where one value takes the place of another, A and B move by at most 1. Hence
-/// the logarithm of what the probability of a point is multiplied by has a range of at most epsilon
-/// = rate * 2 max(p, 1 - p) for each value, or rate * 2 for each exchange, over all points. As
-/// probabilities add up to one, it is both below and above zero somewhere, so that epsilon bounds
-/// it; and a range of epsilon is rho = epsilon^2 / 8, as K(t) = ln E e^(t L) for the log-ratio L
-/// has K'' <= epsilon^2 / 4 (Hoeffding's lemma) and K(0) = K(1) = 0, from which K(a) <= a (a - 1)
-/// epsilon^2 / 8 for a > 1. Groups are drawn independently: their epsilons and rhos add up, and
-/// together they are one event of bounded range ([`Quantile::event`]). Where a unit's group is left
-/// and another entered instead, the range of both draws together is the sum of their ranges.
-///
-/// *Ends of an interval.* With t copies of the low end of the range beside the values, which are
-/// public, the rank p n is t values below the quantile, or at the end of the range where there are
-/// fewer. The rank and the numbers of values change by the same with and without the copies, so
-/// that privacy is as above. A point v of distance zero always exists. The low end of the interval
-/// is above the first exact quantile only if it is above v and has more than p n + t values below
-/// it, less one; its distance is then more than t, less one. All such points together are at most C
-/// e^(-rate (t - 1)) times as likely as v, where C is the most that the prior has above a point, in
-/// parts of what it has at it. t is so large that this is half of the probability of a miss. So is
-/// that of the high end, which is the mirror image: t copies of the high end of the range, and t
-/// more ranks to look for.
-///
-/// *Source.* Smith, "Privacy-preserving statistical estimation with optimal convergence rates"
-/// (STOC 2011), for the mechanism; Dong, Durfee & Rogers, "Optimal differential privacy composition
-/// for exponential mechanisms" (2020), for bounded range; Cesar & Rogers, "Bounding, concentrating,
-/// and truncating" (2021), for its rho. The rank distance by both ends, so that many equal values
-/// are no harm, and the prior are our own.
+/// One value more or less changes no rank distance by more than max(p, 1 - p), and an exchange none
+/// by more than 1, so that the log-ratios have a range of at most rate times twice that. The ends
+/// of an interval are quantiles of the values and some public copies of the range's ends. Proofs
+/// and sources: `theorems/quantiles.md#one-quantile` and
+/// `theorems/quantiles.md#ends-of-an-interval`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantile {
     percentile: Percentile,
@@ -218,8 +194,8 @@ impl Quantile {
     }
 
     /// The quantile of a part of the values, where others are drawn from the other parts together
-    /// with it: as [`new`](Self::new), but for a value that is exchanged, which may leave one part
-    /// and enter another, and then counts twice.
+    /// with it: as [`new`](Self::new), except for a value that is exchanged, which may leave one
+    /// part and enter another, and then counts twice.
     pub(crate) fn of_part(
         percentile: Percentile,
         prior: Prior,

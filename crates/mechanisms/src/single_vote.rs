@@ -1,26 +1,14 @@
 //! Selection by single votes: each unit counts in one of its groups, and pi_opt decides.
 //!
 //! The units vote one after the other, in a fixed order. Each adds one vote to that of its groups
-//! that needs it most, by the votes before. What is certain to appear takes no votes any more, so
-//! that they go on to rarer groups. Then pi_opt decides about each group by its votes, with all of
-//! epsilon and delta: a unit in a hundred groups pays no more than a unit in one.
+//! that needs it most, by the votes before. Groups that are certain to appear take no votes any
+//! more, so that votes go on to rarer groups. Then pi_opt decides about each group by its votes,
+//! with all of epsilon and delta: a unit in a hundred groups pays no more than a unit in one.
 //!
-//! *One unit more adds one vote to one group, and changes no other.* How much a group needs votes
-//! never rises with its votes ([`SingleVote::need`]), does not depend on other groups, and ties are
-//! broken by the unit's own order. Take two tables of which the second has one unit more. Up to
-//! that unit, votes are equal; it adds a vote to a group b, or to none, and from then on they would
-//! stay equal. Say that the second has one vote more in b, and equal ones elsewhere. The next
-//! unit's choice in the first table is some group a, or none. If a is not b, b needs votes no more
-//! in the second table than in the first, where a was preferred to it, and all others need what
-//! they did: the unit chooses a in both, and the difference remains. If a is b, the first table now
-//! has the votes that the second had, and in that one the unit adds a vote to some group c or to
-//! none: the difference is one vote in c, or nothing. So the tables of votes differ by one in at
-//! most one group, whatever the order of units and groups, as long as it follows from each unit by
-//! itself. pi_opt is (epsilon, delta)-private for one unit more in one group (PS Theorem 1), and
-//! decides about each group apart. Under `replace` votes differ in at most two groups.
-//!
-//! No rule by which full groups attract votes has this property: one vote more could then draw
-//! units away from groups that they would have chosen.
+//! One unit more adds one vote to one group, and changes no other: how much a group needs votes
+//! never rises with its votes ([`SingleVote::need`]), and does not depend on other groups. A rule
+//! by which full groups attract votes would break this. Proof:
+//! `theorems/partition-selection.md#single-votes`.
 
 use hushtable_noise::{EntropyError, Generator};
 use hushtable_privacy::{Delta, Epsilon, normal_tail};
@@ -122,6 +110,7 @@ impl SingleVote {
     /// the least choice.
     fn votes(&self, members: &Memberships, open: &[bool], least: u64) -> Vec<u64> {
         let mut votes = vec![0u64; open.len()];
+        // This order follows from each unit by itself, as the proof needs.
         for unit in members.fewest_first() {
             let mut best: Option<(u64, usize)> = None;
             for &group in members.of(unit) {
@@ -130,6 +119,7 @@ impl SingleVote {
                     continue;
                 };
                 let Some(need) = self.need(group_votes, least) else { continue };
+                // Strictly less: ties go to the unit's own order of its groups.
                 if best.is_none_or(|(most, _)| need < most) {
                     best = Some((need, group));
                 }

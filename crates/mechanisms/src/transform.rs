@@ -35,7 +35,7 @@ pub(crate) enum Transform {
 /// = f^2 + s^2.
 ///
 /// *Unbiased* they are as real numbers for the f that was rounded, which is at most 1.01 steps too
-/// low: so their mean is S but for one part in 2^50 of S + a. That the noise is rounded to the
+/// low: so their mean is S except for one part in 2^50 of S + a. That the noise is rounded to the
 /// lattice, too, is exact for the root (its variance is that of the rounded noise) and one part in
 /// 10^30 for the logarithm. In doubles, and rounded to whole steps at the end, the mean may be off
 /// by 14 digits of the estimate and half a step more.

@@ -29,6 +29,8 @@ impl TruncatedGeometric {
             // 1 + q - 2 q^(k+1), q = e^-eps, as a sum of two positive terms.
             let norm = -(-(k + 1.0) * eps).exp_m1() - shrink * (-k * eps).exp_m1();
             let top = (-k * eps).exp() * gap / norm;
+            // The margin is above the error of floating point: k can be one too large, and never
+            // too small.
             top * (1.0 + 1e-13 * (1.0 + k * eps)) <= del
         };
         let most = 1u64 << 53;
@@ -75,6 +77,7 @@ impl TruncatedGeometric {
     /// Whether the count with this noise is above k, and what it is.
     pub(crate) fn noisy(&self, units: u64, noise: i128) -> (bool, i128) {
         let noisy = i128::from(units) + noise;
+        // Strictly above: with >= a unit alone would appear with more than delta.
         (noisy > i128::from(self.law.k()), noisy)
     }
 

@@ -32,7 +32,7 @@ const WORTH_A_ROUND: f64 = 0.01;
 /// The natural logarithm of the size up to which groups are taken to spread evenly, a million.
 const LOG_OF_LARGEST: f64 = 13.815_510_557_964_274;
 
-/// The share of delta that new groups have where they may have all of it, but for rounding.
+/// The share of delta that new groups have where they may have all of it, except for rounding.
 const WHOLE: f64 = 1.0 - 1e-9;
 
 /// Number of groups that noise is drawn for at a time.

@@ -26,7 +26,7 @@ fn noisy_sum(sum: i128, rho: Rho) -> Output {
     noisy(&RoundedGaussian::new(Dyadic::at_least(sigma).unwrap()), sum, (36.0 * sigma) as i128)
 }
 
-/// What lies further from the value than `reach` is left out, which makes no divergence larger by
+/// Points further from the value than `reach` are left out, which makes no divergence larger by
 /// more than rounding.
 fn noisy(law: &dyn Law, value: i128, reach: i128) -> Output {
     (-reach..=reach).map(|x| (value + x, law.pmf(x))).collect()
@@ -253,7 +253,7 @@ fn a_published_loss_gives_the_value_back() {
         let pieces = ((policy.split(&[value]) - 0.1) / 0.5).sqrt();
         assert_eq!(pieces.round(), (value / THRESHOLD).ceil());
     }
-    // What may be published of a record at a loss of rho: a law that no other value changes.
+    // A release about a record at a loss of rho: a law that no other value changes.
     let point = |value: f64| Output::from([((policy.exact(&[value]) * 1e9) as i128, 1.0)]);
     let (one, other) = (point(20.0), point(21.0));
     assert!(one.keys().all(|output| !other.contains_key(output)), "no output in common");

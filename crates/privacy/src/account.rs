@@ -21,7 +21,7 @@ impl Account {
         Self::new(total, total.nothing())
     }
 
-    /// A budget of which so much is spent, in its currency.
+    /// A budget with the loss that is spent of it, in its currency.
     pub fn new(total: Loss, spent: Loss) -> Self {
         Self { total, spent, left: total.left_after(spent) }
     }

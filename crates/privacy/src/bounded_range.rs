@@ -75,10 +75,10 @@ impl Ranges {
     /// rounded up; `None` where there are too many to be summed.
     ///
     /// *Why t is the same for all.* Of two draws with t1 + t2 given, all losses are given; their
-    /// probabilities are, too, but for how much of the middle one goes to the two outer ones, which
-    /// is the more the larger Q\[t1\] Q\[t2\] is, and so at t1 = t2. That spreads the likelihood
-    /// ratio without moving its mean, so that every expectation of a convex function of it grows or
-    /// stays.
+    /// probabilities are, too, except for how much of the middle one goes to the two outer ones,
+    /// which is the more the larger Q\[t1\] Q\[t2\] is, and so at t1 = t2. That spreads the
+    /// likelihood ratio without moving its mean, so that every expectation of a convex function of
+    /// it grows or stays.
     ///
     /// *Which t.* Delta is the largest over l of the sum over the l + 1 outcomes with the most
     /// draws at t, whose slope in t has the sign of epsilon + (l + 1) range - (draws + 1) t. So the

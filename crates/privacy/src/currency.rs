@@ -3,7 +3,8 @@
 use crate::{Composition, Epsilon, Event, Loss, LossError, Rho, pure_epsilon, pure_in_rho};
 
 /// The cost of a loss in the currency of a budget. In rho a loss in epsilon costs what its events
-/// do, which is never more than it does as a whole but for their rounding; if they are all of it.
+/// do, which is never more than it does as a whole except for their rounding; if they are all of
+/// it.
 ///
 /// # Errors
 /// When a loss in rho is to be paid from a budget in epsilon.
@@ -23,7 +24,8 @@ pub fn cost(loss: Loss, events: &[Event], limit: Loss) -> Result<Loss, LossError
 }
 
 /// Whether a loss in epsilon and delta is that of Gaussian noise, by its events: together they
-/// promise that epsilon at that delta, but for a millionth, so that none that matters is missing.
+/// promise that epsilon at that delta, except for a millionth, so that none that matters is
+/// missing.
 fn is_gaussian(loss: Loss, events: &[Event]) -> bool {
     let Loss::Approximate { epsilon, delta } = loss else { return false };
     let known = events.iter().all(|event| match event {
@@ -41,9 +43,9 @@ fn is_gaussian(loss: Loss, events: &[Event]) -> bool {
     })
 }
 
-/// The largest epsilon, but for rounding, that a budget with `left` of its rho pays for. `epsilon`
-/// costs `cost` of it, and another would be shared out in the same way over so many queries and
-/// their mechanisms.
+/// The largest epsilon, except for rounding, that a budget with `left` of its rho pays for.
+/// `epsilon` costs `cost` of it, and another would be shared out in the same way over the same
+/// number of queries and mechanisms.
 ///
 /// With shares that are smaller by a factor s, costs fall by tanh(s e/2)/tanh(e/2) more than s,
 /// which is least for the largest share e, and so no less than for the whole; or by s^2. A unit of

@@ -178,7 +178,7 @@ impl DiscreteGaussianLoss {
 
 /// The sum over k >= 1 of factor(k) e^(-k^2/(2s)), for s <= 1.
 fn small_sum(s: f64, factor: impl Fn(f64) -> f64) -> f64 {
-    // At s = 1 the eleventh term is 1e-26 of the first, but for factors. The least come first.
+    // At s = 1 the eleventh term is 1e-26 of the first, except for factors. The least come first.
     (1..=10).rev().map(f64::from).map(|k| factor(k) * (-k * k / (2.0 * s)).exp()).sum()
 }
 

@@ -60,7 +60,7 @@ pub fn homogeneous_delta(epsilon0: f64, copies: u64, epsilon: f64) -> f64 {
 /// (epsilon0, delta0) such that `copies` mechanisms with them are (`epsilon`,
 /// `delta`)-differentially private together, when the part `spent_on_delta0` (above 0, at most 1)
 /// of delta goes to their own deltas and the rest buys a larger epsilon0. Rounded down; equal
-/// shares where that is all there is to buy, or with more than 10,000 copies.
+/// shares where nothing larger fits, or with more than 10,000 copies.
 pub fn homogeneous_shares(
     epsilon: Epsilon,
     delta: Delta,

@@ -6,18 +6,9 @@
 //! exponential-polylogarithmic noise. Each is calibrated so that a record at the threshold T loses
 //! the rho of its sum.
 //!
-//! *Transformations.* For f concave and increasing on S >= 0 with f(0) = 0, and sums that are below
-//! zero released as zero, one record of value v moves f(max(S, 0)) by at most f(|v|): the larger of
-//! the two sums, x, and the smaller one, y, are at most |v| apart, both at least zero, and f(x) -
-//! f(y) <= f(x - y) as f is concave and f(0) = 0, with equality at y = 0. Adding and removing a
-//! record are the same pair of sums, and Gaussian noise loses the same in both directions. f is
-//! rounded to a lattice of step g before the noise, so that it moves by at most f(|v|) + 2g, and
-//! not at all for v = 0.
-//!
-//! *Additive noise* of density e^-phi(|x|), for phi concave and increasing on x >= 0: the two
-//! magnitudes differ by at most q, so that the logarithm of the ratio is at most phi(q) - phi(0) =
-//! epsilon(q). For phi = d ln^2(x/s + a) this is so for a >= e only, as the slope of ln^2 y rises
-//! up to y = e: below, the largest ratio is not at zero, and the formula is no bound.
+//! A concave f with f(0) = 0 moves by at most f(|v|) for a record of value v, and two lattice steps
+//! more, as f is rounded. The additive noise's formula holds for an offset of e or more only.
+//! Proofs: `theorems/per-record.md#sums-whose-loss-grows-slowly`.
 
 use serde::{Deserialize, Serialize};
 

@@ -14,33 +14,25 @@ use crate::{Delta, Epsilon, Event, Loss, LossError, Rho, normal_tail};
 /// shrank with the deltas charged would be exceeded before they are.
 ///
 /// # The guarantee
-/// Take any two neighbouring tables, and let P and Q be the laws of all that is seen. The outputs
-/// are computed from a *view* that reveals at least as much: that of the pairs of laws which
-/// dominate the events, with a sign of whether an event's delta came true. Except with probability
-/// delta under P, the privacy loss of the view is at no time above [`Odometer::epsilon`] at that
-/// time. For events without deltas this is true of the outputs' own loss. It is not for the others:
-/// an (epsilon, delta)-DP mechanism may lose slightly more than epsilon with probability 1/2, if it
-/// does so by little. What follows for the outputs, at whichever moment one chooses to look in view
-/// of all that was seen (a *stopping time*), with U the reading then:
-/// - P\[S\] <= E\[e^U; S\] + delta for every set S of outputs, the expectation being under Q.
-///   *Proof.* Where the view's loss is at most U, the view has P <= e^U Q, and U is a function of
-///   the outputs.
-/// - So their loss is at any time above U + x, for a fixed x > 0, with probability at most
-///   delta/(1 - e^-x): twice delta for x = ln 2. *Proof.* With S the outputs of which this is true
-///   at the first time that it is, E\[e^U; S\] <= e^-x P\[S\].
-/// - For an epsilon that was fixed in advance, an interaction that stops before its reading is
-///   above it is (epsilon, delta)-differentially private: to stop there is a filter.
+/// The outputs are computed from a *view* that reveals at least as much. Except with probability
+/// delta, the privacy loss of the view is at no time above [`Odometer::epsilon`] at that time. For
+/// events without deltas this is true of the outputs' own loss. It is not for the others: an
+/// (epsilon, delta)-DP mechanism may lose slightly more than epsilon with probability 1/2, if it
+/// does so by little. For outputs it follows, with U the reading at a time chosen in view of them:
+/// - P\[S\] <= E\[e^U; S\] + delta for every set S of outputs;
+/// - their loss is at any time above U + x, for a fixed x > 0, with probability at most delta/(1 -
+///   e^-x): twice delta for x = ln 2;
+/// - an interaction that stops before its reading is above an epsilon fixed in advance is (epsilon,
+///   delta)-differentially private: to stop there is a filter.
+///
+/// Proof: `theorems/composition.md#odometers`.
 ///
 /// The reading itself is not the epsilon of an (epsilon, delta) promise where it depends on the
 /// answers. Where losses are fixed in advance, a [`Composition`](crate::Composition) says less.
 ///
-/// # Method
-/// With R the sum of the rhos so far and L the view's loss, e^(t L - t(1+t) R) is a supermartingale
-/// for every t > 0 (an event counts as [`Event::in_rho`]), and so is its mixture over t with a
-/// half-normal density, which by Ville's inequality is never above 1/confidence but with that
-/// probability (Whitehouse, Ramdas, Rogers & Wu 2023; Howard, Ramdas, McAuliffe & Sekhon 2021,
-/// one-sided normal mixture). Where all events have an epsilon, the sum of the epsilons is a bound
-/// without exception, and the smaller of the two is shown.
+/// # Method A one-sided normal mixture of supermartingales, each event counting as
+/// [`Event::in_rho`]. Where all events have an epsilon, the sum of the epsilons is a bound without
+/// exception, and the smaller of the two is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odometer {
     confidence: f64,

@@ -1,9 +1,10 @@
-//! Checks of the repository itself: its layers, its theorem index, its README.
+//! Checks of the repository itself: its layers, its theorems, its README.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of a test")]
 
 mod cycles;
 mod modules;
+mod theorems;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -206,32 +207,6 @@ fn read_sources() -> BTreeMap<PathBuf, String> {
     walk(&root().join("tools"), &mut texts);
     walk(&root().join("fuzz"), &mut texts);
     texts
-}
-
-#[test]
-fn theorems_name_functions_and_tests_that_exist() {
-    let sources = sources();
-    let mut rows = 0;
-    for line in read("THEOREMS.md").lines().filter(|l| l.starts_with("| ") && l.contains('`')) {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
-        assert_eq!(cells.len(), 4, "{line}");
-        // Function and test cells: names in backticks, the last part of a path being the item.
-        for (cell, form) in [(cells[2], "item"), (cells[3], "test")] {
-            let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
-            assert!(!names.is_empty(), "no {form} in: {line}");
-            for name in names {
-                let item = name.rsplit("::").next().unwrap();
-                let defined = |text: &String| {
-                    ["fn ", "struct ", "enum ", "trait ", "const "]
-                        .iter()
-                        .any(|k| text.contains(&format!("{k}{item}")))
-                };
-                assert!(sources.values().any(defined), "{form} `{name}` is nowhere: {line}");
-            }
-        }
-        rows += 1;
-    }
-    assert!(rows >= 15, "{rows} rows");
 }
 
 /// One word, one thing: a public type's name has one meaning in all crates.

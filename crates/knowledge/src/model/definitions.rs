@@ -117,9 +117,9 @@ impl Definitions {
 
     /// The least delta at `epsilon`. At epsilons above 2000 it is that of 2000.
     ///
-    /// It is exact but for its rounding up to a float, and for e^epsilon, which is rounded down by
-    /// one part in 2^150. For [`Definition::Distributional`] it is the delta, as exact, of the best
-    /// simulator in the search: never below the least, and about 1e-6 above at most where the
+    /// It is exact except for its rounding up to a float, and for e^epsilon, which is rounded down
+    /// by one part in 2^150. For [`Definition::Distributional`] it is the delta, as exact, of the
+    /// best simulator in the search: never below the least, and about 1e-6 above at most where the
     /// linear programme was solved.
     ///
     /// # Errors
@@ -139,10 +139,10 @@ impl Definitions {
 
     /// The least epsilon at which delta is at most `delta`; `None` if there is none.
     ///
-    /// It is exact but for its rounding up to 12 decimal places. For [`Definition::Distributional`]
-    /// it is that of the best simulator that was found, never below the least; with a delta above
-    /// zero only simulators for an epsilon of up to 14 are searched for, and `None` may mean that
-    /// there are others.
+    /// It is exact except for its rounding up to 12 decimal places. For
+    /// [`Definition::Distributional`] it is that of the best simulator that was found, never below
+    /// the least; with a delta above zero only simulators for an epsilon of up to 14 are searched
+    /// for, and `None` may mean that there are others.
     ///
     /// # Errors
     /// For [`Definition::Distributional`], if the linear programme is too large.

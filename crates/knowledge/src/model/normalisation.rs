@@ -15,8 +15,8 @@ pub struct Normalisation {
     /// Definition 8), by whatever parameters.
     pub acceptable: bool,
     /// Whether what is known is independent of the target's value: what an acceptable normalisation
-    /// is for, and all of it that PK Proposition 3 needs. It is acceptable but for one thing then:
-    /// Definition 7 wants one database and knowledge for each combination of parameters.
+    /// is for, and all of it that PK Proposition 3 needs. It is acceptable except for one thing
+    /// then: Definition 7 wants one database and knowledge for each combination of parameters.
     pub knowledge_independent: bool,
     /// Whether the parameters that the model was given by are one.
     pub parameters: Parameters,
@@ -63,9 +63,9 @@ pub(super) fn check(model: &Model, target: &Target) -> Normalisation {
 ///
 /// If there is an acceptable normalisation, a database and what is known are one to one with what
 /// is known and the parameters that are not; these are independent of it and determine the target.
-/// So the law of the databases given what is known is the same but for names that keep the target's
-/// value. The other way round, one parameter that is what is known and another for these names are
-/// an acceptable normalisation.
+/// So the law of the databases given what is known is the same except for names that keep the
+/// target's value. The other way round, one parameter that is what is known and another for these
+/// names are an acceptable normalisation.
 fn acceptable(target: &Target) -> bool {
     let weights = |knowledge: u32| {
         let mut all: BTreeMap<u32, Vec<&BigUint>> = BTreeMap::new();

@@ -219,7 +219,7 @@ impl Small {
     /// PK Definition 14: whether, for any two things that the attacker may know, outputs can be
     /// renamed so that each has the same probability under the one as under the other, whatever the
     /// target's value is. That is so if and only if the outputs' columns of probabilities, one for
-    /// each value, are the same but for their order.
+    /// each value, are the same except for their order.
     pub(crate) fn reducible(&self) -> bool {
         let columns = |knowledge: u32| -> Option<Vec<Vec<i64>>> {
             let laws: Option<Vec<Output>> =

@@ -102,9 +102,9 @@ fn the_branches_change_where_the_lemmas_say() {
 }
 
 /// PS Theorem 2: at epsilon = 0 a group appears with probability min(1, n delta), which pi_opt
-/// falls to as epsilon does; at delta = 0 nothing appears. Neither is offered: the one has nothing
-/// left to measure with, and shows a group of a thousand units with a thousand deltas; the other
-/// shows no group.
+/// falls to as epsilon does; at delta = 0 nothing appears. Neither is offered: the first has
+/// nothing left to measure with, and shows a group of a thousand units with a thousand deltas; the
+/// other shows no group.
 #[test]
 fn without_epsilon_a_unit_adds_delta_and_without_delta_nothing_appears() {
     for (delta, d) in [("0.5", 0.5), ("0.3", 0.3), ("0.07", 0.07), ("0.001", 0.001)] {
@@ -208,7 +208,7 @@ fn extremes() {
     assert!(Optimal::new("1".parse().unwrap(), Delta::ZERO).is_err());
 }
 
-/// A batch takes the words that single decisions take, but for those that are certain.
+/// A batch takes the words that single decisions take, except for those that are certain.
 #[test]
 fn batches_are_single_decisions() {
     let pi = optimal("1", "1e-5");

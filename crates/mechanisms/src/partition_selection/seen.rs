@@ -57,9 +57,9 @@ impl Selection {
     pub const SEEN_ANYWAY: f64 = 0.8;
 
     /// The released count from which on what is measured with a count that chooses groups may be
-    /// taken as if its group were always seen: such a count tells, but for a chance of `outside`,
-    /// that it is seen with a probability of [`SEEN_ANYWAY`](Self::SEEN_ANYWAY) at least. `None`
-    /// for other strategies.
+    /// taken as if its group were always seen: such a count tells, except for a chance of
+    /// `outside`, that it is seen with a probability of [`SEEN_ANYWAY`](Self::SEEN_ANYWAY) at
+    /// least. `None` for other strategies.
     pub fn seen_anyway_from(&self, outside: f64) -> Option<i128> {
         let Mechanism::Measured(m) = &self.mechanism else { return None };
         let often = m.seen_with(Self::SEEN_ANYWAY, self.least);

@@ -41,7 +41,7 @@ proptest! {
             let policy = law.growth().loss(value as f64);
             let lost = realized(&law, sum, sum + value);
             prop_assert!(lost <= policy, "{mechanism} {lost} {policy}");
-            // It is reached where nothing else is in the sum, but for the lattice.
+            // It is reached where nothing else is in the sum, except for the lattice.
             let alone = realized(&law, 0, value.abs());
             prop_assert!(alone <= policy);
             let coarse = (value.abs() as f64) < 1e-9 * offset as f64;

@@ -132,8 +132,8 @@ fn neighbours_are_as_near_as_promised() {
 
 /// Up to three values of one unit in a group, or in each of two groups, take the place of up to
 /// three of another: of as many, of fewer or of more, as where some of its rows have no value. The
-/// promise for both groups together holds, in range and in every divergence, and is reached but for
-/// the short lists.
+/// promise for both groups together holds, in range and in every divergence, and is reached except
+/// for the short lists.
 #[test]
 fn exchanges_of_several_rows_in_several_groups_are_as_near_as_promised() {
     let range = (0, 2);
@@ -303,8 +303,8 @@ fn events_spend_their_rho() {
     assert!((median.rate() - 1.3).abs() < 1e-12);
 }
 
-/// Rates are rounded down, by exact whole numbers: no more than the loss is drawn, and no less but
-/// for what rounding takes, of the float or of the last of the rate's 2^-64.
+/// Rates are rounded down, by exact whole numbers: no more than the loss is drawn, and no less
+/// except for what rounding takes, of the float or of the last of the rate's 2^-64.
 #[test]
 fn rates_are_rounded_down() {
     let below = |drawn: BigUint, promised: BigUint, n: BigUint| {

@@ -64,7 +64,7 @@ impl Binomial {
     }
 }
 
-/// The law of responses of one epsilon at a tilt, exact but for rounding.
+/// The law of responses of one epsilon at a tilt, exact except for rounding.
 pub(crate) fn tilted(responses: Responses, parts: &Parts, tilt: f64) -> Tilted {
     let Responses { epsilon, times } = responses;
     let Binomial { first, mut weights, left_out } = Binomial::new(times, responses.ln_odds(tilt));

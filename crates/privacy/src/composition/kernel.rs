@@ -12,7 +12,7 @@ const BEYOND_FAR: f64 = 2e-20;
 const STRETCHES: f64 = 64.0;
 
 /// Relative error of the quadrature, of the moments and of the exponentials, generously: weights
-/// are taken higher by so much.
+/// are taken higher by that.
 const MARGIN: f64 = 1e-12;
 
 /// Nodes and weights of Gauss and Legendre's rule of 4 points on -1 ..= 1.

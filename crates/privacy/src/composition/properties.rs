@@ -71,7 +71,7 @@ fn between(low: f64, high: f64) -> impl Strategy<Value = f64> {
     (low.ln()..high.ln()).prop_map(f64::exp)
 }
 
-/// Checks that `got` is at or above `want`, but for the rounding of `want`, and by at most that
+/// Checks that `got` is at or above `want`, except for the rounding of `want`, and by at most that
 /// part of it. Where delta is about 1e-15, `want` is rounded up by 5e-10 of it and more.
 fn above(both: [f64; 2], want: f64, most: f64) -> Result<(), TestCaseError> {
     for got in both {

@@ -81,7 +81,7 @@ pub struct Table {
 pub struct Column {
     /// Name in SQL, and in the file unless `expression` is given.
     pub name: String,
-    /// Its type. What cannot be read as that type is NULL.
+    /// Its type. A value that cannot be read as that type is NULL.
     pub column_type: ColumnType,
     /// Most bytes of a text; longer text is NULL.
     pub max_bytes: usize,

@@ -53,6 +53,7 @@ pub struct RowPart<'a> {
 /// Refuses parts of a query that together can cost more than one row may.
 pub fn check(parts: &[RowPart<'_>]) -> Result<(), Refusal> {
     let all = parts.iter().map(|part| part.expr.row_operations(&part.columns));
+    // A sum that wrapped round would let the dearest query through.
     let all = all.fold(0, u64::saturating_add);
     if all <= MAX_ROW_OPERATIONS {
         return Ok(());
@@ -101,6 +102,7 @@ impl Expr {
             ExprKind::Literal(Value::String(text)) => text.len(),
             // Longer text that is released is NULL here.
             ExprKind::Released(_) => MAX_KEY_BYTES,
+            // The longest branch counts, whichever is taken: the choice follows from the row.
             ExprKind::Case(branches, otherwise) => {
                 let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
                 results.map(|e| e.most_bytes(columns)).max().unwrap_or(0)
@@ -193,6 +195,7 @@ impl Expr {
                 BinaryOp::Mul | BinaryOp::Div | BinaryOp::IntDiv => 11,
                 BinaryOp::Mod => 10,
                 BinaryOp::Power => 70,
+                // A comparison ends with the shorter text.
                 _ => 3 + bytes(left).min(bytes(right)) / AT_ONCE,
             },
             ExprKind::Among(keys, _) => {

@@ -2,7 +2,7 @@
 //!
 //! Every expression is total: a cast that fails, a division by zero, an overflow or an invalid date
 //! is NULL. The engine that evaluates one must keep to that, as an error that depends on a row
-//! would tell of that row.
+//! would reveal that row.
 
 use serde::{Deserialize, Serialize};
 

@@ -10,7 +10,7 @@ impl Expr {
     /// Whether no row makes the expression NULL, as its structure tells, where columns may be NULL.
     ///
     /// No promise rests on it: what is added up of such an expression counts as zero where it is
-    /// NULL all the same.
+    /// NULL anyway.
     pub fn is_never_null(&self) -> bool {
         self.is_never_null_where(&|_| false, &Facts::default())
     }

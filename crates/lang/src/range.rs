@@ -3,8 +3,8 @@
 //!
 //! Rounding follows the engine's. An operation on floats that rounds correctly is monotone in each
 //! operand, so the ends of the operands give the ends of the result; what rounds in other ways is
-//! widened outwards. What does not fit a type is NULL, and NULL is in no range. No promise rests on
-//! this: rows are clamped to a range all the same.
+//! widened outwards. A value that does not fit its type is NULL, and NULL is in no range. No
+//! promise rests on this: rows are clamped to a range anyway.
 
 mod facts;
 
@@ -240,7 +240,7 @@ impl Range {
         }
     }
 
-    /// The range of a quotient. What zero divides is NULL, so a whole divisor is one or more in
+    /// The range of a quotient. A quotient by zero is NULL, so a whole divisor is one or more in
     /// size.
     fn quotient<'a>(left: &'a Expr, right: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
         let mut divisor = Self::at(right, scope)?;

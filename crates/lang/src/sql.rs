@@ -58,7 +58,7 @@ pub struct PrivacyClause {
 /// `None` while it is not complete. `quoted_names` where double quotes are those of names.
 pub fn statement_end(text: &str, quoted_names: bool) -> Option<usize> {
     let mut tokens = Vec::new();
-    // The tokens before a text that does not end yet are there all the same.
+    // The tokens before a text that does not end yet are there anyway.
     let _ =
         Tokenizer::new(&dialect(quoted_names), text).tokenize_with_location_into_buf(&mut tokens);
     let end = tokens.iter().find(|token| token.token == Token::SemiColon)?.span.end;

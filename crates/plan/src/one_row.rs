@@ -24,7 +24,7 @@ const AGGREGATED: u64 = 200;
 const BOUNDED: u64 = 300;
 /// A further measurement of such a row.
 const MEASURED: u64 = 30;
-/// What is reckoned for a row of joins, before it is known what is computed from it.
+/// The assumed cost of a row of joins, before the expressions over it are known.
 const OUTER: u64 = BOUNDED + 300;
 
 /// A public side of a join, and the values of it that are compared with those of protected rows.
@@ -33,7 +33,7 @@ pub(crate) struct PublicSide<'a> {
     pub(crate) keys: Vec<&'a Expr>,
 }
 
-/// What one row can add to a query.
+/// The cost that one row can add to a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Added {
     /// Most rows of public tables that it meets, in all joins together.
@@ -64,8 +64,8 @@ struct Repeated {
 
 const ONCE: Repeated = Repeated { rows: 1, matches: 1 };
 
-/// What one row can add to a relation, and to what is computed from its rows by `parts` for that
-/// many measurements.
+/// The cost that one row can add to a relation, and to that many measurements that compute `parts`
+/// from its rows.
 pub(crate) fn added(
     relation: &Relation,
     (parts, measurements): (&[RowPart<'_>], usize),
@@ -73,6 +73,7 @@ pub(crate) fn added(
 ) -> Added {
     let mut adding = Adding { most, operations: 0, matches: 1 };
     let Repeated { rows, .. } = adding.relation(relation);
+    // All expressions count for every row that becomes of one, also where a filter would drop it.
     let each = parts.iter().map(|part| part.expr.row_operations(&part.columns));
     let each = each.fold(BOUNDED, u64::saturating_add);
     let measured = MEASURED.saturating_mul(measurements as u64);
@@ -91,6 +92,7 @@ pub(crate) fn rows_joined(relation: &Relation, parts: (&[RowPart<'_>], usize)) -
         let mut within = Adding { most: &mut |_| 1, operations: 0, matches: 1 };
         let joined = within.relation(&relation).rows;
         within.add(joined, OUTER);
+        // The larger of both counts: the expressions over the join may not be known yet.
         all.max(within.operations) <= MAX_ADDED_OPERATIONS / 2
     };
     let (mut fitting, mut beyond) = (1, MAX_ROWS_JOINED + 1);
@@ -123,7 +125,7 @@ impl Adding<'_> {
 
     /// The rows that become of one row of a protected table.
     fn relation(&mut self, relation: &Relation) -> Repeated {
-        // What public rows cost by themselves does not depend on protected ones.
+        // The cost of public rows by themselves does not depend on protected ones.
         if *relation.protection() == Protection::Public {
             return ONCE;
         }
@@ -153,6 +155,7 @@ impl Adding<'_> {
                 inputs.iter().fold(nothing, |all, input| {
                     let of = self.relation(input);
                     Repeated {
+                        // A row of a table may be in every side of the union.
                         rows: all.rows.saturating_add(of.rows),
                         matches: all.matches.max(of.matches),
                     }
@@ -214,7 +217,10 @@ impl Adding<'_> {
             (_, Protection::Public) if looks_once => from_left,
             (_, Protection::Public) => {
                 let keys = on.iter().map(|(_, right_key)| right_key).collect();
+                // Counted from public rows alone: a number that followed from protected ones would
+                // reveal them.
                 let most = (self.most)(PublicSide { rows: right, keys });
+                // At least one, as a row without a partner is looked up, too.
                 times(from_left, most.max(1))
             }
             (Protection::Public, _) => {
@@ -257,6 +263,7 @@ impl Adding<'_> {
         }
         let [on_left, on_right] = relation.rows_on_sides();
         if relation.lets_rows_meet() {
+            // Without a limit on the other side the number has no bound, and the query is refused.
             let pairs_of_left = from_left.saturating_mul(on_right.unwrap_or(u64::MAX));
             // Of rows that only need a partner, each is looked at by itself.
             let pairs_of_right = match kind.shows_right() {

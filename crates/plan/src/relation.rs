@@ -346,6 +346,8 @@ impl Relation {
                 "use fewer sub-queries and joins, and fewer columns in the contract's tables",
             ));
         }
+        // These facts are derived again for every node, so that a relation read from a file cannot
+        // claim more than its operators give.
         let unique = unique(&operator);
         let units = units::of(&operator, &protection);
         let operator = Box::new(operator);
@@ -652,6 +654,7 @@ fn union(inputs: &[Relation]) -> Result<(Vec<Field>, Protection), Refusal> {
                 "SELECT the same columns on all sides, with CAST where types differ",
             ));
         }
+        // Rows of other units in the same column would be bounded as if they were these.
         if protection.is_none() || other.protection.moved(|_| named) != protection {
             return Err(Refusal::new(
                 "the sides of UNION ALL do not protect the same units",
@@ -673,6 +676,7 @@ fn union(inputs: &[Relation]) -> Result<(Vec<Field>, Protection), Refusal> {
     };
     let fields = first.fields.iter().enumerate();
     let longest = |index: usize| {
+        // The longest of all sides, as costs are bounded by it.
         inputs.iter().filter_map(|i| i.fields.get(index)).map(|f| f.max_bytes).max().unwrap_or(0)
     };
     let fields = fields

@@ -1,4 +1,4 @@
-//! Probable mistakes in a query that is answered all the same.
+//! Probable mistakes in a query that is answered anyway.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a statement may contain before its charge: whatever multiplies is counted, and refused with
+//! The limits of a statement before its charge: whatever multiplies is counted, and refused with
 //! its span and with what would work.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
@@ -74,7 +74,7 @@ fn what_multiplies_is_counted_before_it_is_bound() {
     insta::assert_snapshot!(refusals);
 }
 
-/// What people write is far below the limits.
+/// Statements that people write are far below the limits.
 #[test]
 fn usual_statements_are_not_refused() {
     let joined: String = (1..20).map(|i| format!(" JOIN t t{i} USING (product)")).collect();

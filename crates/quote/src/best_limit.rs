@@ -191,6 +191,7 @@ fn chosen_bounds(
     };
     let candidates =
         (0..=4 * last as i32 + 4).map(|step| 2f64.powf(f64::from(first) + f64::from(step) / 4.0));
+    // Released numbers and public settings alone decide, so that the choice costs nothing.
     let best = candidates.min_by(|a, b| error(*a).total_cmp(&error(*b)));
     let bound = best.ok_or_else(no_histogram)?;
     let end = |side: &Octaves| {

@@ -17,6 +17,7 @@ pub(crate) fn deciding_count(query: &PrivateQuery) -> Option<usize> {
         Measure::Values(of) => matches!(of.kind, ExprKind::Column(_)),
         _ => false,
     };
+    // A unit adds at most one to a count of units, so its threshold is the lowest.
     first(|measure| *measure == Measure::Units)
         .or_else(|| first(|measure| *measure == Measure::Rows))
         .or_else(|| first(values))
@@ -37,8 +38,10 @@ pub(crate) fn by_deciding_count(
     let noise = match noise.get(index) {
         Some(Noise::Tied(tied)) => MeasuredNoise::Tied(&tied.noise),
         Some(Noise::Own(SumMechanism::Additive(additive))) => MeasuredNoise::Own(additive),
+        // Noise of another kind has no bound of its tail here that delta could be computed from.
         _ => return Err(MechanismError::NoCount),
     };
+    // The threshold rests on what one unit adds to this very count.
     let most = match count.measure {
         Measure::Units => 1,
         _ => u64::try_from(count.high).map_err(|_| MechanismError::NoCount)?,

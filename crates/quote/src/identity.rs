@@ -169,6 +169,7 @@ impl Quote {
     /// When the query cannot be serialised, which binding excludes.
     pub fn identity(&self) -> Result<Vec<u8>, serde_json::Error> {
         let leaf = Leaf::of(self.query())?;
+        // In the order of the leaf: SELECT may name the same aggregates in any order.
         let noise = leaf.in_order(self.noise())?;
         let noise = noise.map(|noise| NoiseIdentity::of(noise, &leaf));
         let noise = noise.collect::<Result<_, _>>()?;

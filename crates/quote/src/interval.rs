@@ -1,8 +1,8 @@
 //! Intervals around released values: from the laws of the noise, at no cost.
 //!
 //! An interval holds the value *without noise* with at least the stated probability: of the same
-//! bounded contributions, computed by the same expression, where it has a value then. What bounds
-//! cut off is in none.
+//! bounded contributions, computed by the same expression, where it has a value then. No interval
+//! includes what bounds cut off.
 //!
 //! A measurement has the quantiles of its own law. For an expression over k measurements, each gets
 //! an interval that misses with a k-th of the probability; all of them hold together with at least
@@ -277,9 +277,9 @@ impl<'a> Intervals<'a> {
     /// chosen, for those that are often seen. `None` where it can be any distance away.
     ///
     /// *Proof.* Each measurement is released within a range of its exact value ([`Measured`]), all
-    /// of them but for the probability of a miss; the released output is then within the range of
-    /// the expression over these ranges. For a ratio see [`Ratio::interval`]: within it, there is a
-    /// value.
+    /// of them except for the probability of a miss; the released output is then within the range
+    /// of the expression over these ranges. For a ratio see [`Ratio::interval`]: within it, there
+    /// is a value.
     pub(crate) fn distance(&self, output: usize, exact: &ReleasedRow<'_>) -> Option<f64> {
         let Planned::With { expr, measured, sharper } = self.outputs.get(output)? else {
             return None;

@@ -65,7 +65,7 @@ impl Noise {
         }
     }
 
-    /// The standard deviation of additive noise in lattice units, but for rounding of what is
+    /// The standard deviation of additive noise in lattice units, except for rounding of what is
     /// measured together; `None` for other mechanisms.
     pub fn deviation(&self) -> Option<f64> {
         match self {

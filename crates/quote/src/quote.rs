@@ -22,8 +22,8 @@ use crate::objective::{Needed, Usefulness, deviation};
 use crate::runner_up::{PARTS, Plan, RunnerUp};
 use crate::tie::{better_ties, handed_over, tied};
 
-/// A query with its mechanisms. What they cost is what will be charged: the noise and the ledger's
-/// entry come from the same objects.
+/// A query with its mechanisms. Their cost is the charge: the noise and the ledger's entry come
+/// from the same objects.
 #[derive(Clone, Debug)]
 pub struct Quote {
     query: PrivateQuery,
@@ -65,6 +65,8 @@ impl Quote {
     /// # Errors
     /// When a value is missing.
     pub fn with_released(self, values: &[Given]) -> Result<Self, Refusal> {
+        // Mechanisms are not calibrated again: the charge is for these, and released values change
+        // no sensitivity.
         let query = self.query.with_released(values)?;
         Ok(Self { query, ..self })
     }
@@ -146,7 +148,7 @@ impl Quote {
     }
 
     /// The mechanisms as events, from which the tightest total of several queries follows; together
-    /// they cost no more than [`total`](Self::total), but for rounding in the last place of a
+    /// they cost no more than [`total`](Self::total), except for rounding in the last place of a
     /// quantile's range. Those of Gaussian noise under a rho are Gaussian differentially private,
     /// mu^2 = 2 rho, with a threshold's delta apart.
     pub fn events(&self) -> Vec<Event> {
@@ -226,6 +228,8 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     if reused {
         for (measurement, weight) in query.measurements().iter().zip(&mut weights) {
             if counts_units(&measurement.measure) {
+                // The selection gives the count of units, so it has that measurement's share, and
+                // the count costs nothing more.
                 selection_weight += std::mem::take(weight);
             }
         }
@@ -255,6 +259,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     let mut shares = split(query, currency, &weights)?;
     let tied = tied(query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
     let joint = joint(query, &drawn_together, &shares).map_err(|e| refuse("quantiles", e))?;
+    // The selection's weight was added last.
     let share_of_selection = shares.pop();
     let mut noise = Vec::with_capacity(shares.len());
     let measurements = query.measurements().iter().zip(shares);
@@ -266,6 +271,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
             continue;
         }
         if reused && counts_units(&measurement.measure) {
+            // Its loss is in the selection's; a noise of its own would be charged twice.
             noise.push(Noise::OfSelection);
             continue;
         }
@@ -304,6 +310,8 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
             let gaussian =
                 selection.as_ref().is_none_or(|selection| is_gaussian(selection.strategy()))
                     && noise.iter().all(Noise::is_gaussian);
+            // The stated epsilon and delta hold for Gaussian events alone, and only within this
+            // rho.
             if !gaussian || !total.is_within(currency) {
                 return Err(Refusal::new("the query's losses do not add up", "use another budget"));
             }
@@ -315,12 +323,14 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     Ok(Mechanisms { plan, selection, selection_share, noise, total })
 }
 
-/// Splits a loss over the measurements and what comes after them. What does not divide evenly is
-/// shared out in an order of the measurements' own, as SELECT may name them in any.
+/// Splits a loss over the measurements and what comes after them. A remainder is shared out in the
+/// measurements' canonical order, as SELECT may name them in any.
 fn split(query: &PrivateQuery, loss: Loss, weights: &[u32]) -> Result<Vec<Loss>, Refusal> {
     let mut order = query.measurement_order().map_err(|_| {
         Refusal::new("the query cannot be written as JSON", "this is a fault in Hushtable")
     })?;
+    // The order must not follow from the SELECT list, or the same aggregates in another order would
+    // have other shares and be charged again.
     order.extend(order.len()..weights.len());
     let in_order: Vec<u32> = order.iter().filter_map(|&at| weights.get(at).copied()).collect();
     let mut shares: Vec<(usize, Loss)> = order.into_iter().zip(loss.split(&in_order)).collect();
@@ -357,6 +367,7 @@ fn noise_of(
             let mechanism = mechanism.map_err(|e| refuse_mechanism(&measurement.name, e))?;
             return Ok(SumMechanism::PerRecord(Box::new(mechanism)));
         }
+        // Declared bounds, never those of the data, decide how far one unit can move the sum.
         let contribution = query.contribution_within(low, high);
         let additive = match share {
             Loss::Approximate { epsilon, .. } => {
@@ -382,11 +393,11 @@ fn noise_of(
     }))
 }
 
-/// A loss in the currency of a budget that no quote of the queries falls below, but for rounding,
-/// so that what cannot be paid needs no mechanisms. In rho, every part of a query in epsilon costs
-/// no less than draws of its range do ([`Event::BoundedRange`]), and what is measured together
-/// costs no less than apart, or in even shares. In the queries' own currency where they cannot be
-/// paid in the other.
+/// A loss in the currency of a budget that no quote of the queries falls below, except for
+/// rounding, so that what cannot be paid needs no mechanisms. In rho, every part of a query in
+/// epsilon costs no less than draws of its range do ([`Event::BoundedRange`]), and what is measured
+/// together costs no less than apart, or in even shares. In the queries' own currency where they
+/// cannot be paid in the other.
 ///
 /// # Errors
 /// When the losses are too large to be added.

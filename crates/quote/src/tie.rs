@@ -41,6 +41,8 @@ pub(crate) struct Tie {
 fn span_of(query: &PrivateQuery, count: &Measurement, sum: &Measurement) -> Option<Span> {
     let of = sum.measure.operand()?;
     let same_rows = match &count.measure {
+        // A row without a value would be in the count and not in the sum, and their ends would not
+        // add up.
         Measure::Units | Measure::Rows => of.is_never_null(),
         Measure::Values(counted) => counted == of,
         _ => false,
@@ -53,6 +55,8 @@ fn span_of(query: &PrivateQuery, count: &Measurement, sum: &Measurement) -> Opti
     let span = match sum.measure {
         Measure::ClampedSum(_) if most == 1 => Span { low: sum.low, high: sum.high, rows: 1 },
         Measure::SumOfRows { low, high, rows, .. }
+            // With another limit on rows the sum could have more rows than the count, beyond its
+            // span.
             if most == i64::from(rows) && query.unit().is_some() =>
         {
             Span { low, high, rows }
@@ -68,12 +72,14 @@ fn ties(query: &PrivateQuery, units_are_given: bool) -> Vec<Tie> {
     let mut taken = vec![false; query.measurements().len()];
     let mut ties = Vec::new();
     for (count, measurement) in query.measurements().iter().enumerate() {
+        // The selection has drawn that count already; to measure it again would cost a second time.
         if units_are_given && measurement.measure == Measure::Units {
             continue;
         }
         let mut sums = Vec::new();
         for (index, sum) in query.measurements().iter().enumerate() {
             if let Some(span) = span_of(query, measurement, sum)
+                // Each sum is in one tie: its noise is drawn once, with one count.
                 && !std::mem::replace(&mut taken[index], true)
             {
                 sums.push((index, span));
@@ -92,6 +98,7 @@ pub(crate) fn handed_over(weights: &[u32], ties: &[Tie]) -> Vec<u32> {
     for Tie { count, sums } in ties {
         let whole = handed.get_mut(*count).map(std::mem::take).unwrap_or_default();
         let each = whole / sums.len().max(1) as u32;
+        // The remainder goes to the first sum, so that the tie keeps all of its weight.
         let mut left = whole - each * sums.len() as u32;
         for (index, _) in sums {
             if let Some(weight) = handed.get_mut(*index) {
@@ -120,6 +127,7 @@ pub(crate) fn better_ties(
         let better = |part, index: usize, noise: &TiedSums| {
             let alone = query.measurements().get(index).zip(separate.get(index));
             let alone = alone.and_then(|(measurement, share)| apart(measurement, *share));
+            // Equal deviations may differ in their last bits, and must not decide by them.
             alone.is_some_and(|apart| noise.deviation(part) <= apart * (1.0 + 1e-9))
         };
         let sums = |noise: &TiedSums| {

@@ -131,8 +131,8 @@ fn memberships_repeat_no_row() {
     query.check_row(&numbers(&query, &|_| 1001), 1000).unwrap_err();
 }
 
-/// What is counted: the rows of a table behind its filters, by what the join compares, written out
-/// over the table's columns.
+/// The numbers that are counted: the rows of a table behind its filters, by what the join compares,
+/// written out over the table's columns.
 #[test]
 fn public_rows_are_counted_by_what_is_compared() {
     let rows = |query: &PrivateQuery| -> Vec<(usize, bool)> {

@@ -548,8 +548,8 @@ fn queries_and_explanations_are_read_as_they_are_written() {
     }
 }
 
-/// Whether two documents are the same but for the last bit of floats, which the reader of JSON may
-/// get wrong.
+/// Whether two documents are the same except for the last bit of floats, which the reader of JSON
+/// may get wrong.
 fn alike(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(a), Value::Number(b)) => match (a.as_f64(), b.as_f64()) {

@@ -369,7 +369,7 @@ fn dear_queries() {
     let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
     let report = refusals(&queries).replace(&filler, "<1000 a>");
     insta::assert_snapshot!(report.replace(&hostile.replace(&filler, "<1000 a>"), "<term>"));
-    // Names, codes and notes are asked for as ever.
+    // Names, codes and notes are asked for as elsewhere.
     let accepted = [
         "SELECT COUNT(*) FROM loans WHERE UPPER(county) LIKE '%ADA%'",
         "SELECT COUNT(*) FROM loans \

@@ -11,7 +11,7 @@ use super::read::{ContractError, Item, Section};
 
 const HINT: &str = "csv = { delimiter = \";\", decimal = \",\", dates = \"DMY\" }";
 
-const MAX_BYTES: &str = "max_bytes = 4096: a field in quotes ends at the first line end after so \
+const MAX_BYTES: &str = "max_bytes = 4096: a field in quotes ends at the first line end after this \
                          many bytes, for columns that are not declared as string";
 
 /// Most texts that `null` or `currency` may list.

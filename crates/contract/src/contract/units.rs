@@ -255,7 +255,7 @@ fn stored(
 
 impl Contract {
     /// The columns of a table's files that tell units apart, or the rows that other tables refer
-    /// to. What becomes of two values there must not be one: that would make one unit of two.
+    /// to. Reading must not make one of two values there: that would make one unit of two.
     pub fn identifying(&self, table: &Table) -> BTreeSet<&str> {
         let mut columns = BTreeSet::new();
         for other in self.tables.values() {

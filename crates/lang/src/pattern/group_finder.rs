@@ -64,7 +64,7 @@ struct Way {
     passed: (u32, u32),
 }
 
-/// What assertions such as `^` and `\b` tell apart on one side of a position.
+/// The kinds of characters beside a position that assertions such as `^` and `\b` distinguish.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Other,
@@ -334,7 +334,7 @@ impl<'a> Builder<'a> {
         let (states, behind) = self.sets.get(set)?;
         let (before, behind) = (side.example(), self.sides.get(usize::from(*behind))?.example());
         let beside = [before, behind].concat();
-        // What is left to try, the first on top, and how many slots are passed before it.
+        // The branches left to try, the first on top, and how many slots are passed before each.
         let mut open = vec![(*self.entries.get(entry)?, 0)];
         let mut passed: Vec<u8> = Vec::new();
         let mut steps = 0;

@@ -1,7 +1,7 @@
 //! The patterns of a statement, and the steps that they took to prepare.
 //!
-//! What it takes to prepare a pattern depends on the pattern alone, and may be much: a statement of
-//! 64 KiB has room for thousands. So all patterns of a statement share a number of steps, which is
+//! The steps to prepare a pattern depend on the pattern alone, and may be many: a statement of 64
+//! KiB has room for thousands. So all patterns of a statement share a number of steps, which is
 //! counted down while they are prepared, and each is prepared once.
 
 use std::cell::RefCell;

@@ -51,7 +51,7 @@ pub fn with_parameters(
             (text.get(done..start), given.get(index), used.get_mut(index))
         {
             sql.push_str(before);
-            // What touches a constant would be read as a part of it: `1@x` is not 12.
+            // Text that touches a constant would be read as a part of it: `1@x` is not 12.
             if sql.ends_with(touches) {
                 sql.push(' ');
             }

@@ -92,7 +92,7 @@ fn unescaped(written: &str, quotes: &str, start: Location) -> Result<String, Ref
     }
 }
 
-/// What an escape of GoogleSQL stands for, from what is behind its backslash.
+/// The character that an escape of GoogleSQL stands for, from the text behind its backslash.
 fn escape(rest: &mut std::str::Chars<'_>) -> Option<char> {
     let first = rest.next()?;
     Some(match first {

@@ -147,7 +147,7 @@ impl PrivateQuery {
     }
 }
 
-/// The contribution of a unit to a group, over the columns of its groups: all floats but for
+/// The contribution of a unit to a group, over the columns of its groups: all floats except for
 /// `lost`.
 struct Contribution {
     /// The size without limits.

@@ -14,9 +14,9 @@ pub const DELTA_HALVINGS: [u32; 2] = [3, 6];
 /// that is left for choosing groups, which is one part in 2^`halvings`.
 ///
 /// *Proof.* Mechanisms with Gaussian noise whose rhos add up to rho are together Gaussian
-/// differentially private with mu^2 = 2 rho, but for the chance that a group appears that only one
-/// of two neighbours has, which the selection's delta bounds. By the analytic Gaussian mechanism
-/// the rest is (epsilon, noise's delta)-differentially private, and both deltas add up.
+/// differentially private with mu^2 = 2 rho, except for the chance that a group appears that only
+/// one of two neighbours has, which the selection's delta bounds. By the analytic Gaussian
+/// mechanism the rest is (epsilon, noise's delta)-differentially private, and both deltas add up.
 ///
 /// # Errors
 /// When the query's loss does not buy Gaussian noise.
@@ -51,6 +51,7 @@ pub fn as_gaussian(query: &PrivateQuery, halvings: u32) -> Result<Loss, Refusal>
         true => 0.0,
         false => analytic_gaussian_mu(epsilon.to_f64(), noise.to_f64()),
     };
+    // Rounded down, and by more than the error of mu, so that epsilon and delta are not exceeded.
     let rho = Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).unwrap_or(Rho::ZERO);
     if rho.is_zero() {
         return Err(Refusal::new(

@@ -28,6 +28,8 @@ impl Leaf {
     /// When the query cannot be serialised, which binding excludes.
     pub fn of(query: &PrivateQuery) -> Result<Self, Error> {
         let mut query = query.released_part();
+        // `a AND b` and `b AND a` are one question: charged twice, they would give two draws of one
+        // table.
         query.filter = canonical(query.filter.take())?;
         let keys = sort_by_bytes(&mut query.keys)?;
         for measurement in &mut query.measurements {
@@ -110,6 +112,7 @@ impl PrivateQuery {
     /// When a query cannot be serialised, which binding excludes.
     pub fn columns_in(&self, released: &Self) -> Result<Option<Vec<usize>>, Error> {
         let (leaf, other) = (Leaf::of(self)?, Leaf::of(released)?);
+        // Rows, keys, limits or losses differ: that release is about something else.
         if leaf.without_measurements()? != other.without_measurements()? {
             return Ok(None);
         }
@@ -215,6 +218,7 @@ fn canonical(filter: Option<Expr>) -> Result<Option<Expr>, Error> {
     let mut all = filter.map_or_else(Vec::new, conjuncts);
     all.retain(|expr| expr.kind != ExprKind::Literal(Value::Bool(true)));
     sort_by_bytes(&mut all)?;
+    // A condition that is there twice keeps the same rows.
     all.dedup();
     Ok((!all.is_empty()).then(|| balanced(all, &Expr::and)))
 }

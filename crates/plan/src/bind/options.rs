@@ -255,7 +255,7 @@ impl Options {
         if report == Some(ReportFormat::Intervals) {
             level = level.or(Some(IntervalsWanted::USUAL.level));
         }
-        // What is paid for is shown.
+        // An analyst sees everything that is paid for.
         level = level.or(options.quantile_intervals);
         if let Some(drawn) = options.quantile_intervals {
             let displayed = level.filter(|_| report != Some(ReportFormat::Values));

@@ -2,7 +2,7 @@
 //!
 //! A SELECT over protected rows that aggregates them, and whose GROUP BY does not include their
 //! unit, is a *part*: its result is a release. Its syntax is taken out of the statement and bound
-//! as a query of its own; a name for the released table stays in its place. What is left is the SQL
+//! as a query of its own; a name for the released table stays in its place. The rest is the SQL
 //! *around*. Each SELECT is of one kind ([`Kind`]): it shows rows, or a release. Nothing mixes the
 //! two, so what may touch protected rows is never in the SQL around.
 

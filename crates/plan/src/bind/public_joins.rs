@@ -2,8 +2,8 @@
 //!
 //! The time and memory of a query must not show what it makes of a single person. A row that meets
 //! a thousand rows of a public table becomes a thousand rows, and in a chain of joins a thousand of
-//! each of these. What public tables hold is public, so the engine counts there, before the charge,
-//! how many rows agree in the values that a join compares.
+//! each of these. The contents of public tables are public, so the engine counts there, before the
+//! charge, how many rows agree in the values that a join compares.
 
 use hushtable_contract::Contract;
 use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal, Value};
@@ -126,7 +126,7 @@ impl PrivateQuery {
         joins
     }
 
-    /// What one row can add to the query, where it meets that many rows in each of its
+    /// The cost that one row can add to the query, where it meets that many rows in each of its
     /// [`public_joins`](Self::public_joins).
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl PrivateQuery {
         ))
     }
 
-    /// What to do where one row adds too much.
+    /// The hint for a query in which one row adds too much.
     fn fewer_rows(&self, joins: &[(String, u64)]) -> String {
         let otherwise = "join on values in which fewer rows agree, compute long expressions \
                          before the join, in a sub-query, or ask in several queries";
@@ -291,8 +291,8 @@ impl References {
     }
 }
 
-/// A table with the conditions on it, but for those on values that are not released yet; `None` for
-/// what is no table.
+/// A table with the conditions on it, except for those on values that are not released yet; `None`
+/// for what is no table.
 fn public_table(rows: &Relation) -> Option<Relation> {
     match rows.operator() {
         Operator::Scan { .. } => Some(rows.clone()),

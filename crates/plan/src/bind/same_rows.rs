@@ -20,11 +20,13 @@ impl PrivateQuery {
     fn conditions(&self) -> Vec<Expr> {
         let listed: Vec<Expr> = self.keys.iter().filter_map(Key::is_listed).collect();
         let mut conditions = self.filter.clone().map_or_else(Vec::new, conjuncts);
+        // Levels list different keys; without these conditions they are about the same rows.
         conditions.retain(|condition| !listed.contains(condition));
         conditions
     }
 
-    /// Whether it is about the same rows of the same units as another, but for the values of keys.
+    /// Whether it is about the same rows of the same units as another, except for the values of
+    /// keys.
     pub(crate) fn is_about_rows_of(&self, other: &Self) -> bool {
         let (conditions, others) = (self.conditions(), other.conditions());
         (&self.relation, &self.columns, self.unit) == (&other.relation, &other.columns, other.unit)

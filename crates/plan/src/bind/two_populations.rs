@@ -35,23 +35,9 @@ impl PrivateQuery {
     /// Most rows of a unit of a further population that may go into the query, so that it can move
     /// the answer no farther than a unit that the query bounds.
     ///
-    /// Noise is discrete Laplace, made for a change of every measurement by k M in all groups
-    /// together: a unit that is bounded is in at most k groups and adds at most M to each. A unit
-    /// of the further population has m rows, and rows without one have none. Take them away one by
-    /// one.
-    ///
-    /// *Lemma.* Each changes the measurement by at most 2 M in all groups together. *Proof.* The
-    /// row is of one bounded unit; all others add what they did. Let the unit's other rows be in
-    /// the groups G', and all of them in G. Either G = G': then the unit is counted in the same
-    /// groups as before, as these follow from G and the unit, and only the value that it adds to
-    /// the row's group changes, from one within M of zero to another. Or G has the row's group and
-    /// G' does not: then the unit leaves that group, and perhaps enters another one in its place.
-    /// All other values stay, and two change by M each. ∎
-    ///
-    /// So the unit changes the measurement by at most 2 m M, which is within k M where m <= k / 2.
-    /// The noise of each measurement then costs it no more than its share of epsilon, and shares
-    /// add up. Where sums are measured together, M is the norm of what a unit adds to both, and the
-    /// lemma holds for that.
+    /// Noise is discrete Laplace, calibrated to a change of every measurement by k M in all groups
+    /// together. A row that goes changes it by 2 M at most, so that m <= k / 2 rows of a unit are
+    /// within that. Proof: `theorems/queries.md#two-populations`.
     pub fn most_rows_beside(&self) -> u32 {
         self.max_groups_contributed / 2
     }

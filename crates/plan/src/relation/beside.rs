@@ -11,11 +11,10 @@
 //!
 //! Removing an owner removes exactly its pairs: the relation is unit-stable for the owners, as any
 //! other. Removing a unit of the other side removes at most as many pairs as it has rows there,
-//! each of one owner. What that does to the answer is bounded by
-//! [`PrivateQuery::most_rows_beside`](crate::PrivateQuery::most_rows_beside). After such a join,
-//! rows may be filtered, projected and joined with public rows that have one row for each key: none
-//! makes two pairs of one. Everything that looks at several rows of an owner is refused, since one
-//! pair could change many rows there.
+//! each of one owner. [`PrivateQuery::most_rows_beside`](crate::PrivateQuery::most_rows_beside)
+//! bounds the effect on the answer. After such a join, rows may be filtered, projected and joined
+//! with public rows that have one row for each key: none makes two pairs of one. Everything that
+//! looks at several rows of an owner is refused, since one pair could change many rows there.
 
 use hushtable_lang::{Expr, Refusal};
 use serde::{Deserialize, Serialize};

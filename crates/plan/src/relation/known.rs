@@ -1,8 +1,8 @@
 //! The values that the columns of a relation can have: their ranges, and whether they have any.
 //!
 //! Both follow from the operators alone, and from the contract's word on its columns where that is
-//! given. No promise rests on either. What is added up is clamped to its range, and counts as zero
-//! where it is NULL all the same.
+//! given. No promise rests on either. Values that are added up are clamped to their range, and a
+//! NULL among them counts as zero.
 
 use hushtable_contract::{Column, Contract};
 use hushtable_lang::{

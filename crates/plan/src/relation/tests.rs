@@ -116,7 +116,7 @@ fn the_unit_is_a_set_of_columns() {
     let apart =
         vec![project(&protected(), &[0, 1]).unwrap(), project(&protected(), &[1, 0]).unwrap()];
     assert!(Relation::new(Operator::UnionAll { inputs: apart }).is_err());
-    // What is equal to the unit is the unit.
+    // A column that is equal to the unit is the unit.
     let equal = Expr::binary(BinaryOp::Eq, int(1), int(0), ColumnType::Bool);
     let other = Expr::binary(BinaryOp::Or, equal.clone(), equal.clone(), ColumnType::Bool);
     let filter = |condition| Relation::new(Operator::Filter { input: protected(), condition });

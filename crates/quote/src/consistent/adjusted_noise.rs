@@ -2,13 +2,13 @@
 //! be from zero.
 //!
 //! Let X be that sum, and Y = X + s N with a normal N. On a circle of length P, Y is within w of
-//! zero with probability w h / pi + 2/pi * sum over k > 0 of sin(k h w) / k * f(k h), with
-//! h = 2 pi / P and f the characteristic function of Y: that is the Fourier series of its density
-//! there (Poisson). f is the product of those of all draws, which are real as their laws are
-//! symmetric, and of e^(-s^2 u^2 / 2), which ends the series. On the line, Y is within w with no
-//! less than that but for P\[|Y| > P - w\], which Chernoff's bound makes small. And where X > w and
-//! s N > -z s, Y > w - z s: so P\[|X| > w\] is at most P\[|Y| > w - z s\] / P\[N < z\]. All steps
-//! are exact or on the safe side.
+//! zero with probability w h / pi + 2/pi * sum over k > 0 of sin(k h w) / k * f(k h), with h = 2 pi
+//! / P and f the characteristic function of Y: that is the Fourier series of its density there
+//! (Poisson). f is the product of those of all draws, which are real as their laws are symmetric,
+//! and of e^(-s^2 u^2 / 2), which ends the series. On the line, Y is within w with no less than
+//! that except for P\[|Y| > P - w\], which Chernoff's bound makes small. And where X > w and s N >
+//! -z s, Y > w - z s: so P\[|X| > w\] is at most P\[|Y| > w - z s\] / P\[N < z\]. All steps are
+//! exact or on the safe side.
 
 use hushtable_mechanisms::{Additive, AdditiveLaw};
 use hushtable_numbers::search::first;
@@ -82,7 +82,7 @@ impl AdjustedNoise {
         self.fits
     }
 
-    /// The variance, but for rounding.
+    /// The variance, except for rounding.
     pub(crate) fn variance(&self) -> f64 {
         self.draws.iter().map(Draws::variance).sum()
     }

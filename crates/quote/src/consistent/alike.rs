@@ -10,10 +10,10 @@
 //! over the sets U whose keys among those of T and l both have the same values in A and B. Here n
 //! counts the values of keys together. *Proof.* The entry is that of M_T Avg_U M_l' / v_l. Of the
 //! cells of the table, i in A and j in B have to agree on U. i is free in the keys that are not
-//! T's, but for those of U and l, which B gives. Then j is free in the keys that neither l nor U
-//! has. So there are N_(not T) / n_((U and l) without T) * N_(not (l or U)) pairs, each with
-//! 1 / N_(not U), and N_(not U) = N_(not (l or U)) n_(l without U). So cells of a level that agree
-//! with A on the same keys count alike, and how many these are is a product over keys.
+//! T's, except for those of U and l, which B gives. Then j is free in the keys that neither l nor U
+//! has. So there are N_(not T) / n_((U and l) without T) * N_(not (l or U)) pairs, each with 1 /
+//! N_(not U), and N_(not U) = N_(not (l or U)) n_(l without U). So cells of a level that agree with
+//! A on the same keys count alike, and how many these are is a product over keys.
 
 use std::collections::BTreeMap;
 

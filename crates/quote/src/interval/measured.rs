@@ -205,7 +205,7 @@ impl<'a> Measured<'a> {
         in_units(self.measurement.step, exact, exact)
     }
 
-    /// The released values that come of an exact one, but for those that miss it: those whose
+    /// The released values that come of an exact one, except for those that miss it: those whose
     /// interval, which is not cut where exact values end, holds it. Of a count by which groups are
     /// chosen, for groups that are often seen.
     ///

@@ -553,7 +553,7 @@ fn what_explain_says_holds_for_all_exact_values() {
             };
             for rows in [100, 1_000, 10_000] {
                 let n = i128::from(rows);
-                // The width of a count and of one sum is the noise's, but for whole numbers.
+                // The width of a count and of one sum is the noise's, except for whole numbers.
                 for (select, exact) in [
                     ("COUNT(*)", vec![n]),
                     ("COUNT(x)", vec![n]),

@@ -140,8 +140,8 @@ impl Candidate {
 impl Quote {
     /// Calibrates a query: takes the noise, the selection strategy and the split of the budget with
     /// which groups are of use from nearly the smallest size on
-    /// ([`Usefulness`](crate::Usefulness)), within the query's loss and its delta for noise. What
-    /// the query names is as it says.
+    /// ([`Usefulness`](crate::Usefulness)), within the query's loss and its delta for noise. A
+    /// mechanism that the query names is used.
     ///
     /// # Errors
     /// When a share of the budget is too small, or a bound too large, to draw noise for.

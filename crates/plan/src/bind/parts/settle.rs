@@ -44,8 +44,8 @@ impl Depth {
 /// names.
 ///
 /// A query of WITH costs as much as if it were written out wherever it is named, and so do those
-/// that it names: 25 of them that each name the one before twice are 33 million. What a statement
-/// has then is counted here, before anything is bound.
+/// that it names: 25 of them that each name the one before twice are 33 million. The size of the
+/// statement is counted here, before anything is bound.
 pub(super) fn settle(query: &mut ast::Query) -> Result<Vec<String>, Refusal> {
     let mut settling = Settling { times: 1, ..Settling::default() };
     settling.query(query, Depth::default())?;

@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p hushtable-engine --bench tpch` makes the tables at scale 1
 //! (`HUSHTABLE_TPCH_SCALE` asks for another) as Parquet files in the system's folder for temporary
-//! files. Each query is asked in turns with and without privacy, as the standard writes it but for
-//! the bounds, and medians are printed. "Private" is the whole query, with selection, noise and the
-//! ledger's syncs.
+//! files. Each query is asked in turns with and without privacy, as the standard writes it except
+//! for the bounds, and medians are printed. "Private" is the whole query, with selection, noise and
+//! the ledger's syncs.
 
 #![allow(
     clippy::unwrap_used,

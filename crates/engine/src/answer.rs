@@ -184,11 +184,15 @@ impl Answering<'_> {
         }
         reached(Point::Charged)?;
         let started = Instant::now();
+        // A random key for each charge: only then do keyed hashes of row numbers have one law
+        // however rows are numbered (`theorems/queries.md#rows-as-units`).
         let key = SamplingKey::draw(self.generator)?;
         let exact = scan.run(charge.open(), key).await?;
         timings.exact = started.elapsed();
         reached(Point::Read)?;
         let started = Instant::now();
+        // The statement and the room for it are made before the draw, so that less can fail after
+        // it.
         let stated = Asked { analyst, sql, question: hash.clone() };
         let statement = stated.stated(explanation, quote.query())?;
         let room = room(&statement, explanation, quote.query());
@@ -204,6 +208,8 @@ impl Answering<'_> {
         heavy(|| self.ledger.record(charge, &release))?;
         timings.ledger += started.elapsed();
         reached(Point::Recorded)?;
+        // From the bytes on record, and not from memory: the first answer is that of every later
+        // one.
         decode(&release)
     }
 }

@@ -85,6 +85,8 @@ pub(crate) async fn check(
     tables: Vec<(String, SchemaRef)>,
     memory: &Memory,
 ) -> Result<(), EngineError> {
+    // The SQL is planned over the real columns and no rows, so that it cannot be refused for its
+    // form after the charge.
     let empty = |(name, schema): (String, SchemaRef)| (name, RecordBatch::new_empty(schema));
     let tables = tables.into_iter().map(empty).collect();
     planned(around, tables, memory, MAX_PAIRS).await.map_err(|e| failed(e, memory))?;
@@ -176,6 +178,7 @@ async fn planned(
     let plan = context.state().statement_to_plan(statement).await?;
     let queries = SQLOptions::new();
     queries
+        // The SQL is the analyst's: COPY, SET and CREATE EXTERNAL TABLE would reach files.
         .with_allow_ddl(false)
         .with_allow_dml(false)
         .with_allow_statements(false)
@@ -195,8 +198,8 @@ fn named(around: &Around, batch: &RecordBatch) -> Result<RecordBatch, DataFusion
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
 }
 
-/// A column in the engine's own types. What a type does not hold is NULL, and so is a float that is
-/// no number.
+/// A column in the engine's own types. A value that its type does not hold is NULL, and so is a
+/// float that is no number.
 fn in_engine_types(column: &ArrayRef) -> Result<ArrayRef, DataFusionError> {
     let target = arrow_type(column_type(column.data_type())?);
     let options = CastOptions { safe: true, ..CastOptions::default() };

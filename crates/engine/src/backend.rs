@@ -43,8 +43,8 @@ pub type Accepting<'a> = Pin<Box<dyn Future<Output = Result<(), EngineError>> + 
 /// sampling key and exact values, and whoever reads either breaks every promise. It keeps these
 /// rules:
 ///
-/// - What it hands back is what [`OpenedPlan::execute`] gives: all partitions of the plan, each
-///   once. A partition that is missing, twice or of another plan is an error, and nothing is drawn.
+/// - It hands back the same as [`OpenedPlan::execute`]: all partitions of the plan, each once. A
+///   partition that is missing, twice or of another plan is an error, and nothing is drawn.
 /// - Plans and partial groups travel only over channels that nobody else reads or writes, between
 ///   processes that have proved to each other who they are. They are not stored or logged.
 /// - Whether it fails, and with which kind of error, depends on no value of the rows.
@@ -122,6 +122,7 @@ impl UnopenedPlan {
             Ok(TreeNodeRecursion::Continue)
         })?;
         if let Some(table) = provided {
+            // Refused before the charge: a worker in another process could never read these rows.
             return Err(EngineError::RowsInProcess { table });
         }
         // It has no key yet.
@@ -173,6 +174,7 @@ impl OpenedPlan {
         progress: Arc<ReadProgress>,
         tasks: Arc<TaskContext>,
     ) -> Result<Self, EngineError> {
+        // Two runs under one key would take each other's groups for their own.
         static RUNS: AtomicU64 = AtomicU64::new(0);
         let plan = keyed(Arc::new(bound), key)?;
         // Of this run alone, and nobody can tell it without the key.

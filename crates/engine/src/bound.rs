@@ -220,6 +220,8 @@ impl Bounder {
                     // percent slower.
                     if values.null_count() == 0 {
                         for (&id, value) in ids.iter().zip(values.values()) {
+                            // Here a row is a unit, so its value is clamped by itself; sums of
+                            // units are clamped at the end.
                             let value = (*value).clamp(*low, *high);
                             self.row_totals[id * width + column] += i128::from(value);
                         }
@@ -319,8 +321,10 @@ impl Bounder {
             let (Ok(unit), Ok(group)) = (u32::try_from(unit), u32::try_from(group)) else {
                 return Err(too_many());
             };
+            // A row of a group that its unit does not keep adds nothing, also not to a list.
             let Some(slot) = units.slot(unit, group)? else { continue };
             for (measure, sums) in measures.iter().zip(&mut units.sums) {
+                // NULL adds nothing, not even the lower bound: a unit without values has no sum.
                 if measure.is_valid(row) {
                     add(&mut sums[slot as usize], measure.value(row));
                 }
@@ -349,11 +353,14 @@ impl Bounder {
         }
         if let Some(state) = &self.units {
             for &(_, group) in &state.pair {
+                // Slots are pairs of a unit and a kept group, so each unit counts once in a group.
                 units[group as usize] += 1;
             }
             let (bounds, _) = by_kind(&self.accumulators);
             for ((slot_sums, sums), &bounds) in state.sums.iter().zip(&mut sums).zip(&bounds) {
                 for (&sum, &(_, group)) in slot_sums.iter().zip(&state.pair) {
+                    // A unit's rows are added up before they are clamped. Clamping each row would
+                    // leave the unit's sum without a bound.
                     sums[group as usize] += clamped(sum, bounds);
                 }
             }

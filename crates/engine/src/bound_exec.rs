@@ -64,6 +64,8 @@ impl BoundExec {
         if !bounding.holds_together()
             || schema.fields().len() != read.len() + usize::from(has_unit)
             || !same
+            // A unit in two partitions would be bounded twice and move the sums by twice their
+            // sensitivity.
             || (has_unit && !by_column(input.output_partitioning(), read.len()))
         {
             return Err(inconsistent(
@@ -144,6 +146,8 @@ impl BoundExec {
 fn properties(layout: &Layout, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
     Arc::new(PlanProperties::new(
         EquivalenceProperties::new(Arc::clone(&layout.schema)),
+        // Groups are in several partitions, so nothing above may take one partition for all of a
+        // group.
         Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
         EmissionType::Final,
         Boundedness::Bounded,
@@ -205,6 +209,7 @@ impl ExecutionPlan for BoundExec {
     }
 
     fn required_input_distribution(&self) -> Vec<Distribution> {
+        // The unit's column comes last, after the columns that are read.
         let place = self.bounding.read.len();
         let schema = self.input.schema();
         match (self.bounding.unit_bytes, schema.fields().get(place)) {
@@ -233,6 +238,7 @@ impl ExecutionPlan for BoundExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let [input] = <[_; 1]>::try_from(children)
             .map_err(|_| inconsistent("an operator of one input was given others"))?;
+        // A new input passes the same checks as the first one.
         let new = Self::new(input, Arc::clone(&self.bounding))?;
         Ok(Arc::new(new.with_options(self.options).with_key(self.key)))
     }

@@ -47,7 +47,7 @@ pub(crate) struct Share {
     pub(crate) partitions: Range<usize>,
 }
 
-/// What stands before a plan in its bytes.
+/// The header of a plan's bytes.
 #[derive(Serialize, Deserialize)]
 struct Head {
     share: Share,

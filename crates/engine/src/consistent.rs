@@ -44,6 +44,7 @@ pub(crate) fn tables(
                 ))?
                 .values;
             let keys = consistent.levels[at].keys.clone();
+            // Hidden groups are unknown, and not zero: a level that lacks some has no closed form.
             let complete = !matches!(quotes[at].query().groups(), Groups::Private { .. });
             let (codes, values) = (codes[at].clone(), values.clone());
             cells.push(LevelCells { keys, codes, complete, values, variance });
@@ -120,6 +121,8 @@ fn codes(
             let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
             for row in converter.convert_columns(std::slice::from_ref(values))?.iter() {
                 let next = numbers.len();
+                // Numbers follow from released keys, the same at all levels, whatever the order of
+                // their rows.
                 codes[at][column].push(*numbers.entry(row.as_ref().into()).or_insert(next));
             }
         }

@@ -79,6 +79,8 @@ impl Counted {
                 (Vec::new(), Self { groups: 1, units, known, measured, classes, members })
             }
             Groups::Public => {
+                // The list comes from the query, not from the rows found: an absent group gets
+                // noise like the others, or its absence would show.
                 let listed = columns_of(query.keys(), &public_groups(query.keys()))?;
                 let found = found_at(&listed, &keys)?;
                 let own = |own: &Measured| own.rearranged(found.iter().copied());
@@ -88,7 +90,7 @@ impl Counted {
                 (listed, Self { groups, units, known, measured, classes, members })
             }
             Groups::Private { .. } => {
-                // Nothing is below zero. What is too large for 64 bits appears for certain.
+                // Nothing is below zero. A count that is too large for 64 bits appears for certain.
                 let size = |n: i128| match n {
                     ..0 => {
                         Err(EngineError::inconsistent("a group has fewer than no units or pieces"))
@@ -106,6 +108,8 @@ impl Counted {
                         "the pieces have another number of groups than were found",
                     ));
                 }
+                // Known groups without rows enter before the draw, so that they get noise like all
+                // others.
                 let (keys, known) = with_known(query.keys(), keys, &mut units)?;
                 let (groups, classes) = (units.len(), Vec::new());
                 let all = || (0..groups).map(|group| (group < found).then_some(group));
@@ -158,6 +162,8 @@ impl Counted {
         let mut chosen = selection.choose(&population, generator)?;
         if let Some(threshold) = known_threshold {
             let reaches = |c: &Chosen| c.noisy_count.is_some_and(|n| n >= threshold.into());
+            // The threshold looks at the noisy count, so that hiding a known group is
+            // post-processing.
             chosen.retain(|c| known.get(c.group) != Some(&true) || reaches(c));
         }
         Ok((chosen, ahead))
@@ -174,6 +180,8 @@ impl Counted {
         (chosen, ahead): (&[Chosen], &DrawnAhead),
         generator: &mut Generator,
     ) -> Result<Vec<Vec<i128>>, EngineError> {
+        // Numbers that chose the groups are not drawn again: a second draw of a count would cost a
+        // second time.
         let drawn = self.measure_some(quote, chosen, generator, false)?;
         let both = drawn.into_iter().enumerate().map(|(place, drawn)| match ahead.of(place) {
             Some(of_groups) => {
@@ -205,6 +213,7 @@ impl Counted {
         // Nothing comes out but what was drawn.
         let mut noisy: Vec<Option<Vec<i128>>> = vec![None; self.measured.len()];
         for (m, (noise, measured)) in quote.noise().iter().zip(&self.measured).enumerate() {
+            // Each measurement is drawn in exactly one of both calls.
             if quote.is_drawn_to_choose(m) != to_choose {
                 continue;
             }
@@ -228,6 +237,7 @@ impl Counted {
                     }
                     continue;
                 }
+                // The charge of the selection covers this count, so it is shown as it was drawn.
                 Noise::OfSelection => {
                     let counts = chosen.iter().map(|c| {
                         c.noisy_count.ok_or_else(|| {
@@ -261,6 +271,8 @@ impl Counted {
                     let of = self.classes.get(m).ok_or(EngineError::inconsistent(
                         "a measurement with noise by class has no classes",
                     ))?;
+                    // One more than there are classes: the last one is of all values that no class
+                    // lists.
                     let mut of_class: Vec<Vec<usize>> = vec![Vec::new(); noise.classes.len() + 1];
                     for (place, chosen) in chosen.iter().enumerate() {
                         let class = of.get(chosen.group).and_then(|&class| of_class.get_mut(class));
@@ -311,6 +323,7 @@ impl Counted {
                 places.push((sum, place));
             }
         }
+        // The law pairs sums with its own order, whatever the order of the measurements.
         places.sort_unstable();
         let exact = |place: usize| {
             let measured = self.measured.get(place).ok_or_else(|| {
@@ -334,6 +347,8 @@ impl Counted {
         }
         for (row, &count) in counts.iter().enumerate() {
             let own = sums.iter().filter_map(|sums| sums.get(row).copied());
+            // The sensitivity of both ends rests on this. If the bounder failed to clamp, a unit
+            // could add more than the noise covers, and nothing later could notice.
             if !tied.noise.holds(count, own) {
                 return Err(EngineError::inconsistent(
                     "sums that are drawn with a count are outside the bounds that it allows",

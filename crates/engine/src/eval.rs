@@ -2,7 +2,7 @@
 //!
 //! Arrow's kernels do the comparisons and the logic; arithmetic, casts, text and dates are done
 //! here, since the kernels of libraries return errors for values that do not fit, and an error that
-//! depends on a row would reveal it. What does not fit is NULL.
+//! depends on a row would reveal it. A value that does not fit is NULL.
 
 mod among;
 mod arithmetic;

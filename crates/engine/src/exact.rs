@@ -197,6 +197,8 @@ impl Scan {
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
         let Self { plan, memory, places } = self;
+        // Only an opened charge gives the plan its key, and without the key the operator refuses to
+        // run.
         let plan = plan.opened(&charge, key)?;
         let (Looked { exact, .. }, held) = collected(plan, &memory, &places).await?;
         Ok(ExactGroups { charge, exact, held })
@@ -271,9 +273,12 @@ async fn collected(
     while let Some(partial) = partials.next().await {
         if let Some(partial) = returns.take(partial.map_err(|error| memory.explained(error))?)? {
             groups.add(partial).map_err(explained)?;
+            // Bounding limits the groups of a unit, not their number in all: merging accounts for
+            // what it holds.
             held.try_resize(groups.size()).map_err(explained)?;
         }
     }
+    // A partition that is missing would take its units out of the answer in silence.
     returns.check_complete()?;
     let mut all = heavy(|| groups.finish())?;
     let (surveys, tallies) = (std::mem::take(&mut all.surveys), all.tallies.take());
@@ -293,6 +298,7 @@ impl Exact {
         if unknown {
             return Err(EngineError::inconsistent("the groups of each unit were not recorded"));
         }
+        // Zipping lists of different lengths would drop groups without an error.
         if totals.iter().any(|total| total.groups() != units.len()) {
             return Err(EngineError::inconsistent(
                 "a measurement has another number of groups than were found",

@@ -42,6 +42,7 @@ impl Executor {
         let progress = Arc::default();
         let (plan, share) = heavy(|| PlanCodec::decode(bytes, &self.memory.tasks(), &progress))?;
         let whole = plan.output_partitioning().partition_count();
+        // Any other root would hand out rows, and not bounded groups.
         let bounds = plan.downcast_ref::<BoundExec>().is_some_and(|bound| bound.key().is_some());
         if !bounds || share.partitions.is_empty() || share.partitions.end > whole {
             return Err(EngineError::ForeignPlan);

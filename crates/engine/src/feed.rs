@@ -63,8 +63,8 @@ impl RowsOf {
     }
 }
 
-/// The exact groups of the rows of one stream, as each of the bounders has them. What they keep is
-/// held of the pool's memory.
+/// The exact groups of the rows of one stream, as each of the bounders has them. The pool's memory
+/// accounts for the rows that they keep.
 pub(crate) async fn bounded(
     mut stream: SendableRecordBatchStream,
     rows: &RowsOf,

@@ -117,6 +117,7 @@ impl UnitRows {
         };
         let mut numbers = Vec::with_capacity(batch.num_rows());
         for (row, &id) in interner.intern(units)?.iter().enumerate() {
+            // Rows without a unit are nobody's, and meet nothing in the join.
             if unit.is_null(row) {
                 numbers.push(NOBODY);
                 continue;
@@ -161,6 +162,7 @@ impl UnitRows {
             let own = many.into_iter().zip(hashes);
             rows.extend(own.map(|((unit, row), hash)| (unit, hash, place, row)));
         }
+        // By unit and hash: which rows stay does not depend on the order in which they came.
         rows.sort_unstable();
         let mut kept: Vec<Vec<bool>> =
             self.batches.iter().map(|(batch, _)| vec![true; batch.num_rows()]).collect();

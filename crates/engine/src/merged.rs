@@ -71,6 +71,8 @@ impl Merged {
                 none => *none = Some(tallies),
             }
         }
+        // Without rows it may have no columns of keys, and would pass for the one group of a query
+        // without keys.
         if partial.units.is_empty() {
             return Ok(());
         }
@@ -92,6 +94,8 @@ impl Merged {
             ));
         }
         if let Some(members) = &partial.members {
+            // No unit is in two partitions, so that memberships are put side by side and never
+            // joined.
             members.add_to(self.members.get_or_insert_default(), ids)?;
         }
         if groups > u32::MAX as usize {
@@ -99,6 +103,7 @@ impl Merged {
         }
         self.units.resize(groups, 0);
         for (&id, units) in ids.iter().zip(&partial.units) {
+            // Units of different partitions are different ones: adding counts each once.
             self.units[id] += units;
         }
         for (own, total) in self.totals.iter_mut().zip(partial.totals) {
@@ -110,6 +115,7 @@ impl Merged {
                     }
                 }
                 (Merging::Values(own), Total::Values(mut list)) => {
+                    // These numbers may come from another process.
                     if list.groups.iter().any(|&group| group as usize >= ids.len()) {
                         return Err(inconsistent(
                             "a value is in a group that its partition does not have",

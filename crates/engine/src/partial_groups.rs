@@ -29,6 +29,8 @@ impl PartialGroups {
     /// # Errors
     /// Only by a fault of this program.
     pub fn encode(&self) -> Result<Vec<u8>, EngineError> {
+        // The run and the partition go along, so that a stale or doubled answer is found before the
+        // draw.
         let mut body = self.run.to_vec();
         body.extend((self.partition as u64).to_le_bytes());
         if let Some(first) = self.batches.first() {

@@ -20,7 +20,8 @@ struct Work {
 }
 
 impl Progress {
-    /// Gives up what is not charged yet: it ends there, and costs nothing. What is charged goes on.
+    /// Gives up what is not charged yet: it ends there, and costs nothing. A query that is charged
+    /// goes on.
     pub fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
     }

@@ -22,7 +22,7 @@ pub struct Quoted {
     pub around: Option<String>,
     /// The precision of levels that are adjusted to each other.
     pub consistent: Vec<ConsistentPrecision>,
-    /// What all queries of a workload promise together.
+    /// The joint promise of all queries of a workload.
     pub together: Option<JointExplanation>,
     /// The accounts that would pay; the one of the population that the first part bounds is first.
     pub accounts: Vec<AccountQuoted>,

@@ -107,6 +107,8 @@ pub(crate) fn fingerprint(
 ) -> Result<Fingerprint, EngineError> {
     let mut identities = Vec::with_capacity(data.len());
     for (table, data) in data {
+        // Files are identified by their sizes and times: to hash them would read all of their
+        // values before the charge.
         identities.push((table, data.identities()?));
     }
     let text =
@@ -160,6 +162,8 @@ pub(crate) fn room(statement: &str, explanation: &Explanation, query: &PrivateQu
     let rows = match explanation.groups {
         GroupsExplained::Single => 1,
         GroupsExplained::Public { groups, .. } => groups as u64,
+        // The number of private groups follows from the data, and what is written before the draw
+        // must not.
         GroupsExplained::Private(_) => 0,
     };
     let width = |column_type| match column_type {

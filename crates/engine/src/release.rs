@@ -60,12 +60,17 @@ impl DrawnGroups {
         generator: &mut Generator,
     ) -> Result<Released, EngineError> {
         let query = quote.query();
+        // The exact groups are taken apart here and dropped below: nothing after this function can
+        // read them.
         let Self { charge, exact, held } = self;
         let (keys, counted) = Counted::new(query, exact)?;
+        // Too little memory ends the release before its first random number. The charge's draw is
+        // used up anyway, and is not made again.
         held.try_grow(counted.ahead_bytes(quote))?;
         let (chosen, ahead) = counted.choose(quote, generator)?;
         held.try_grow(counted.fine_bytes(quote))?;
         let sums = counted.measure(quote, (&chosen, &ahead), generator)?;
+        // Noisy counts of hidden groups would reveal groups below the threshold; they end here.
         drop(ahead);
         let keys = match query.groups() {
             Groups::Single | Groups::Public => keys,
@@ -135,6 +140,7 @@ impl NoisyGroups {
 
 /// Noisy sums of a measurement in steps, as a column.
 fn steps(sums: Vec<i128>) -> Result<ArrayRef, DataFusionError> {
+    // The column of the record holds 38 digits. Clamping a noisy sum is post-processing.
     let most = 10i128.pow(38) - 1;
     Ok(decimals(sums.into_iter().map(|s| s.clamp(-most, most)).collect(), 0)?)
 }

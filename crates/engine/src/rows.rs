@@ -87,10 +87,10 @@ impl RowProgram {
     /// The rows of a batch that count.
     ///
     /// The time of a batch must not show that one of its rows is kept. Where none is, a row of
-    /// NULLs is computed all the same, so that the first row adds no more than a further one: to
-    /// make place for the results of many operations takes longer than to compute them for a row.
-    /// Nor must it show that one of its rows is the first with a NULL: where there are many
-    /// operations, a row of NULLs is computed after those of every batch.
+    /// NULLs is computed anyway, so that the first row adds no more than a further one: to make
+    /// place for the results of many operations takes longer than to compute them for a row. Nor
+    /// must it show that one of its rows is the first with a NULL: where there are many operations,
+    /// a row of NULLs is computed after those of every batch.
     ///
     /// # Errors
     /// Only for arrays of other types than the query was checked for: never because of a value.

@@ -147,6 +147,7 @@ impl Session {
     /// Remembers a number of public rows, among `most` others.
     pub(crate) fn remember(&self, identity: Fingerprint, rows: u64, most: usize) {
         if let Ok(mut counts) = self.counts.lock() {
+            // Analysts choose what is counted: without a limit they could fill the memory.
             if counts.len() >= most {
                 counts.clear();
             }

@@ -30,7 +30,7 @@ pub struct Statement {
     pub randomness: String,
     /// The loss of each population's units, by all parts together.
     pub totals: Vec<PopulationTotal>,
-    /// What all queries of a workload promise together.
+    /// The joint promise of all queries of a workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<JointPromise>,
     /// The private parts, each after those that it reads.
@@ -57,7 +57,7 @@ pub struct PopulationTotal {
     pub total: Loss,
 }
 
-/// What the queries of a workload promise together, and of which records.
+/// The joint promise of a workload's queries, and the records that it is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JointPromise {
     /// Of which records the total, and the policy, hold.

@@ -46,7 +46,7 @@ pub struct StatementPlan {
     parts: Vec<PlannedPart>,
     /// The loss of each population's units by all parts.
     totals: Vec<PopulationTotal>,
-    /// What all queries of a workload promise together.
+    /// The joint promise of all queries of a workload.
     together: Option<JointExplanation>,
     progress: Progress,
 }
@@ -55,7 +55,7 @@ pub struct StatementPlan {
 struct PlannedPart {
     question: Question,
     identity: Fingerprint,
-    /// What it shares with the questions whose releases may hold its answer.
+    /// The part of its identity that questions share if one's release may hold the other's answer.
     family: Fingerprint,
     /// Where the rows of its tables are.
     data: Data,
@@ -64,8 +64,8 @@ struct PlannedPart {
     /// The earlier part whose release it shows in another way.
     same_as: Option<usize>,
     reading: Arc<ReadProgress>,
-    /// What is read for it; `None` where that is known only from earlier releases, or from another
-    /// part's reading.
+    /// The reading of the data for it; `None` where only earlier releases, or another part's
+    /// reading, can tell.
     scan: Option<Scan>,
 }
 
@@ -117,6 +117,8 @@ impl StatementPlan {
         if plan.parts.is_empty() {
             return Err(EngineError::inconsistent("a statement has no part"));
         }
+        // The SQL around may be refused, too, and a refusal after the charge would cost the budget
+        // for nothing.
         plan.check_around().await?;
         // Nothing that follows from the question alone may fail after the charge.
         plan.totals = plan.all_totals()?;
@@ -183,12 +185,15 @@ impl StatementPlan {
             let quote = quote.clone().with_released(&nothing)?;
             Scan::plan(&quote, &next.data, &next.reading, memory).await?
         };
+        // A query in which one row could cost too much is refused before it is charged.
         self.session.check_row(quote.query(), &next.data).await?;
         if !part.limits_from.is_empty() {
             // Limits that are always possible are tried before anything is charged.
             heavy(|| self.smallest(index, &next.question))?;
         }
         let is_whole = part.reads.is_empty() && part.limits_from.is_empty();
+        // The plan of a part with holes was only tried: its real limits and values are not known
+        // yet.
         next.scan = (is_whole && next.same_as.is_none()).then_some(scan);
         Ok(next)
     }
@@ -217,6 +222,8 @@ impl StatementPlan {
                 EngineError::inconsistent("a column that a part reads cannot be written as JSON")
             })?;
             question.extend(&format!("{} {text}", read.question.hash));
+            // Otherwise a part would be given from the record although the value that it reads is
+            // of other files.
             all.extend(self.all_data(part)?);
         }
         for &from in &part.limits_from {
@@ -240,6 +247,7 @@ impl StatementPlan {
         // Parts that were not expected to have one release may come to the same price.
         let same_as = self.parts.iter().position(|other| other.identity == identity);
         let expected = part.same_as.map(|first| self.part(first)).transpose()?;
+        // The statement's budget was divided as if both were one release; two would cost more.
         if expected.is_some_and(|first| first.identity != identity) {
             return Err(EngineError::inconsistent(
                 "a part and the part whose release it shares have different identities",

@@ -35,7 +35,7 @@ mod injected {
 
     use super::{EngineError, Point};
 
-    /// What happens at a point.
+    /// The action at a point.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Fault {
         /// The process ends at once, as by `kill -9`: nothing is tidied up.

@@ -110,8 +110,8 @@ pub(crate) fn shown(batch: &RecordBatch) -> String {
     text
 }
 
-/// A query whose noise is zero but for a probability below 1e-4, and whose groups all appear but
-/// for one of 1e-2; at a fixed seed, so that results are known.
+/// A query whose noise is zero except for a probability below 1e-4, and whose groups all appear
+/// except for one of 1e-2; at a fixed seed, so that results are known.
 fn exactly(select: &str) -> String {
     format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1000000, delta = 0.999999, \

@@ -2,8 +2,8 @@
 //!
 //! How many rows a release has is not known before it is charged, so this is counted when the SQL
 //! runs: at each join the pairs of rows with equal keys, whatever else its condition asks, and for
-//! a median over a moving window those of the rows with each other. What a join has beyond the rows
-//! that come into it counts; all else that SQL does takes a time in proportion to the rows of its
+//! a median over a moving window those of the rows with each other. The rows of a join beyond those
+//! that come into it count; everything else in SQL takes time in proportion to the rows of its
 //! tables. The counts depend on released values alone, and so does the error.
 
 use std::collections::HashMap;

@@ -107,6 +107,8 @@ impl Units {
         let u = unit as usize;
         let Unit { last, count, in_table, .. } = self.units[u];
         if in_table {
+            // This table only finds slots. Its hash is not secret and decides nothing that is
+            // released.
             let pair_hash = self.pair_hasher.hash_one((unit, group));
             let same = |&s: &u32| self.pair[s as usize] == (unit, group);
             if let Some(&slot) = self.table.find(pair_hash, same) {
@@ -120,6 +122,7 @@ impl Units {
             }
         }
         if (count as usize) < self.most {
+            // Below the limit every group is kept, whatever its hash.
             return self.add(unit, group).map(Some);
         }
         if !self.units[u].hashed {
@@ -132,6 +135,7 @@ impl Units {
             return Ok(None);
         }
         let slot = self.replace_greatest(u, (unit, group), hash);
+        // The pair that loses its slot must leave nothing in the sums of the pair that gets it.
         for sums in &mut self.sums {
             sums[slot as usize] = NOTHING;
         }
@@ -185,6 +189,8 @@ impl Units {
     /// The keyed hash of a unit and a group.
     fn hash_of(&self, unit: u32, group: u32) -> u64 {
         let mut hasher = self.hasher;
+        // Values are hashed, not their numbers: numbers follow from the order of the rows, and the
+        // same unit would keep other groups in another file order.
         hasher.write_u64(self.hashes.of(unit as usize));
         hasher.write_u64(self.group_hashes.of(group as usize));
         hasher.finish()
@@ -246,6 +252,7 @@ impl Units {
             retained.map(|(slot, value)| (slot, listing.clamped(value))).collect();
         entries.sort_unstable();
         if listing.distinct {
+            // Before the limit, so that equal values take only one of the unit's places.
             entries.dedup();
         }
         let most = listing.rows as usize;
@@ -278,6 +285,7 @@ impl Units {
         within: (i64, i64),
         sums: &mut [i128],
     ) {
+        // Each pair is summed and clamped by itself first; the group's sum has no bound.
         let mut of_pairs = vec![(NOTHING, 0u32); self.pair.len()];
         self.each_chosen(index, listing, |slot, value| {
             let (sum, count) = &mut of_pairs[slot as usize];
@@ -306,6 +314,8 @@ impl Units {
                 let mut hasher = self.hasher;
                 hasher.write_u64(pair);
                 hasher.write_i64(value);
+                // Equal values get different hashes, so that each has the same chance as a value
+                // that is there once.
                 hasher.write_u64(same);
                 (hasher.finish(), value)
             })

@@ -24,8 +24,8 @@ fn pairs<T: ArrowPrimitiveType>(
     Ok(left.iter().zip(right).map(|(x, y)| compute(x?, y?)).collect())
 }
 
-/// A result; minus zero is zero. What overflows is none, but infinite operands have infinite
-/// results.
+/// A result; minus zero is zero. An overflow has no result, but infinite operands have infinite
+/// ones.
 fn number(x: f64, of_finite: bool) -> Option<f64> {
     (!x.is_nan() && (x.is_finite() || !of_finite)).then_some(x + 0.0)
 }

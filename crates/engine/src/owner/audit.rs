@@ -238,7 +238,7 @@ fn class_keys(
     for (key, classes) in by_key {
         let column = exact.keys.get(key).map(|column| column.slice(group, 1));
         let column = column.ok_or(EngineError::inconsistent(
-            "a class is told by a key that the groups do not have",
+            "a class follows from a key that the groups do not have",
         ))?;
         let lookup = ClassLookup::of(classes).map_err(DataFusionError::from)?;
         let indices = lookup.places(&column).map_err(DataFusionError::from)?;

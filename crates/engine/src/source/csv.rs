@@ -112,7 +112,7 @@ impl CsvFile {
         Ok(rows)
     }
 
-    /// The header and the rows, with so many fields of each.
+    /// The header and the rows, each with at most `most_fields` fields.
     fn rows(
         &self,
         progress: &Arc<ReadProgress>,

@@ -1,11 +1,11 @@
 //! The rows of CSV text, one by one.
 //!
-//! `csv-core` tells fields and rows apart. What comes from here is that a field in quotes ends in
-//! any case: without the quote at its end it would have all rows behind it as a part of it. Past
-//! the most bytes that its column may have, it ends at the first line end, and its row with it; the
+//! `csv-core` tells fields and rows apart. This module adds that a field in quotes ends in any
+//! case: without the quote at its end it would have all rows behind it as a part of it. Past the
+//! most bytes that its column may have, it ends at the first line end, and its row with it; the
 //! next line is a row again.
 //!
-//! What the rows are follows from the text alone, however many bytes come at once.
+//! The rows follow from the text alone, however many bytes come at once.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Result};
 
@@ -69,7 +69,7 @@ pub(super) struct Records<'a, R> {
     least: usize,
     /// Fields of a row that are kept.
     most_fields: usize,
-    /// What is kept of the row, and room behind it.
+    /// The bytes that are kept of the row, and room behind them.
     bytes: Vec<u8>,
     used: usize,
     /// Where each field that is kept ends.
@@ -114,7 +114,7 @@ impl<'a> Record<'a> {
 }
 
 impl<'a, R: Read> Records<'a, R> {
-    /// The rows of a text, with so many fields at most.
+    /// The rows of a text, with at most `most_fields` fields each.
     pub(super) fn new(
         input: R,
         settings: &CsvSettings,
@@ -250,7 +250,7 @@ impl<'a, R: Read> Records<'a, R> {
         let rest = from + wrote - self.used;
         self.length = self.length.saturating_add(rest);
         self.written += wrote;
-        // What is not kept may be written over.
+        // The bytes behind them may be written over.
         self.used = match self.fields < self.most_fields {
             true => from + wrote,
             false => self.ends.last().copied().unwrap_or(0),

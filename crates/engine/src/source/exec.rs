@@ -32,9 +32,9 @@ const BATCHES_AHEAD: usize = 2;
 
 /// Reads the parts of files that its input lists.
 ///
-/// The list is the input of this operator, and not a part of it, so that who runs the plan in
-/// several places can share the list out: an operator that reads everything by itself would do so
-/// in each of them.
+/// The list is the input of this operator, and not a part of it, so that a backend of several
+/// processes can divide the list among them: an operator that reads everything by itself would do
+/// so in each process.
 pub(crate) struct SourceExec {
     list: Arc<dyn ExecutionPlan>,
     table: Arc<Table>,

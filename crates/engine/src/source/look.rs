@@ -63,8 +63,8 @@ pub struct Proposed {
 }
 
 /// Looks at rows of a CSV table that is delimited and encoded as `csv` says, and proposes its types
-/// and how its values are written. What comes out follows from the data, and a single row can
-/// change it.
+/// and how its values are written. The proposal follows from the data, and a single row can change
+/// it.
 ///
 /// # Errors
 ///

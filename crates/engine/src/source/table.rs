@@ -117,7 +117,7 @@ impl Table {
         &self.of
     }
 
-    /// Everything there is to read.
+    /// All parts of the table.
     ///
     /// # Errors
     /// When there is more than can be numbered.

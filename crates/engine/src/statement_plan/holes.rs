@@ -59,10 +59,13 @@ impl StatementPlan {
                 Ok(quote) => break quote,
                 Err(_) => match limits.smaller() {
                     Some(smaller) => limits = smaller,
+                    // This quote was tried before the charge, so that a paid part always has
+                    // limits.
                     None => break self.smallest(index, &planned.question)?,
                 },
             }
         };
+        // The ledger has charged the quoted loss. Limits that cost more would be paid by nobody.
         check_price(&quote, &planned.question)?;
         Ok(Some(planned.question.with_limits(quote)))
     }

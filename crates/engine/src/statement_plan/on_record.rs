@@ -46,7 +46,7 @@ impl OnRecord<'_> {
             let measured = quote.query().measurements().len();
             let mut wider = Question::new(sql, analyst.clone(), quote, parts)?;
             if measured > question.quote.query().measurements().len() {
-                // What would make the release nearer makes no part of it nearer.
+                // Advice that brings the release nearer brings no part of it nearer.
                 wider.explanation.advice = vec![format!(
                     "another budget in OPTIONS: then it is measured by itself, and charged (this \
                      answer is a part of a release on record with {measured} measurements)"
@@ -54,6 +54,8 @@ impl OnRecord<'_> {
             }
             // Mechanisms that this version chooses otherwise are another question.
             let identity = fingerprint(analyst, &wider.hash, data)?;
+            // The identity is computed anew, so that a release is used only if this version would
+            // measure the same.
             if ledger.stored(analyst, population, &identity)?.is_some() {
                 return Ok(Some(wider));
             }

@@ -33,6 +33,7 @@ impl StatementPlan {
             };
             requests.extend(part.payers.iter().map(request));
         }
+        // One transaction for all parts: a budget that holds only some of them pays for none.
         let mut paid = ledger.charge_all(&requests)?.into_iter();
         let fewer =
             || EngineError::inconsistent("the ledger gave fewer receipts than there were requests");
@@ -45,6 +46,8 @@ impl StatementPlan {
             let others = others
                 .ok_or(EngineError::inconsistent("a part has no population that pays for it"))?;
             let beside: Vec<Paid> = paid.by_ref().take(others).collect();
+            // Receipts come in the order of the requests; one too few would give a part the payment
+            // of the next.
             if beside.len() == others { Ok(Some(PaidPart { first, beside })) } else { Err(fewer()) }
         });
         let each = each.collect::<Result<Vec<_>, EngineError>>()?;
@@ -73,7 +76,7 @@ impl StatementPlan {
         Ok(())
     }
 
-    /// What the payments took from each account.
+    /// The loss that the payments took from each account.
     pub(super) fn charges(
         &self,
         paid: &[Option<PaidPart>],
@@ -141,6 +144,7 @@ pub(super) fn begin(
     ledger: &mut dyn Ledger,
     (payment, others): (&Payment, &[Payment]),
 ) -> Result<Outcome, EngineError> {
+    // The release would be recorded as one of the old files, and be given for them again.
     session.check_unchanged(data)?;
     Ok(ledger.begin(payment, others)?)
 }

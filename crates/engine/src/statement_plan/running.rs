@@ -119,7 +119,7 @@ impl StatementPlan {
             let paid = self.pay(&mut *ledger)?;
             let charges = self.charges(&paid, &*ledger, before)?;
             if charges.accounts.iter().any(|account| account.charged.is_some()) {
-                // What this question was charged for goes on record, whoever still waits.
+                // The parts that this question was charged for go on record, whoever still waits.
                 ledger.give_up_when(Arc::new(|| false));
             }
             charged(&charges);
@@ -130,6 +130,8 @@ impl StatementPlan {
         let mut released: Vec<Released> = Vec::with_capacity(paid.len());
         for (index, paid) in paid.into_iter().enumerate() {
             let mut answering = Answering { ledger: &mut *ledger, generator: &mut *generator };
+            // One after the other: a part may read the release of an earlier one, and each is on
+            // record before the next is drawn.
             let next = self.released(index, paid, &released, &mut answering, &mut timings).await;
             let next = next.map_err(|error| self.origin.error_of(index, error))?;
             if self.is_streamed() {
@@ -295,6 +297,8 @@ impl StatementPlan {
         answering: &mut Answering<'_>,
         timings: &mut Timings,
     ) -> Result<Released, EngineError> {
+        // Values from earlier releases have noise, so that limits and constants that follow from
+        // them are free.
         let question = heavy(|| self.filled(index, earlier))?;
         let mut on_record = true;
         let recorded = match (paid, self.part(index)?.same_as.and_then(|first| earlier.get(first)))
@@ -310,6 +314,7 @@ impl StatementPlan {
                     recorded
                 }
             },
+            // The same identity is the same release: a second draw would be a second charge.
             (None, Some(first)) => first.recorded.clone(),
             (None, None) => {
                 return Err(EngineError::inconsistent(
@@ -344,6 +349,8 @@ impl StatementPlan {
         let paid = (&payment, others.as_slice());
         match heavy(|| begin(&self.session, &part.data, answering.ledger, paid))? {
             Outcome::Stored(stored) => {
+                // Another program drew it meanwhile. The other accounts get that draw, never one of
+                // their own.
                 heavy(|| answering.ledger.copy(&others, &stored.release))?;
                 Ok((decode(&stored.release)?, timings, true))
             }
@@ -418,6 +425,8 @@ impl PaidPart {
             }
         }
         if let Some(stored) = stored {
+            // The copy goes on record before it is shown, or an account could be charged again for
+            // the same answer.
             ledger.copy(&payments, &stored.release)?;
             return Ok(Due::Nothing(Box::new(decode(&stored.release)?)));
         }

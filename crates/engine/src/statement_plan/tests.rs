@@ -620,7 +620,7 @@ fn what_parts_read_tells_them_apart() {
     assert!(spent.starts_with("epsilon = 0.6") || spent == "epsilon = 1", "{spent}");
 }
 
-/// What is measured for one question answers others that ask for less: they have its release, with
+/// The measurements for one question answer others that ask for less: they have its release, with
 /// its noise, its intervals and its statement, at no cost.
 #[test]
 fn fewer_aggregates_than_are_on_record_are_free() {

@@ -118,7 +118,7 @@ fn public_rows_are_counted_before_the_charge() {
     assert!(shown.contains("1001 rows of `p` by town"), "{shown}");
 }
 
-/// What one row can add, as it is known before the charge.
+/// The cost that one row can add, as computed before the charge.
 fn added(session: &Session, sql: &str) -> Added {
     let checked = session.check(sql).unwrap();
     session.check_row(checked.quote.query(), &checked.data).wait().unwrap()

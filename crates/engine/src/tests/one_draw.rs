@@ -106,8 +106,7 @@ fn states(charges: &[ChargeRecord]) -> [usize; 3] {
 const POINTS: [Point; 5] =
     [Point::Charged, Point::Read, Point::Drawn, Point::Noisy, Point::Recorded];
 
-/// What is in the ledger after part `part` was stopped at a point, and what is once the question
-/// was asked again.
+/// The ledger after part `part` was stopped at a point, and after the question was asked again.
 fn assert_one_draw(place: &Place, way: &str, parts: usize, part: usize, point: Point) {
     let stopped = charges(place);
     let expected = match point {
@@ -168,7 +167,7 @@ fn a_ledger_of_another_kind_draws_once_too() {
     }
 }
 
-/// Who lets recording fail until the answer is liked pays for each draw.
+/// An analyst who lets recording fail until they like the answer pays for each draw.
 #[test]
 fn draws_that_are_thrown_away_are_paid() {
     for (way, parts) in WAYS {

@@ -244,8 +244,8 @@ fn row_order_and_files_change_no_exact_value() {
 }
 
 /// Values whose hashes collide inside the library that numbers them get their numbers out of order;
-/// rows of NULLs in different columns collide by construction. A row that made this fail would tell
-/// of itself by the error.
+/// rows of NULLs in different columns collide by construction. A row that made this fail would
+/// reveal itself by the error.
 #[test]
 fn keys_of_nulls_in_different_places_are_groups_like_others() {
     let contract = r#"

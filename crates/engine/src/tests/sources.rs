@@ -1,4 +1,4 @@
-//! What the files of a table may do to its units and rows, on the whole way to an answer.
+//! Files of many kinds, and their effect on units and rows on the whole way to an answer.
 
 use std::fs::File;
 

@@ -424,7 +424,7 @@ fn records_at_the_threshold_lose_no_more_than_rho() {
 }
 
 /// With an offset for all classes, a record at a multiple of its threshold loses more where that is
-/// small: the examples tell of the class that loses most, and the formulas of each.
+/// small: the examples are of the class that loses most, and the formulas of each.
 #[test]
 fn examples_are_of_the_class_that_loses_most() {
     let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);

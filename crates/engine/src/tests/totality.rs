@@ -206,7 +206,7 @@ fn failing_measures_fail_for_nobody() {
 }
 
 /// The deepest and largest expressions that are accepted, with no row and with one: a stack that
-/// overflows, or a statement that cannot be read back, would tell of the row.
+/// overflows, or a statement that cannot be read back, would reveal the row.
 #[test]
 fn the_deepest_expressions_are_computed() {
     let empty = Place::new(CONTRACT, &[("t.csv", HEADER)]);

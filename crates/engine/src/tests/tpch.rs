@@ -27,8 +27,8 @@ use crate::session::Session;
 use crate::statement_plan::given;
 use crate::survey::ScanOptions;
 
-/// The queries that run as the standard writes them, but for bounds. Query 9 joins lines, which are
-/// of customers, with offers, which are of suppliers: its groups must be public.
+/// The queries that run as the standard writes them, except for bounds. Query 9 joins lines, which
+/// are of customers, with offers, which are of suppliers: its groups must be public.
 const ANSWERED: [i32; 15] = [1, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 19, 21, 22];
 
 /// The table that a query would show of all its groups without noise.

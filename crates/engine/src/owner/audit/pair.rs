@@ -59,7 +59,7 @@ impl Pair {
     /// Compares two tables.
     ///
     /// Noise is independent from group to group, so that groups that are alike in both tables say
-    /// nothing, and are left out of what is drawn; but for those on which the selection of the
+    /// nothing, and are left out of what is drawn; except for those on which the selection of the
     /// others rests, where it looks at which groups each unit is in. By votes, groups that the unit
     /// is not in may differ: in their chances to appear.
     ///

@@ -65,7 +65,7 @@ impl NominalNoise {
     }
 
     /// ln of the densities' ratio of what is released, of each measurement, for a measurement of a
-    /// group, in the first table against the second; but for a number that is the same for all.
+    /// group, in the first table against the second; except for a number that is the same for all.
     fn log_ratio(
         &self,
         released: impl Fn(usize) -> Option<i128>,

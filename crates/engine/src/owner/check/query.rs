@@ -38,7 +38,7 @@ pub(super) async fn read(
     let mut counting = OwnerQuery::from(query);
     counting.push_measurement(rows());
     let look = ScanOptions { tally: true, ..ScanOptions::default() };
-    // The chances of groups follow from their sizes, but for votes.
+    // The chances of groups follow from their sizes, except for votes.
     let votes = quote.selection().is_some_and(|s| s.strategy() == Strategy::SingleVote);
     let scan =
         OwnerScan::of(&counting, votes, &checked.data, &progress.reading(), checked.memory).await?;

@@ -72,7 +72,7 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
         let distribution = sketch.distribution();
         let value = |share: f64| {
             let reported = distribution.quantiles.iter().find(|quantile| quantile.share == share);
-            // Sizes are whole steps, but for what the sketch rounds up.
+            // Sizes are whole steps, except for what the sketch rounds up.
             let size = reported.map_or(0.0, |quantile| quantile.loss.round() * step);
             SizeQuantile { share, size }
         };

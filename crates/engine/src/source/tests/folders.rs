@@ -122,7 +122,7 @@ fn folders_that_differ_or_repeat_a_column_are_refused() {
     let error = error.replace(folder.path().to_str().unwrap(), "FOLDER");
     insta::assert_snapshot!("a_column_in_file_and_folder", error);
     assert!(matches!(file_schema(&files, None), Err(SourceError::FolderColumn { .. })));
-    // Analysts are not told of columns that they cannot use.
+    // Errors name no columns that analysts cannot use.
     assert_eq!(read_files(&files, &[("n", Int)], 1).unwrap().num_rows(), 2);
     let folder = write_all(&["a=1/a=2/x.csv"]);
     let files = list_files(".", folder.path()).unwrap();

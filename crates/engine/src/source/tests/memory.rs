@@ -151,7 +151,7 @@ fn the_identity_is_that_of_the_values() {
     ];
     let [one, other, third] = same_bits.map(|column| identity(&[batch(&[("n", column)])]));
     assert!(one != other && other != third && third != one);
-    // What lies under a NULL is no value.
+    // The bytes under a NULL are no value.
     let under = |value: i64| {
         let nulls = Some(vec![true, false].into());
         let column: ArrayRef = Arc::new(Int64Array::new(vec![1, value].into(), nulls));

@@ -45,7 +45,7 @@ fn records(bytes: &[u8], sizes: &[usize], limits: &Limits, most: usize) -> Found
     found
 }
 
-/// What rows are, byte by byte.
+/// The rows of a text, byte by byte.
 fn model(bytes: &[u8], columns: &[usize], others: usize) -> Found {
     let mut found: Found = Vec::new();
     let (mut row, mut field): (Vec<Vec<u8>>, Vec<u8>) = Default::default();

@@ -212,7 +212,7 @@ impl Backend for Workers {
             let bytes = plan.encode(share);
             let (link, sender, read) = (Arc::clone(link), sender.clone(), Arc::clone(&read));
             spawn_blocking(move || {
-                // Nobody may wait any more: the worker ends its plan all the same.
+                // Nobody may wait any more: the worker ends its plan anyway.
                 let part = |part| drop(sender.send(part));
                 match bytes {
                     Ok(bytes) => {

@@ -38,7 +38,7 @@ fn a_neighbour_is_the_table_without_the_heaviest_unit() {
     let ([other, _], _) = &super::tables(&folder, &sql).0[0];
     assert_eq!(by_town(without), by_town(other));
     assert!(!by_town(without).contains_key("own"));
-    // Who is alone in two towns is more alone than who is in one, and in three of others.
+    // A unit alone in two towns is more alone than one alone in one town and with others in three.
     let ([_, alone], _) = &tables[2];
     assert!(!by_town(alone).contains_key("far") && by_town(alone).contains_key("own"));
 }
@@ -127,7 +127,7 @@ fn a_unit_that_is_alone_shows_delta() {
     assert!(most > 1.0, "{comparisons:#?}");
 }
 
-/// Each passes but for a probability of 1e-6.
+/// Each passes except for a probability of 1e-6.
 #[test]
 fn every_strategy_passes() {
     let folder = folder();

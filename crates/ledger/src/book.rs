@@ -113,6 +113,7 @@ impl Book {
             records.follow(Chain::Attempts, heads.map(|h| h.attempts), |id, _, row| {
                 let attempt = u32::try_from(row.integer(2)?).ok()?;
                 match entry(charges, row.integer(1)?) {
+                    // Attempts are numbered: one taken out would give a charge another try.
                     Some(entry) if attempt == entry.attempts + 1 => {
                         entry.attempts = attempt;
                     }
@@ -122,6 +123,8 @@ impl Book {
             })?;
         let draws_head = records.follow(Chain::Draws, heads.map(|h| h.draws), |id, _, row| {
             match entry(charges, row.integer(1)?) {
+                // States only go forward. A row that would skip or repeat one is damage, not a
+                // decision.
                 Some(entry) if !entry.drawn && entry.attempts > 0 => entry.drawn = true,
                 _ => misplaced = Some(Broken::Misplaced(Chain::Draws, id)),
             }
@@ -203,7 +206,7 @@ impl Book {
                 }
                 Some(())
             };
-            // What another program has put there is none of these charges.
+            // Rows that another program has put there are none of these charges.
             entry();
             Ok(())
         })?;
@@ -213,6 +216,7 @@ impl Book {
     /// The charge of a receipt; `None` where it is of another ledger.
     pub(crate) fn charge(&self, receipt: &Receipt) -> Option<&Entry> {
         let place = usize::try_from(receipt.id).ok()?.checked_sub(1)?;
+        // A number alone could name a charge of another ledger.
         self.charges.get(place).filter(|entry| entry.receipt.link == receipt.link)
     }
 
@@ -238,6 +242,7 @@ impl Book {
     ) -> Option<&Recorded> {
         let releases =
             self.asked(analyst, population, fingerprint).filter_map(|e| e.release.as_ref());
+        // The first one, so that the same question always has the same answer.
         releases.min_by_key(|release| release.id)
     }
 
@@ -290,6 +295,7 @@ impl Book {
         limit: Loss,
     ) -> Result<Account, LedgerError> {
         let mut account = Account::untouched(limit);
+        // Charges count whatever became of them: a lost draw has been paid, too.
         let own = |entry: &&Entry| *entry.analyst == *analyst && *entry.population == *population;
         for Receipt { id: charge, loss, charged, .. } in
             self.charges.iter().filter(own).map(|entry| &entry.receipt)

@@ -107,6 +107,7 @@ impl Link {
     /// The link of the next row, whose other values are `values`, in the order of its columns.
     pub(crate) fn next<'a>(self, values: impl IntoIterator<Item = &'a Value<'a>>) -> Self {
         let mut hasher = blake3::Hasher::new();
+        // The link before comes first, so that a row fits at one place only.
         hasher.update(&self.0);
         // A kind and a length before each value: no two rows have the same bytes.
         let mut add = |kind: u8, bytes: &[u8]| {

@@ -39,6 +39,8 @@ impl Populations {
     /// The population whose account a charge is on that was made under the name `recorded`.
     pub(crate) fn account<'a>(&'a self, recorded: &'a str) -> &'a str {
         match self.successors.get(recorded) {
+            // A former name that a population of the contract has again is that population's own
+            // account.
             Some(successor) if !self.named.contains_key(recorded) => successor,
             _ => recorded,
         }
@@ -62,6 +64,7 @@ impl Populations {
                         differ.add_units(name, population, earlier);
                     }
                 }
+                // The owner has said that nothing more is asked about these people.
                 None if self.retired.contains(name) => {}
                 None => differ
                     .unnamed

@@ -47,6 +47,7 @@ impl<S: Store> Protocol<S> {
         self.store.look(|rows| {
             let records = Records(rows);
             let mut book = self.book.borrow_mut();
+            // Other programs write to the same store: decisions need the rows of this very state.
             book.catch_up(&records)?;
             read(&records, &book)
         })
@@ -60,6 +61,7 @@ impl<S: Store> Protocol<S> {
         let book = self.book.get_mut();
         self.store.change(|rows| {
             let records = Records(rows);
+            // Inside the transaction: rows read before it could miss a charge of another program.
             book.catch_up(&records)?;
             change(&records, book)
         })

@@ -14,7 +14,7 @@ use crate::{LedgerError, Release, Request, StoredRelease};
 /// The ledger's rows as one transaction sees them.
 pub(crate) struct Records<'a>(pub(crate) &'a dyn Rows);
 
-/// A release on record, but for its content.
+/// A release on record, except for its content.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) id: i64,
@@ -50,8 +50,12 @@ impl Records<'_> {
         from: Option<Head>,
         mut each: impl FnMut(i64, Link, &Row<'_>) -> Option<()>,
     ) -> Result<Head, LedgerError> {
+        // The head is a row of its own. Without it, rows cut off at the end would leave a chain
+        // that holds.
         let end = self.head(chain)?;
         let mut here = from.unwrap_or(end.start());
+        // A backup that was put back under a running program has fewer charges than the program has
+        // seen.
         if here.seed != end.seed || here.rows > end.rows {
             return Err(self.broken(Broken::Older(chain)));
         }
@@ -65,6 +69,7 @@ impl Records<'_> {
                 return Err(self.broken(Broken::Missing(chain, next)));
             }
             let last = values.len().saturating_sub(1);
+            // The link covers all values of the row but the link itself.
             let link = here.link.next(&values[..last]);
             if row.hash(last) != Some(link.0) {
                 return Err(self.broken(Broken::Changed(chain, id)));
@@ -89,6 +94,8 @@ impl Records<'_> {
         chain: Chain,
         values: Vec<Value<'static>>,
     ) -> Result<(i64, Link), LedgerError> {
+        // The number follows from the head and not from the store, so that a row is never numbered
+        // twice.
         let head = self.head(chain)?;
         let id = head.rows + 1;
         let mut row = vec![Value::Integer(id)];
@@ -153,6 +160,8 @@ impl Records<'_> {
         let content = self.0.content(recorded.id)?;
         let release =
             content.ok_or_else(|| self.broken(Broken::Missing(Chain::Releases, recorded.id)))?;
+        // Contents are outside of the chain, which reads none of them; their hash in it makes up
+        // for that.
         if content_hash(&release) != recorded.content {
             return Err(self.broken(Broken::Changed(Chain::Releases, recorded.id)));
         }

@@ -81,6 +81,8 @@ impl Store for SqliteStore {
     ) -> Result<T, LedgerError> {
         let Self { conn, path, real, .. } = self;
         let sql = |error| LedgerError::sqlite(path, error);
+        // Immediate: a deferred transaction takes the write lock at its first write, and what it
+        // read before could have changed.
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         let changed = change(&SqliteRows { conn: &tx, path, real })?;
         tx.commit().map_err(sql)?;

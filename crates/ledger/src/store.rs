@@ -71,8 +71,7 @@ pub(crate) trait Rows {
     /// Adds the content of a release.
     fn add_content(&self, release: i64, content: &Release) -> Result<(), LedgerError>;
 
-    /// Sees to it that there is room for so many bytes once [`free_room`](Self::free_room) frees
-    /// it.
+    /// Makes room for that many bytes, which [`free_room`](Self::free_room) frees.
     fn make_room(&self, bytes: u64) -> Result<(), LedgerError>;
 
     /// Frees the room.

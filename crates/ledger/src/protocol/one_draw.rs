@@ -23,12 +23,15 @@ impl<S: Store> Protocol<S> {
                 for receipt in [&receipt].into_iter().chain(&others) {
                     let entry = book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
                     may_draw(entry)?;
+                    // All accounts change state in one transaction: none may resume a charge that
+                    // another has drawn for.
                     records.add_draw(receipt.id)?;
                 }
                 records.0.free_room()
             })
         });
         match drawn {
+            // The only place that makes this type, and exact groups are released with it alone.
             Ok(()) => Ok(DrawnCharge { receipt, others, _claim: claim }),
             Err(error @ (LedgerError::ForeignCharge { .. } | LedgerError::Lapsed { .. })) => {
                 Err(error)
@@ -48,6 +51,7 @@ impl<S: Store> Protocol<S> {
             ledger.change(|records, book| {
                 for receipt in [receipt].into_iter().chain(others) {
                     let entry = book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
+                    // A second release for one charge would show a second draw of the same numbers.
                     if entry.state() != ChargeState::Drawn {
                         return Err(LedgerError::NotDrawn { charge: receipt.id });
                     }
@@ -73,6 +77,7 @@ impl<S: Store> Protocol<S> {
         let mut noticed = false;
         loop {
             match work(self) {
+                // The loss is spent: to give up here would waste it, and to wait costs only time.
                 Err(LedgerError::Busy { path, .. }) => {
                     if !std::mem::replace(&mut noticed, true) {
                         (self.listener)(&Notice::Waiting { path, charge });

@@ -44,6 +44,8 @@ impl<S: Store> Protocol<S> {
             let units = requests.iter().map(|request| book.units(&request.population));
             let units = units.collect::<Result<Vec<_>, LedgerError>>()?;
             let mut all = Vec::with_capacity(requests.len());
+            // All requests are looked up before any is written, so that one that must wait leaves
+            // nothing behind.
             for request in requests {
                 match find(records, book, request)? {
                     Turn::Done(found) => all.push(found),
@@ -58,6 +60,8 @@ impl<S: Store> Protocol<S> {
                     Found::Stored(_) | Found::Paid(_) => None,
                 })
                 .collect();
+            // Stored and paid questions cost nothing more. The sum of the others is checked before
+            // the first row is written.
             check(book, &new)?;
             let paid = requests.iter().zip(units).zip(all);
             let paid = paid.map(|((request, units), found)| {
@@ -84,10 +88,15 @@ impl<S: Store> Protocol<S> {
     ) -> Result<Outcome, LedgerError> {
         let Payment { receipt, analyst, population, new } = payment;
         self.in_turn(Wait::ForOthers, |records, book| {
+            // Another program may have recorded it since the payment: then nothing may be drawn.
             if let Some(stored) = book.stored(analyst, population, &receipt.fingerprint) {
                 return records.release(stored).map(Outcome::Stored).map(Turn::Done);
             }
+            // The receipt holds the row's link: one from another ledger, or from before a restored
+            // backup, is refused.
             book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
+            // The claim ends with its program. So a charge is never stuck, and two programs do not
+            // answer it at once.
             let Some(claim) = records.0.claim(receipt.id)? else {
                 return Ok(Turn::UnderWay(receipt.id));
             };
@@ -95,6 +104,8 @@ impl<S: Store> Protocol<S> {
                 let receipt = &payment.receipt;
                 let entry = book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
                 entry.check_may_begin()?;
+                // Each attempt reads the data, and whether it ends may depend on them: attempts are
+                // counted before.
                 records.add_attempt(receipt.id, entry.attempts + 1)?;
             }
             let (receipt, new) = (receipt.clone(), *new);
@@ -128,6 +139,8 @@ impl<S: Store> Protocol<S> {
             }
             for (entry, _claim) in &to_do {
                 let charge = entry.receipt.id;
+                // A copy passes through all states, so that the chains read back as those of any
+                // other charge.
                 records.add_attempt(charge, entry.attempts + 1)?;
                 records.add_draw(charge)?;
                 records.add_release(charge, release)?;
@@ -161,6 +174,8 @@ impl<S: Store> Protocol<S> {
                     if !std::mem::replace(&mut noticed, true) {
                         (self.listener)(&Notice::UnderWay { charge });
                     }
+                    // Outside of the transaction: asleep in it, this program would keep the other
+                    // one from recording.
                     thread::sleep(LOOK_AGAIN);
                 }
             }
@@ -234,6 +249,7 @@ fn check_account(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerErro
     let charged = cost.plus_all(others.iter().map(|(_, loss)| *loss));
     let charged = charged.map_err(|_| LedgerError::LossesTooLarge)?;
     let Request { analyst, population, limit, .. } = first;
+    // The sum is taken of the rows each time; a stored total could be out of step with them.
     let account = book.account(analyst, population, *limit)?;
     if account.admits(charged) {
         return Ok(());

@@ -155,7 +155,8 @@ fn text(value: &Value) -> String {
 /// too.
 pub(crate) fn sync_folder(real: &Path) -> io::Result<()> {
     match real.parent() {
-        // Elsewhere a folder cannot be opened as a file, and the file system's journal sees to it.
+        // Elsewhere a folder cannot be opened as a file, and the file system's journal takes care
+        // of it.
         Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
         _ => Ok(()),
     }

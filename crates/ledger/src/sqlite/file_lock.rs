@@ -37,7 +37,7 @@ impl Drop for FileLock {
     /// Removes the file while it is still locked, so that nobody else's is removed.
     fn drop(&mut self) {
         if cfg!(unix) {
-            // What cannot be removed is locked again by the next one.
+            // A file that cannot be removed is locked again by the next one.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn check(path: &Path) -> Result<(), LedgerError> {
 #[cfg(unix)]
 fn limit() -> Option<u64> {
     use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
-    // What the system does not tell of, it does not limit.
+    // A limit that the system does not report is no limit.
     let (limit, _) = getrlimit(Resource::RLIMIT_FSIZE).ok()?;
     (limit != RLIM_INFINITY).then_some(limit)
 }

@@ -27,7 +27,7 @@ pub struct Inspection {
     pub releases: usize,
     /// Faults, in words; none where the ledger is in order.
     pub problems: Vec<String>,
-    /// Conditions that are not wrong, and should be changed all the same.
+    /// Conditions that are not wrong, and should be changed anyway.
     pub warnings: Vec<String>,
 }
 
@@ -113,10 +113,12 @@ pub fn backup(path: &Path, to: &Path) -> Result<Inspection, LedgerError> {
         _ => return Err(LedgerError::Busy { path, seconds: BUSY_SECONDS }),
     }
     copy.close().map_err(|(_, error)| LedgerError::sqlite(&to, error))?;
+    // The copy is checked and not the ledger: it is the copy that somebody will rely on.
     let inspection = check(temporary.path())?;
     if let Some(problem) = inspection.problems.first() {
         return Err(LedgerError::Damaged { path, detail: problem.clone() });
     }
+    // The content must be on disk before its name is.
     File::open(temporary.path()).and_then(|file| file.sync_all()).map_err(failed)?;
     temporary.persist_noclobber(&to).map_err(|error| match error.error.kind() {
         ErrorKind::AlreadyExists => LedgerError::Exists { path: to.clone() },

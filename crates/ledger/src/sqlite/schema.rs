@@ -85,7 +85,7 @@ CREATE TABLE contents (
 ) STRICT";
 
 /// Filled before a draw and emptied with it, so that the file has free pages for the release. Empty
-/// but for what a crash left; no decision rests on it.
+/// except for what a crash left; no decision rests on it.
 const ROOM: &str = "\
 CREATE TABLE room (
   id INTEGER PRIMARY KEY,
@@ -189,6 +189,7 @@ pub(crate) fn create(conn: &Connection) -> Result<()> {
     conn.pragma_update(None, "user_version", VERSION)?;
     OBJECTS.iter().try_for_each(|object| conn.execute_batch(object))?;
     for chain in CHAINS {
+        // A seed of its own for each ledger, so that rows of one fit into no other.
         let seed: Vec<u8> = conn.query_row("SELECT randomblob(32)", [], |row| row.get(0))?;
         conn.execute("INSERT INTO chains VALUES (?1, ?2, 0, ?2)", params![chain.table(), seed])?;
     }

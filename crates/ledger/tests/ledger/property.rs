@@ -67,7 +67,7 @@ proptest! {
         let (max, max_delta, _) = parts(limit);
         let mut sums = [(0, 0); 2];
         let mut released = std::collections::HashSet::<(usize, u64, i64)>::new();
-        // What is paid and neither drawn nor recorded is taken up again.
+        // A charge that is paid and neither drawn nor recorded is taken up again.
         let mut paid = std::collections::HashMap::<(usize, u64), i64>::new();
         for (loss, who, question, record) in steps {
             let analyst = ["alice", "bob"][who].to_owned();

@@ -26,7 +26,7 @@ fn race(ledger: &mut dyn Ledger, question: u64) -> bool {
     }
 }
 
-/// Runs a test as so many children that go on at the same time, and gives what each has said.
+/// Runs a test as that many children at the same time, and gives the output of each.
 fn start_together(test: &str, path: &Path, children: usize) -> Vec<String> {
     let mut racers: Vec<_> = (0..children)
         .map(|_| {

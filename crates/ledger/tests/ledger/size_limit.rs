@@ -88,7 +88,7 @@ fn sweep(test: &str, shell: &str) -> (usize, usize) {
             let kept = all.any(|c| c.id == id && c.state == ChargeState::Recorded);
             assert!(kept, "release {id} lost at {blocks}");
         }
-        // A failure may cost one charge that was not told of, and never more.
+        // A failure may cost one charge that no message named, and never more.
         let told = said(&text, "charged").len() + 1;
         assert!((told..=told + 1).contains(&record.len()), "{told} told, {} kept", record.len());
         charges += record.len();

@@ -69,6 +69,7 @@ impl DiscreteGaussian {
         loop {
             let (negative, cell, position) = self.stairs.lattice_point(words, self.width)?;
             let magnitude = u128::from(cell).saturating_mul(self.width).saturating_add(position);
+            // Zero has both signs; with both it would be twice as likely.
             if !(negative && magnitude == 0) {
                 let magnitude = i128::try_from(magnitude).unwrap_or(i128::MAX);
                 return Ok(if negative { -magnitude } else { magnitude });
@@ -81,7 +82,7 @@ impl DiscreteGaussian {
     }
 
     /// Z, the sum of all e^(-x^2/(2s)): as it stands, or by Poisson's formula the root of 2 pi s
-    /// times the sum of all e^(-2 pi^2 s k^2). What is left out is below 1e-30.
+    /// times the sum of all e^(-2 pi^2 s k^2). The terms left out are below 1e-30.
     fn normaliser(&self) -> f64 {
         let s = self.sigma_squared.to_f64();
         if s <= 1.0 {

@@ -10,7 +10,7 @@ use crate::{EntropyError, Generator};
 ///
 /// `first = (lo, hi)` are known bounds `lo <= p * 2^64 <= hi`, where `hi` is `u64::MAX` when the
 /// upper bound does not fit (p = 1; `p * 2^64 <= hi + 1` is in fact enough). With them one word
-/// decides, but for a chance of `(hi - lo + 1) / 2^64`; then 128 bits of a uniform deviate are
+/// decides, except for a chance of `(hi - lo + 1) / 2^64`; then 128 bits of a uniform deviate are
 /// compared with `p.enclose(128)`, then 192 bits, and so on. Loose bounds cost time, never
 /// exactness; false bounds give a false law.
 ///

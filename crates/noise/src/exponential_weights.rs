@@ -144,7 +144,7 @@ impl ExponentialWeights {
             // Far below 2^-64, as levels are below 128.
             return (0, 1);
         }
-        // The exponent is right to 1e-12, and so is the power but for some ulps.
+        // The exponent is right to 1e-12, and so is the power except for some ulps.
         let p = (f64::from(level) * std::f64::consts::LN_2 - exponent).exp();
         let one = f64::from(bits).exp2();
         let (low, high) = (p * (1.0 - 1e-10) * one, p * (1.0 + 1e-10) * one);

@@ -42,6 +42,7 @@ impl RoundedGaussian {
         let magnitude =
             fraction.settle(words, n, base, |product| product.saturating_add(half) >> s)?;
         let magnitude = i128::try_from(magnitude).unwrap_or(i128::MAX);
+        // Zero keeps both signs: each stands for one half of its cell.
         Ok(if negative { -magnitude } else { magnitude })
     }
 

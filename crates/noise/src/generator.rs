@@ -70,6 +70,8 @@ impl Generator {
     ) -> Result<Self, EntropyError> {
         let mut key = [0; 32];
         seed(&mut key)?;
+        // A fork copies the buffer. Without its process a child would draw the same noise as its
+        // parent.
         let process = std::process::id();
         Ok(Self::with_key(key, Some(Origin { process, seed })))
     }

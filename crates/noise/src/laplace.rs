@@ -43,6 +43,7 @@ impl DiscreteLaplace {
                 let product = product >> exponential.bits;
                 if denominator == 1 { product } else { product / denominator }
             })?;
+            // Zero has both signs; with both it would be twice as likely.
             if !(negative && magnitude == 0) {
                 let magnitude = i128::try_from(magnitude).unwrap_or(i128::MAX);
                 return Ok(if negative { -magnitude } else { magnitude });

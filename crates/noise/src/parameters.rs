@@ -63,7 +63,7 @@ impl Ratio {
         self.denominator
     }
 
-    /// The nearest double, but for an error of at most two units in the last place.
+    /// The nearest double, except for an error of at most two units in the last place.
     pub fn to_f64(&self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }

@@ -16,7 +16,7 @@ pub(crate) struct Shares {
     /// Lower bounds of the edges in units of 2^-64, not falling, the first one 0. Beyond the last
     /// edge are all the shares that are not listed.
     pub(crate) edges: Vec<u64>,
-    /// The edges are less than this above their lower bounds, but for the first, which is exact.
+    /// The edges are less than this above their lower bounds, except for the first, which is exact.
     pub(crate) slack: u64,
 }
 

@@ -12,8 +12,8 @@ use crate::stairs::Stairs;
 const POINT: u32 = 63;
 const ONE: u64 = 1 << POINT;
 
-/// The list ends with the first cell whose tread is below this, 2^-46. What is left beyond it is
-/// drawn about once in 2^45 times; the law there is exact too, as the exact edges go on.
+/// The list ends with the first cell whose tread is below this, 2^-46. Cells beyond it are drawn
+/// about once in 2^45 times; the law there is exact too, as the exact edges go on.
 const LEAST: u64 = 1 << (POINT - 46);
 
 /// The list ends here in any case.

@@ -38,6 +38,7 @@ impl TruncatedDiscreteLaplace {
         let (numerator, denominator) = (self.scale.numerator(), self.scale.denominator());
         let k = u128::from(self.k);
         // At most (2^64 - 1) 2^64: fits.
+        // Of two ways to reject, the one that accepts more often; both have the same law.
         if k * denominator > numerator {
             let untruncated = DiscreteLaplace::new(self.scale);
             loop {

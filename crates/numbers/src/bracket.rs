@@ -49,7 +49,7 @@ impl Bracket {
         let inner = bits + 2 * halvings + 32;
         let x = Self::ratio(numerator, &(denominator << halvings), inner);
         // Sum over k of (-x)^k / k!, its terms enclosed one by one; even terms are added, odd ones
-        // subtracted. What is left out is at most the first term not taken.
+        // subtracted. The rest is at most the first term not taken.
         let one = Self::whole(1, inner);
         let mut term = one.clone();
         let (mut added, mut subtracted) = (one, Self::whole(0, inner));

@@ -40,7 +40,7 @@ fn bytes(generator: &mut Generator) -> [u8; 64] {
 }
 
 /// Forked in the middle of its buffer, the stream goes on in the parent, and the child has another
-/// one. Eight words all differ but for a chance of 2^-61.
+/// one. Eight words all differ except for a chance of 2^-61.
 #[test]
 fn a_forked_generator_takes_a_new_seed() {
     let mut generator = Generator::from_os().unwrap();

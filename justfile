@@ -32,6 +32,11 @@ fuzz seconds="60":
     cargo build --workspace --all-targets --locked
     target/debug/fuzz --seconds {{ seconds }}
 
+# Build the book, with its page of commands (cargo install mdbook --locked)
+book:
+    cargo run --quiet --bin hushtable -- generate reference >docs/commands.md
+    mdbook build
+
 # Compare a benchmark with the same work without privacy: private_query, group_selection, …
 bench name:
     cargo bench --package hushtable-engine --bench {{ name }}

@@ -459,34 +459,6 @@ mod tests {
         }
     }
 
-    /// The help of a command and of those below it, under headings.
-    fn reference(command: &clap::Command, name: &str, page: &mut String) {
-        let mut copy = command.clone().bin_name(name).term_width(90);
-        let help = copy.render_long_help().to_string();
-        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        *page += &format!("\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n"));
-        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
-            reference(below, &format!("{name} {}", below.get_name()), page);
-        }
-    }
-
-    #[test]
-    fn the_docs_have_every_command() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
-        let mut page = String::from(
-            "# Commands\n\nThis page is made from the command itself: `hushtable help COMMAND` \
-             says the same.\n",
-        );
-        let mut command = Cli::command();
-        command.build();
-        reference(&command, "hushtable", &mut page);
-        if std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always") {
-            std::fs::write(path, &page).unwrap();
-        }
-        let written = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(written == page, "docs/commands.md is old: INSTA_UPDATE=always writes it anew");
-    }
-
     #[test]
     fn a_dash_is_a_query() {
         let cli = Cli::try_parse_from(["hushtable", "query", "-"]).unwrap();

@@ -15,8 +15,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
+/// The page that the command writes, which is in the book and not in the repository.
+const GENERATED: &str = "commands.md";
+
 /// The pages of the book, by name, and their texts.
 fn pages() -> Vec<(String, String)> {
+    let binary = env!("CARGO_BIN_EXE_hushtable");
+    let reference = Command::new(binary).args(["generate", "reference"]).output().unwrap();
+    let reference = (GENERATED.to_owned(), String::from_utf8(reference.stdout).unwrap());
     let mut pages: Vec<(String, String)> = fs::read_dir(root().join("docs"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -25,6 +31,8 @@ fn pages() -> Vec<(String, String)> {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             (name, fs::read_to_string(path).unwrap())
         })
+        .filter(|(name, _)| name != GENERATED)
+        .chain([reference])
         .collect();
     pages.sort();
     pages
@@ -206,7 +214,7 @@ fn anchors(page: &str) -> BTreeSet<String> {
     names
 }
 
-/// The targets of a page's links, but for those in code.
+/// The targets of a page's links, except for those in code.
 fn links(page: &str) -> Vec<String> {
     let mut prose = String::new();
     let mut open = false;
@@ -250,7 +258,7 @@ fn every_link_of_the_docs_leads_somewhere() {
 
 #[test]
 fn the_readmes_links_lead_somewhere() {
-    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"] {
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "THEOREMS.md"] {
         for target in links(&fs::read_to_string(root().join(name)).unwrap()) {
             let file = target.split('#').next().unwrap();
             let there = file.is_empty() || file.contains("://") || root().join(file).exists();
@@ -362,6 +370,24 @@ fn the_modules_that_are_named_exist() {
     }
 }
 
+/// The page of commands is written where the book is built, and is not committed.
+#[test]
+fn the_book_gets_its_page_of_commands_from_the_command() {
+    let ignored = fs::read_to_string(root().join(".gitignore")).unwrap();
+    assert!(ignored.lines().any(|line| line == format!("/docs/{GENERATED}")), "{ignored}");
+    for name in [".ci/run", "justfile"] {
+        let text = fs::read_to_string(root().join(name)).unwrap();
+        let written = text.find(&format!("generate reference >docs/{GENERATED}"));
+        let built = text.find("mdbook build");
+        assert!(written.is_some() && written < built, "{name} builds the book without {GENERATED}");
+    }
+    let pages = pages();
+    let page = &pages.iter().find(|(name, _)| name == GENERATED).unwrap().1;
+    let commands = page.lines().filter(|line| line.starts_with("## `hushtable")).count();
+    assert!(commands >= 38, "{commands} commands");
+    assert!(page.lines().all(|line| line.len() <= 200 && line.trim_end() == line));
+}
+
 #[test]
 fn every_page_has_a_place_in_the_book() {
     let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
@@ -432,6 +458,31 @@ fn the_reference_has_every_name_that_the_code_knows() {
             "docs/statement.md lacks {field}"
         );
     }
+}
+
+/// The names in the column of this engine are those of the reference.
+#[test]
+fn newcomers_find_the_names_that_they_are_given() {
+    let page = |name: &str| fs::read_to_string(root().join("docs").join(name)).unwrap();
+    let reference: String =
+        ["options.md", "contract.md", "functions.md", "sql.md", "semantics.md", "automatic.md"]
+            .map(page)
+            .concat()
+            + &pages().iter().find(|(name, _)| name == GENERATED).unwrap().1;
+    let coming_from = page("coming-from.md");
+    let mut names = 0;
+    for row in coming_from.lines().filter(|line| line.starts_with("| ") && !line.contains("---")) {
+        let here = row.trim_matches('|').split(" | ").nth(1).unwrap();
+        for code in here.split('`').skip(1).step_by(2) {
+            for word in code.split(|c: char| !c.is_alphanumeric() && c != '_') {
+                assert!(word.is_empty() || reference.contains(word), "{word}: {row}");
+                names += 1;
+            }
+        }
+    }
+    assert!(names >= 20, "{names} names");
+    // Bounds can be found privately, as the options say, and so must this page.
+    assert!(page("options.md").contains("AUTO") && coming_from.contains("`bounds = AUTO`"));
 }
 
 /// Words of the glossary, each with the type that it is in the code.

@@ -45,6 +45,16 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
             }
             Ok(())
         }
+        GenerateCommand::Reference => {
+            let mut page = String::from(
+                "# Commands\n\nThis page is the output of `hushtable generate reference`; \
+                 `hushtable help COMMAND` shows the same.\n",
+            );
+            let mut command = Cli::command();
+            command.build();
+            sections(&command, "hushtable", &mut page);
+            stdio::print(page.as_bytes())
+        }
         GenerateCommand::Schema => stdio::print(Contract::SCHEMA.as_bytes()),
     }
 }
@@ -74,4 +84,15 @@ fn pages(
     commands.into_iter().try_for_each(|subcommand| {
         pages(subcommand, &format!("{name}-{}", subcommand.get_name()), folder, all)
     })
+}
+
+/// The help of a command and of those below it, under headings.
+fn sections(command: &Command, name: &str, page: &mut String) {
+    let mut copy = command.clone().bin_name(name).term_width(90);
+    let help = copy.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    *page += &format!("\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n"));
+    for subcommand in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        sections(subcommand, &format!("{name} {}", subcommand.get_name()), page);
+    }
 }

@@ -14,7 +14,7 @@ before they are asked, so that a tool has nothing to bound and errors are those 
 
 W1, W2 and W4 are asked at epsilon = 1, with delta = 1e-8 where groups are chosen; W3 at rho = 1. Figures of
 other tools, at the same privacy, are in peers.csv beside this file: each ran the same workloads, on data from
-the same laws. What the noise of a public group is does not depend on the data. The best known mechanisms on paper are
+the same laws. The noise of a public group does not depend on the data. The best known mechanisms on paper are
 in paper.py.
 """
 

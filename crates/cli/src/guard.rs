@@ -43,6 +43,7 @@ fn ending(
     // Also where the command failed: it may have said what was charged before.
     let show = || effects.into_iter().try_for_each(|effect| effect());
     let printed = catch_unwind(AssertUnwindSafe(show));
+    // A failure to print must not hide the failure of the command.
     let ended = match ended {
         Ok(Ok(())) => printed,
         other => other,
@@ -52,6 +53,8 @@ fn ending(
         Ok(Ok(()) | Err(Failure::ClosedPipe)) => (0, String::new()),
         Ok(Err(Failure::Violation)) => (VIOLATION, String::new()),
         Ok(Err(Failure::Fault(text))) => (FAULT, text),
+        // One code for all refusals and failures: a code of its own could tell something about the
+        // data.
         Ok(Err(failure)) => (1, failure.to_string()),
         Err(_) => (FAULT, FAULT_TEXT.to_owned()),
     }

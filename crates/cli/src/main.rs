@@ -26,6 +26,7 @@ use crate::arguments::{Cli, Command};
 use crate::pace::Pace;
 
 fn main() -> ExitCode {
+    // The delay counts from here, as parsing a query takes time, too.
     let started = Instant::now();
     guard::silence_panics();
     process_limits::lift();

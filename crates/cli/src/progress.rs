@@ -50,7 +50,7 @@ fn beside<T>(look: Look<'_>, work: impl FnOnce() -> T) -> T {
     }
     thread::scope(|scope| {
         let (running, ended) = channel::<()>();
-        // Without another thread the query is answered all the same, and no bar is drawn.
+        // Without another thread the query is answered anyway, and no bar is drawn.
         let _ = thread::Builder::new().spawn_scoped(scope, move || show(look, &ended));
         let result = work();
         drop(running);

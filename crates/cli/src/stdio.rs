@@ -20,6 +20,7 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
 }
 
 fn print_now(bytes: &[u8]) -> Result<(), Failure> {
+    // Keys come from data, and control characters in them could steer a terminal.
     let bytes = for_stream(bytes, stdout_is_terminal());
     let mut stdout = io::stdout().lock();
     stdout.write_all(&bytes).and_then(|()| stdout.flush()).map_err(|e| Failure::stdout(&e))

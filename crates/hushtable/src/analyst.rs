@@ -139,6 +139,7 @@ impl Analyst {
         let session = Arc::clone(&self.session);
         let mut lines = self.block(move || session.budget(delta)).await?;
         let populations = &self.session.contract().populations;
+        // Budgets of other analysts show what they have asked for, and how much.
         lines.retain(|line| match &self.name {
             Some(name) => line.analyst == *name,
             None => populations.get(&line.table).is_some_and(|p| p.budgets.len() == 1),
@@ -252,8 +253,8 @@ impl Plan {
     /// statement.
     ///
     /// The work goes on until all releases are on record, whether anybody waits for them or not.
-    /// With a fixed delay, all steps come at its end.
-    /// Stopped all the same, and planned and released again, a workload is not charged again.
+    /// With a fixed delay, all steps come at its end. Stopped anyway, and planned and released
+    /// again, a workload is not charged again.
     ///
     /// # Errors
     /// When there are no threads left to work on.
@@ -265,7 +266,7 @@ impl Plan {
         let (steps, mut receiver) = unbounded();
         let (charges, answers) = (steps.clone(), steps.clone());
         let work = async move {
-            // Where nobody listens, the releases go on record all the same.
+            // Where nobody listens, the releases go on record anyway.
             let charged = |charges_now: &Charges| {
                 let _ =
                     charges.unbounded_send(Ok(AnswerStep::Charged(Box::new(charges_now.clone()))));
@@ -280,7 +281,7 @@ impl Plan {
         if delay.is_none() {
             workers.begin(work)?;
         } else {
-            // The times of the steps would tell of the data.
+            // The times of the steps would reveal something about the data.
             let (delayed, delayed_receiver) = unbounded();
             let all = std::mem::replace(&mut receiver, delayed_receiver);
             workers.begin(async move {

@@ -29,6 +29,8 @@ impl AnsweringDelay {
     pub fn due(self, elapsed: Duration) -> Duration {
         let mut due = self.least;
         while due < elapsed && !due.is_zero() {
+            // Work that takes longer ends at a doubling of the delay, so that its time reveals an
+            // order of magnitude only.
             due = due.saturating_mul(2);
         }
         due

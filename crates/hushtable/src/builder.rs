@@ -127,7 +127,7 @@ impl EngineBuilder {
     /// Makes analysts wait: each answer, refusal and error of an [`Analyst`](crate::Analyst) comes
     /// that long after it was asked for, or after two, four, eight times as long where the work
     /// takes more, and their progress stays at its beginning. So time tells next to nothing of the
-    /// data. What [`telling`](Self::telling) passes on comes at once, and is for the owner.
+    /// data. Messages of [`telling`](Self::telling) come at once, and are for the owner.
     pub fn at_least(self, delay: Duration) -> Self {
         Self { at_least: delay, ..self }
     }

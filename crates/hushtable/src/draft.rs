@@ -367,7 +367,7 @@ fn budgets(heading: &str, decisions: Option<&Decisions>) -> String {
     };
     format!(
         "
-# What a query has that says nothing else.
+# Defaults of queries.
 [{heading}.defaults]
 {defaults}# max_rows_per_group = 10
 

@@ -27,6 +27,8 @@ impl Protected {
     pub(crate) fn of(session: &Session, contract: Option<&Path>) -> Self {
         let mut files: Vec<PathBuf> = contract.map(resolved).into_iter().collect();
         let ledger = session.ledger_path();
+        // SQLite reads these files as parts of the ledger: a result written over one would damage
+        // it.
         for end in ["", "-journal", "-wal", "-shm"] {
             let mut path = ledger.clone().into_os_string();
             path.push(end);
@@ -71,6 +73,7 @@ impl Protected {
                 "give another name; nothing was asked, and nothing was charged",
             ));
         }
+        // A pattern such as `*.csv` may name files that do not exist yet.
         let reads = |(_, location): &&(String, String)| would_read(location, &self.folder, path);
         if let Some((table, location)) = self.tables.iter().find(reads) {
             return Err(Refusal::new(
@@ -120,6 +123,7 @@ impl PendingFile {
                 "give the name of a file",
             ));
         }
+        // A device or a pipe cannot be replaced by a rename.
         let way = match found {
             Some(found) if !found.is_file() => {
                 let file = OpenOptions::new().write(true).open(&place);

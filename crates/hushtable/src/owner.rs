@@ -15,7 +15,7 @@ use hushtable_privacy::Delta;
 use crate::Error;
 use crate::workers::Workers;
 
-/// The owner of the data. What the methods give is confidential, unless they say otherwise.
+/// The owner of the data. All results are confidential, unless a method says otherwise.
 #[derive(Clone)]
 pub struct Owner {
     session: Arc<Session>,
@@ -120,8 +120,8 @@ impl Owner {
         self.workers.run(async move { session.fit(&sql, &options, &progress).await }).await
     }
 
-    /// Every budget of the contract, with what its charges come to. Not confidential, but for the
-    /// queries of others.
+    /// Every budget of the contract, with what its charges come to. Not confidential, except for
+    /// the queries of others.
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -130,7 +130,7 @@ impl Owner {
         self.workers.block(move || session.budget(delta)).await
     }
 
-    /// The accounts of the ledger that the contract does not name. Not confidential, but for the
+    /// The accounts of the ledger that the contract does not name. Not confidential, except for the
     /// queries of others.
     ///
     /// # Errors

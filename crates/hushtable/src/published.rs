@@ -94,7 +94,7 @@ impl KeyColumn {
 /// Cells that are named where they contradict each other.
 const FEW: usize = 6;
 
-/// Computes what differences of the tables tell of fewer than `k` records.
+/// Computes what differences of the tables reveal about fewer than `k` records.
 ///
 /// # Errors
 /// When the tables contradict each other, or the problem is too large.

@@ -29,6 +29,8 @@ impl Workers {
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
         let task = self.runtime()?.spawn(work);
+        // Dropped with this future: nobody waits for the result any more, and nothing was charged
+        // for it.
         let _ended = Ended(task.abort_handle());
         task.await.unwrap_or_else(|error| Err(stopped(&error)))
     }
@@ -41,6 +43,8 @@ impl Workers {
         let threads = self.clone();
         let kept = async move {
             let done = work.await;
+            // The work holds the threads, or they could end before a release that is paid for is on
+            // record.
             drop(threads);
             done
         };

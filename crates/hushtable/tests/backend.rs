@@ -83,6 +83,6 @@ fn queries_run_where_the_backend_says() {
     assert!(answer.charged().is_none());
     let count = hushtable::arrow::util::pretty::pretty_format_batches(&[answer.table]).unwrap();
     assert!(count.to_string().contains("| 1000 |"), "{count}");
-    // What is on record is not run again.
+    // A query on record is not run again.
     assert_eq!(halves.runs.load(Ordering::Relaxed), 1);
 }

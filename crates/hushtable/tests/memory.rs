@@ -79,7 +79,7 @@ fn tables_in_memory_are_asked_like_files() {
     assert_eq!(totals(&again), (first.clone(), false));
     let other = builder(folder.path()).table("visits", table(&[visits(0..8_999)])).open().unwrap();
     assert!(totals(&other).1);
-    // The same rows in a file are other data for the ledger, and give the same but for noise.
+    // The same rows in a file are other data for the ledger, and give the same except for noise.
     let mut csv = "id,town,spent\n".to_owned();
     for n in 0..9_000 {
         let town = if n % 3 == 0 { "Ashford" } else { "Millbrook" };

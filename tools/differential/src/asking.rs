@@ -22,7 +22,7 @@ use crate::Failure;
 /// Statements that share a ledger. Opening a ledger checks all of its charges, so it stays short.
 const PER_LEDGER: usize = 50;
 
-/// What the engine says to a statement.
+/// The engine's answer to a statement.
 pub enum Reply {
     /// The names of the columns' types, and the rows.
     Rows(Vec<&'static str>, Vec<Vec<Value>>),

@@ -18,7 +18,7 @@ use crate::Failure;
 use crate::pending::{Construct, pending};
 use crate::random_expressions::TEXTS;
 
-/// What the numbers of twins differ by.
+/// The difference between the numbers of twins.
 const TWIN: i64 = 2_520_000;
 
 /// The contract; each population's budgets come in the place of `# budgets`.
@@ -106,9 +106,11 @@ delta = 1e-6
 group_selection_strategy = "LAPLACE_THRESHOLD"
 "#;
 
-/// What DuckDB runs first: its views of the same files, and functions that mean what ours do.
+/// The statements that DuckDB runs first: its views of the same files, and functions that mean what
+/// ours do.
 ///
-/// What our reading makes NULL is NULL in the views: NaN, and dates beyond the years 1 to 9999.
+/// Values that our reading makes NULL are NULL in the views: NaN, and dates beyond the years 1 to
+/// 9999.
 pub fn their_schema() -> String {
     let mut sql = String::from(
         "CREATE VIEW people AS SELECT * REPLACE (as_real(f) AS f, as_day(born) AS born)

@@ -21,7 +21,8 @@ pub enum Construct {
     PlainBackslash,
 }
 
-/// What is pending. A construct that is taken out of this list is generated, and compared.
+/// Constructs that are pending. A construct that is taken out of this list is generated, and
+/// compared.
 pub const PENDING: &[Construct] = &[];
 
 /// Whether a construct is pending.

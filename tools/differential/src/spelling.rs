@@ -1,6 +1,6 @@
 //! Pieces of SQL in two spellings that mean the same: ours, and DuckDB's.
 //!
-//! What the engines do differently on purpose is written out here and in the forms of
+//! Differences on purpose are written out here and in the forms of
 //! [`expressions`](crate::random_expressions): a comparison of answers then needs no exceptions.
 
 /// A piece of SQL.

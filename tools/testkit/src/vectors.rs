@@ -53,7 +53,7 @@ pub fn amount<A: std::str::FromStr<Err: std::fmt::Debug>>(value: &Value) -> A {
     value.as_str().unwrap().parse().unwrap()
 }
 
-/// Whether two numbers are equal but for rounding: one part in a billion, or as much of 1.
+/// Whether two numbers are equal except for rounding: one part in a billion, or as much of 1.
 pub fn near(got: f64, want: f64) -> bool {
     (got - want).abs() <= 1e-9 * want.abs().max(1.0)
 }

@@ -207,7 +207,7 @@ mod tests {
         let (conversation, contract) = converse(&draft, "nobody\n\n5,000\nno\n2.5\nana\n0\n2\n");
         insta::assert_snapshot!(conversation);
         let contract = contract.unwrap();
-        let settings = contract.split_once("# What a query has").unwrap().1;
+        let settings = contract.split_once("# Defaults of queries.").unwrap().1;
         insta::assert_snapshot!("settings", settings);
         let read = Contract::parse(&contract, "hushtable.toml").unwrap();
         let population = &read.populations["visits"];

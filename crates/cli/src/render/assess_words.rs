@@ -16,7 +16,7 @@ pub(crate) const NOISE: &str = " The noise alone protects against every attacker
     as the first delta or epsilon says.";
 
 pub(crate) const BLANKET: &str = "It is a bound, taken for the two options with the smallest \
-    least probabilities: the attacker is told of each record what goes beyond them, \
+    least probabilities: the attacker learns of each record what goes beyond them, \
     and may see all other counts.";
 
 pub(crate) const TWO_OPTIONS: &str = " With two options and a public total, \
@@ -48,8 +48,8 @@ pub(crate) const TEMPORAL_MANY: &str = "It rests on the others being independent
 pub(crate) fn meaning(what: &str) -> String {
     format!(
         "Whoever sees {what} can tell the target's values apart no better than under (epsilon, \
-         delta)-differential privacy: their odds change by a factor of at most e^epsilon, but for \
-         outcomes that add up to delta."
+         delta)-differential privacy: their odds change by a factor of at most e^epsilon, except \
+         for outcomes that add up to delta."
     )
 }
 

@@ -71,7 +71,7 @@ fn comparison(ordinal: usize, compared: &Compared, requested: u64, by_size: bool
             let epsilon = at_most(compared.epsilon_at_least);
             let bound = format!("{epsilon}, promised {promised}{size}");
             grid.push(["epsilon is at least", &bound]);
-            grid.push(["told by", &visible(&event.what)]);
+            grid.push(["evidence", &visible(&event.what)]);
             let likely = format!("at least {low} on {}", visible(&event.likely_on));
             grid.push(["probability", &format!("{likely}, at most {high} on the other")]);
         }

@@ -186,7 +186,7 @@ impl DifferencingReport {
         if combinations.is_empty() {
             return String::new();
         }
-        let headings = [("records", Side::Right), ("who", Side::Left), ("told by", Side::Left)];
+        let headings = [("records", Side::Right), ("who", Side::Left), ("shown by", Side::Left)];
         let mut grid = Grid::new(headings).underlined();
         for combination in combinations.iter().take(self.few(combinations.len())) {
             let count = if combination.count == 0 {

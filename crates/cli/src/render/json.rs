@@ -4,7 +4,8 @@
 //! Integers and decimals are numbers where a reader that takes them for 64-bit floats, as most do,
 //! gets the same decimal back, and text where it would not (beyond 2^53, or more than 15 digits).
 //! Floats are numbers in their shortest form, and text if they are infinite. Dates and timestamps
-//! are text as in ISO 8601. What steers a terminal or cannot be seen is written as `\\uXXXX`.
+//! are text as in ISO 8601. Characters that steer a terminal or are invisible are written as
+//! `\\uXXXX`.
 
 use hushtable::arrow::record_batch::RecordBatch;
 

@@ -2,8 +2,8 @@
 
 use hushtable::knowledge::model::{Definition, Normalisation, Parameters};
 
-pub(crate) const EXACT: &str = "All numbers are exact, but for being rounded up in their \
-    last place, and rest on the model: whom it does not fit, they do not protect. \
+pub(crate) const EXACT: &str = "All numbers are exact, rounded up in their last place, and \
+    rest on the model: they protect nobody whom it does not fit. \
     Those of distributional privacy are of the best simulator that was found, and never too low. \
     They are no privacy budget.";
 
@@ -80,9 +80,9 @@ pub(crate) fn normalisation(target: &str, result: &Normalisation, names: &[Strin
              would do), but what is known is independent of {target}, which is what it is for."
         ),
         (_, false, false) => format!(
-            "Definition 8 does not hold for {target}: what is known tells of it before \
-             anything is published ({why}). Who knows less may then seem to learn more, \
-             and none of these numbers measures what the release gives away."
+            "Definition 8 does not hold for {target}: the knowledge reveals something \
+             about it before anything is published ({why}). An attacker who knows less may then \
+             seem to learn more, and none of these numbers measures what the release gives away."
         ),
     }
 }
@@ -91,8 +91,8 @@ pub(crate) const SAME: &str = "Noiseless and causal privacy are the same here, a
     nothing of the other records to whoever has the knowledge (Proposition 2).";
 
 pub(crate) const APART: &str = "Noiseless and causal privacy differ, \
-    as the target tells of other records: a change of the target alone leaves them as they were, \
-    and another value of the target does not.";
+    as the target reveals something about other records: a change of the target alone leaves them \
+    as they were, and another value of the target does not.";
 
 pub(crate) const PROPOSITION_4: &str = "Proposition 4 has them equal wherever Definition 8 holds: \
     it needs besides that the parameter of the target bears on no other record.";

@@ -83,7 +83,7 @@ fn four_digits(value: f64, magnitude: i32) -> String {
     }
 }
 
-/// A JSON number with 17 significant digits, but for zeros at its end.
+/// A JSON number with 17 significant digits, except for zeros at its end.
 pub(crate) fn digits17(value: f64) -> String {
     let text = format!("{value:.16e}");
     let Some((mantissa, exponent)) = text.split_once('e') else { return text };

@@ -72,7 +72,7 @@ fn exchanged(exchange: ExchangeExplained) -> String {
 
 /// Note under every policy function.
 const SECRET: &str = "  The function is public; JSON and statements have all digits of it. \
-                      What it says of a record in the table is as\n  secret as the record.\n";
+                      Its value for a record in the table is as\n  secret as the record.\n";
 
 /// The policy function of a workload, in the same way.
 pub(super) fn policy_of_workload(policy: &JointPolicy) -> String {

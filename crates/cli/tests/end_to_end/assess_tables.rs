@@ -10,7 +10,7 @@ struct Folder(tempfile::TempDir);
 impl Folder {
     fn new() -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
-        // So many of each, and two who are not ill in a town of their own.
+        // Records in these numbers, and two who are not ill in a town of their own.
         let mut people = "town,age,ill\n".to_owned();
         for (town, age, ill, count) in [
             ("Wick", 30, "yes", 3),

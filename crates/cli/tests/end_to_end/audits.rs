@@ -6,7 +6,7 @@ use crate::support::{COUNT_BY_PRODUCT, Shop};
 
 /// Removes what depends on chance: the rest of each line with numbers from runs.
 fn settled(text: &str) -> String {
-    let chance = ["epsilon is at least ", "told by ", "probability ", "no violation found: "];
+    let chance = ["epsilon is at least ", "evidence ", "probability ", "no violation found: "];
     let line = |line: &str| match chance.iter().find(|c| line.trim_start().starts_with(**c)) {
         Some(start) => format!("{}…", &line[..line.find(start).unwrap() + start.len()]),
         None => line.to_owned(),

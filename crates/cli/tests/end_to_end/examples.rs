@@ -106,7 +106,7 @@ fn establishments_by_sector() {
     // Some pay far more than the threshold, and nothing of it is cut off.
     assert!(firms.iter().any(|one| one.pay > 100 * 500));
     // Medians of sectors with many establishments: at a rate of 0.56 no more than 80 are in between
-    // but for a probability of 1e-15 or so.
+    // except for a probability of 1e-15 or so.
     let answer = rows(&ask(&folder, "query", "medians.sql"));
     assert_eq!(answer.len(), 24);
     for row in &answer {

@@ -82,7 +82,7 @@ fn check(shop: &Shop, answers: &BTreeMap<String, Vec<u8>>, unfinished: usize) {
     assert_eq!(account["spent"]["epsilon"].as_f64().unwrap(), sum);
 }
 
-/// Ctrl-C before the charge costs nothing; after it, the answer comes all the same.
+/// Ctrl-C before the charge costs nothing; after it, the answer comes anyway.
 #[cfg(unix)]
 #[test]
 fn interrupted_queries_cost_nothing_or_are_answered() {

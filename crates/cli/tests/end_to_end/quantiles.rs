@@ -57,7 +57,7 @@ fn explain_says_what_quantiles_cost_and_how_near_they_are() {
 }
 
 /// At these losses a released median is fewer than 50 values from the exact one, and a 90th
-/// percentile fewer than 80, but for a probability below 1e-8 (rates of 2 and 0.8 and noise from
+/// percentile fewer than 80, except for a probability below 1e-8 (rates of 2 and 0.8 and noise from
 /// the system).
 #[test]
 fn quantiles_are_near_and_on_record() {

@@ -251,7 +251,7 @@ fn units_beyond_64_bits_with_a_sign_count() {
         let table = run(folder.path(), &["query", query, "--format", "csv"]).success();
         assert_eq!(table, "rows_,units\n400,200\n", "{file} {column_type}");
     }
-    // In an expression, an INT column has 64 bits as ever: this one is NULL.
+    // In an expression, an INT column has 64 bits as always: this one is NULL.
     contract(
         folder.path(),
         "[tables.t]\npath = \"t.parquet\"\nprivacy_unit = \"id\"\n[tables.t.columns]\n\

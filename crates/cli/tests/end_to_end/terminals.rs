@@ -27,7 +27,7 @@ fn on_a_terminal(shop: &Shop, arguments: &[&str], input: &str) -> String {
     screen
 }
 
-/// What a command shows on a terminal, and whether it succeeds.
+/// The output of a command on a terminal, and whether it succeeds.
 #[cfg(target_os = "linux")]
 fn with_history(shop: &Shop, arguments: &[&str], input: &str, history: &str) -> (String, bool) {
     // A program that waits for more input fails the test.

@@ -98,7 +98,7 @@ max_groups_contributed = {groups}
         let odds = (epsilon.to_f64().exp() * 10.0).ceil() / 10.0;
         let reason = format!(
             "All answers together make any guess about one
-# unit at most {odds:.1} times as likely (e^epsilon), but for a failure with probability delta, \
+# unit at most {odds:.1} times as likely (e^epsilon), except for a failure with probability delta, \
   which
 # is well below one in {size}, the number of units."
         );

@@ -14,8 +14,8 @@ const MOST_CELLS: usize = 1_000_000;
 /// Largest count; sums stay far from overflow.
 const MOST_COUNT: u64 = 1_000_000_000_000;
 
-/// Reads tables. The column of counts is `count`, or one of that or the name n. What is suppressed
-/// is below `suppressed_below`: counts that are not given, and rows that are missing.
+/// Reads tables. The column of counts is `count`, or one of that or the name n. Suppressed counts
+/// are below `suppressed_below`: counts that are not given, and rows that are missing.
 ///
 /// # Errors
 /// When a file cannot be read, or is no table of counts.

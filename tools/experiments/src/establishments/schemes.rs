@@ -69,7 +69,7 @@ impl Scheme {
     }
 
     /// The loss of an establishment by all queries of a scheme that splits, as a function of its
-    /// sizes in the order of [`SIZES`], where each of [`MEASURES`] costs so much at all levels
+    /// sizes in the order of [`SIZES`], where each of [`MEASURES`] costs that much at all levels
     /// together: it is in one cell of every level, so that levels and measures add up (PR Lemmas
     /// 4.2, 4.3 and 5.6). Under top-coding, every establishment loses the whole budget.
     ///

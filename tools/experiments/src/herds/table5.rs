@@ -232,7 +232,8 @@ mod tests {
         }
     }
 
-    /// With hardly any noise, averages are exact but for the clamping: 10, and 100 in place of 110.
+    /// With hardly any noise, averages are exact except for the clamping: 10, and 100 in place of
+    /// 110.
     #[test]
     fn averages_are_clamped_rents_over_farms() {
         let farm = |state, rent| Farm { state, district: 1, county: 1, cows: 1, rent };

@@ -18,7 +18,7 @@ const AIM: f64 = 0.1;
 const RELEASES: usize = 20;
 
 /// The threshold at which the median error is [`AIM`]. Noise is in proportion to the threshold, and
-/// so is every quantile of the errors, but for rounding: what one threshold gives tells all.
+/// so is every quantile of the errors, except for rounding: what one threshold gives tells all.
 fn threshold(sums: &Sums, rho: Rho, noise: &mut Rehearsal) -> Result<f64, ExperimentError> {
     let setting = Setting { rho, threshold: 1000.0 };
     let error = sums.errors(setting, RELEASES, noise)?.quantile(0.5);

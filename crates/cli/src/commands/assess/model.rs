@@ -77,7 +77,7 @@ impl Modelled {
         let curve = |(index, row): (usize, &DefinitionRow)| {
             let (described, definition) = (Rc::clone(&self.described), row.definition);
             let curve = Curve::plain(model_words::name(definition).0, move |epsilon| {
-                // At a smaller epsilon, delta is no smaller. What is too large a programme is not
+                // At a smaller epsilon, delta is no smaller. A programme that is too large is not
                 // drawn.
                 let epsilon = Epsilon::from_f64_down(epsilon);
                 let guarantee =

@@ -85,7 +85,7 @@ pub(super) fn drawn(title: String, curves: &[Curve], marks: Vec<Vec<(f64, f64)>>
     Chart {
         title,
         x: Axis {
-            label: "epsilon: how much what is released may tell of one record".to_owned(),
+            label: "epsilon: how much a release may reveal about one record".to_owned(),
             scale,
             marks: Vec::new(),
         },

@@ -10,7 +10,7 @@ use crate::modules::{below, code};
 /// A module's path in its crate; the crate's root has none.
 type Path = Vec<String>;
 
-/// A crate's modules, but for tests.
+/// A crate's modules, except for tests.
 struct Modules {
     /// Their code.
     code: BTreeMap<Path, String>,

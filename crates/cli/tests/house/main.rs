@@ -1,10 +1,12 @@
-//! Checks of the repository itself: its layers, its theorems, its README.
+//! Checks of the repository itself: its layers, its theorems, its words, its README.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of a test")]
 
 mod cycles;
+mod documents;
 mod modules;
 mod theorems;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -377,47 +379,6 @@ fn numbers_and_laws_are_written_once() {
         }
         assert_eq!(paths.len(), files.len(), "`{sign}` belongs to one place: {paths:#?}");
     }
-}
-
-/// Folders whose comments follow the wording guide.
-const PLAIN: [&str; 10] = [
-    "crates/errors",
-    "crates/numbers",
-    "crates/noise",
-    "crates/privacy",
-    "crates/knowledge",
-    "crates/ledger",
-    "crates/plot",
-    "crates/hushtable",
-    "tools/experiments",
-    "fuzz",
-];
-
-/// Beginnings of doc comments that make readers guess what is meant.
-const VAGUE: [&str; 3] = ["What ", "The same", "As ["];
-
-#[test]
-fn comments_are_plain() {
-    let mut wrong = Vec::new();
-    let all = sources();
-    let plain = all
-        .iter()
-        .filter(|(path, _)| PLAIN.iter().any(|folder| path.starts_with(root().join(folder))));
-    for (path, text) in plain {
-        let mut inside = false;
-        for (number, line) in text.lines().enumerate() {
-            let comment = line.trim_start();
-            let doc = comment.strip_prefix("///").or_else(|| comment.strip_prefix("//!"));
-            let begins = doc.filter(|_| !inside).map(str::trim_start);
-            let vague =
-                begins.is_some_and(|words| VAGUE.iter().any(|start| words.starts_with(start)));
-            if vague {
-                wrong.push(format!("{}:{}: {comment}", path.display(), number + 1));
-            }
-            inside = doc.is_some();
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Whether a Dockerfile's image is one of its own stages, or named by a digest.

@@ -3,6 +3,7 @@
 
 use hushtable_lang::{ColumnType, Expr, MAX_STRING_BYTES};
 use hushtable_numbers::Step;
+use hushtable_numbers::decimal::MOST_DIGITS;
 use hushtable_plan::{Clamps, Measure, Measurement, PrivateQuery, Thresholds};
 use serde::{Deserialize, Serialize};
 
@@ -151,11 +152,36 @@ impl Bounding {
         };
         known
             && self.accumulators.iter().enumerate().all(order)
+            && self.accumulators.iter().all(Accumulator::has_ranges)
             && self.unit_bytes.is_none_or(|most| most <= MAX_STRING_BYTES)
     }
 }
 
 impl Accumulator {
+    /// Whether values can be rounded to its lattice, and clamped to its ranges.
+    fn has_ranges(&self) -> bool {
+        let is_step = match &self.value {
+            RowValue::Points(_, Step::Whole(size)) => *size > 0,
+            RowValue::Points(_, Step::Decimal(scale)) => *scale <= MOST_DIGITS,
+            RowValue::Points(_, Step::PowerOfTwo(_))
+            | RowValue::One
+            | RowValue::Present(_)
+            | RowValue::Code(_) => true,
+            RowValue::Pieces(split) => split.iter().all(|(_, thresholds)| {
+                let classes = thresholds.classes.iter().flat_map(|classes| &classes.values);
+                thresholds.default >= 0 && classes.into_iter().all(|(_, own)| *own >= 0)
+            }),
+        };
+        let is_range = |(low, high): &(i64, i64)| low <= high;
+        is_step
+            && match &self.kept {
+                Kept::Sum { bounds, size } => is_range(bounds) && is_range(size),
+                Kept::Values(Listing { range, sum, mean, .. }) => {
+                    is_range(range) && sum.iter().chain(mean).all(is_range)
+                }
+            }
+    }
+
     /// The accumulator of a measurement; none for counts of units, which every group has.
     fn of(m: &Measurement) -> Option<Self> {
         let bounds = (m.low, m.high);

@@ -3,6 +3,11 @@
 //! DataFusion's operators have a codec of their own; here is that of ours. A plan is as secret as
 //! the rows: its sampling key says which of a unit's groups are kept. It is for workers of the same
 //! build only, over a channel that nobody else reads.
+//!
+//! Whatever the bytes are, reading them ends in an error or in a plan that this program could have
+//! written: of [allowed parts](allowed_parts), and with the same bytes when it is written again.
+
+mod allowed_parts;
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,11 +25,13 @@ use datafusion::physical_expr_common::physical_expr::proto_encode::PhysicalExprE
 use datafusion::physical_plan::repartition::REPARTITION_RANDOM_STATE;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use datafusion_proto::bytes::{
-    physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
+    physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
 };
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use allowed_parts::AllowedParts;
 
 use crate::bound_exec::BoundExec;
 use crate::bounding::Bounding;
@@ -92,7 +99,8 @@ pub(crate) struct PlanCodec {
 /// An operator of ours.
 #[derive(Serialize, Deserialize)]
 enum Node {
-    Source(Vec<DataFile>, Wanted),
+    /// The files, the columns, and how many partitions read them.
+    Source(Vec<DataFile>, Wanted, usize),
     Bound(Box<Bounding>, ScanOptions, Option<[u8; 16]>),
     LimitRows(RowLimit, Option<[u8; 16]>),
     NeverEmpty,
@@ -115,7 +123,11 @@ impl PlanCodec {
     ) -> Result<Vec<u8>, EngineError> {
         let head = Head { share: share.clone(), shuffled: shuffled()? };
         let head = serde_json::to_vec(&head).map_err(|_| foreign())?;
-        let plan = physical_plan_to_bytes_with_extension_codec(Arc::clone(plan), &Self::default())?;
+        let plan = physical_plan_to_bytes_with_proto_converter(
+            Arc::clone(plan),
+            &Self::default(),
+            &AllowedParts,
+        )?;
         let mut body = (head.len() as u64).to_le_bytes().to_vec();
         body.extend(head);
         body.extend(plan);
@@ -135,14 +147,19 @@ impl PlanCodec {
         let (share, body) =
             opened(MAGIC, bytes).and_then(divided).ok_or(EngineError::ForeignPlan)?;
         let codec = Self { progress: Arc::clone(progress) };
-        // DataFusion reads lists as Arrow streams, whose decoder may panic.
-        let read = || physical_plan_from_bytes_with_extension_codec(body, tasks, &codec);
+        // DataFusion's readers believe some of what they read, and may panic where it is wrong.
+        let read =
+            || physical_plan_from_bytes_with_proto_converter(body, tasks, &codec, &AllowedParts);
         let plan = catch_unwind(AssertUnwindSafe(read)).map_err(|_| EngineError::ForeignPlan)?;
         let plan = plan.map_err(|error| match EngineError::from(error) {
             error @ EngineError::Source(_) => error,
             _ => EngineError::ForeignPlan,
         })?;
-        Ok((plan, share))
+        // Readers pass over what they do not know.
+        match Self::encode(&plan, &share) {
+            Ok(same) if same == bytes => Ok((plan, share)),
+            _ => Err(EngineError::ForeignPlan),
+        }
     }
 }
 
@@ -180,13 +197,15 @@ impl PhysicalExtensionCodec for PlanCodec {
         _: &TaskContext,
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let node = read(buffer)?;
+        if let (Node::Source(files, wanted, partitions), []) = (&node, inputs) {
+            let table = Table::open(&TableData::Files(files.clone()), wanted)?;
+            return Ok(Arc::new(SourceExec::of_all(table, *partitions, &self.progress)?));
+        }
         let [input] = inputs else { return Err(foreign()) };
         let input = Arc::clone(input);
-        Ok(match read(buffer)? {
-            Node::Source(files, wanted) => {
-                let table = Arc::new(Table::open(&TableData::Files(files), &wanted)?);
-                Arc::new(SourceExec::new(input, table, Arc::clone(&self.progress))?)
-            }
+        Ok(match node {
+            Node::Source(..) => return Err(foreign()),
             Node::Bound(bounding, options, key) => {
                 let bound = BoundExec::new(input, Arc::from(bounding))?.with_options(options);
                 Arc::new(bound.with_key(key.map(SamplingKey)))
@@ -210,7 +229,8 @@ impl PhysicalExtensionCodec for PlanCodec {
             let (TableData::Files(files), wanted) = source.table().of() else {
                 return Err(foreign());
             };
-            Node::Source(files.clone(), wanted.clone())
+            let partitions = source.properties().output_partitioning().partition_count();
+            Node::Source(files.clone(), wanted.clone(), partitions)
         } else if let Some(bound) = node.downcast_ref::<BoundExec>() {
             let key = bound.key().map(|key| key.0);
             Node::Bound(Box::new(Bounding::clone(bound.bounding())), bound.options(), key)
@@ -222,8 +242,8 @@ impl PhysicalExtensionCodec for PlanCodec {
             return Err(foreign());
         };
         let same = |one: &Node, other: &Node| match (one, other) {
-            (Node::Source(files, wanted), Node::Source(own, own_wanted)) => {
-                files == own && wanted == own_wanted
+            (Node::Source(files, wanted, number), Node::Source(own, own_wanted, own_number)) => {
+                (files, wanted, number) == (own, own_wanted, own_number)
             }
             (Node::Bound(bounding, options, key), Node::Bound(own, own_options, own_key)) => {
                 bounding == own && options == own_options && key == own_key

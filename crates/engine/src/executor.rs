@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use datafusion::common::tree_node::TreeNode;
+use datafusion::error::DataFusionError;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
 
@@ -10,6 +12,7 @@ use crate::backend::{PartialStream, partials};
 use crate::bound_exec::BoundExec;
 use crate::codec::{PlanCodec, Share};
 use crate::error::EngineError;
+use crate::limit_rows::LimitRowsExec;
 use crate::memory::Memory;
 use crate::memory_limit::MemoryLimit;
 use crate::runtime::heavy;
@@ -42,13 +45,24 @@ impl Executor {
         let progress = Arc::default();
         let (plan, share) = heavy(|| PlanCodec::decode(bytes, &self.memory.tasks(), &progress))?;
         let whole = plan.output_partitioning().partition_count();
-        // Any other root would hand out rows, and not bounded groups.
-        let bounds = plan.downcast_ref::<BoundExec>().is_some_and(|bound| bound.key().is_some());
+        let bounds = bounds_once(&plan)?;
         if !bounds || share.partitions.is_empty() || share.partitions.end > whole {
             return Err(EngineError::ForeignPlan);
         }
         Ok(ReceivedPlan { plan, share, progress, memory: self.memory.clone() })
     }
+}
+
+/// Whether a plan bounds contributions at its root and nowhere else, and under one key.
+fn bounds_once(plan: &Arc<dyn ExecutionPlan>) -> Result<bool, DataFusionError> {
+    let Some(bound) = plan.downcast_ref::<BoundExec>() else { return Ok(false) };
+    let key = bound.key().map(|key| key.0);
+    let differs = |limit: &LimitRowsExec| limit.key().map(|key| key.0) != key;
+    let otherwise = bound.input().exists(|node| {
+        let limit = node.downcast_ref::<LimitRowsExec>();
+        Ok(node.downcast_ref::<BoundExec>().is_some() || limit.is_some_and(differs))
+    })?;
+    Ok(key.is_some() && !otherwise)
 }
 
 /// A plan that another process has opened, with the partitions that are to run here. It holds the

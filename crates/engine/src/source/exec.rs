@@ -27,6 +27,9 @@ use super::table::{Piece, Table};
 use super::{ReadProgress, SourceError};
 use crate::invariant::Invariant;
 
+/// Most partitions that a table is read in: what comes after a source makes room for each.
+const MOST_PARTITIONS: usize = 1024;
+
 /// Batches that wait for their consumer.
 const BATCHES_AHEAD: usize = 2;
 
@@ -64,11 +67,11 @@ impl SourceExec {
         Ok(Self { list, table, progress, properties: Arc::new(properties) })
     }
 
-    /// Reads all of a table in that many partitions, whatever its files are.
+    /// Reads all of a table in that many partitions, at most 1024, whatever its files are.
     ///
     /// # Errors
     /// When there is more to read than can be numbered.
-    pub(super) fn of_all(
+    pub(crate) fn of_all(
         table: Table,
         partitions: usize,
         progress: &Arc<ReadProgress>,
@@ -135,7 +138,7 @@ fn listed(batch: &RecordBatch) -> Result<Vec<(u32, u32)>> {
 fn share_out(mut work: Vec<Piece>, partitions: usize) -> Vec<Vec<Piece>> {
     // Never none: the other operators need a partition even if there is nothing to read.
     let mut shares: Vec<(u64, Vec<Piece>)> = Vec::new();
-    shares.resize_with(partitions.max(1), Default::default);
+    shares.resize_with(partitions.clamp(1, MOST_PARTITIONS), Default::default);
     work.sort_by_key(|piece| std::cmp::Reverse(piece.bytes));
     for piece in work {
         if let Some((sum, share)) = shares.iter_mut().min_by_key(|(sum, _)| *sum) {

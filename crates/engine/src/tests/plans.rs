@@ -6,8 +6,17 @@ use std::future::ready;
 use std::path::Path;
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_expr::expressions::lit;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::{ExecutionPlan, Partitioning};
+use datafusion::scalar::ScalarValue;
+use datafusion_proto::bytes::physical_plan_to_bytes;
 use futures::StreamExt;
 use sqllogictest::{DefaultColumnType, Record, parse_file};
 
@@ -19,12 +28,13 @@ use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::{Exact, OwnerScan, Scan, exact_of};
 use crate::executor::Executor;
+use crate::limit_rows::keyed;
 use crate::measurements::Measured;
 use crate::memory::Memory;
 use crate::partial_groups::PartialGroups;
 use crate::progress::Progress;
 use crate::session::Session;
-use crate::source::SourceError;
+use crate::source::{SourceError, SourceExec, Table, TableData, Wanted, list_files};
 use crate::survey::ScanOptions;
 
 const KEY: SamplingKey = SamplingKey([7; 16]);
@@ -209,22 +219,14 @@ fn foreign_plans_are_errors() {
             assert!(matches!(decoded(damaged), Err(EngineError::ForeignPlan)), "{at}");
         }
     }
-    // Also where somebody hashes what they have made. The reader of Arrow's messages believes the
-    // lengths in their heads, and a process without that much memory ends.
-    let head = |(start, bytes): (usize, &[u8])| match *bytes {
-        [0xff, 0xff, 0xff, 0xff, a, b, 0, 0] => {
-            Some(start..start + 8 + usize::from(u16::from_le_bytes([a, b])))
+    // Also where somebody hashes what they have made: an error, or a plan with these very bytes.
+    for at in 40..bytes.len() {
+        let mut damaged = bytes[40..].to_vec();
+        damaged[at - 40] ^= 0x21;
+        let damaged = crate::sealed::sealed(b"hushplan", &damaged);
+        if let Ok((plan, share)) = decoded(&damaged) {
+            assert_eq!(PlanCodec::encode(&plan, &share).unwrap(), damaged, "{at}");
         }
-        _ => None,
-    };
-    let heads: Vec<_> = bytes.windows(8).enumerate().filter_map(head).collect();
-    for at in (40..bytes.len()).step_by(7) {
-        if heads.iter().any(|head| head.contains(&at)) {
-            continue;
-        }
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 0x21;
-        let _ = decoded(&crate::sealed::sealed(b"hushplan", &damaged[40..]));
     }
     // A build that takes values to other partitions would bound the units of another share.
     let hash = bytes.windows(12).position(|name| name == b"\"shuffled\":[").unwrap() + 12;
@@ -236,6 +238,129 @@ fn foreign_plans_are_errors() {
     std::fs::write(place.path().join("towns.csv"), "town,area\nelsewhere,1\n").unwrap();
     let error = decoded(&bytes).err().unwrap();
     assert!(matches!(error, EngineError::Source(SourceError::Changed { .. })), "{error}");
+}
+
+/// The bytes of a plan as DataFusion writes it, behind the head of others.
+fn foreign(plan: Arc<dyn ExecutionPlan>, ours: &[u8]) -> Vec<u8> {
+    let length = u64::from_le_bytes(ours[40..48].try_into().unwrap()) as usize;
+    let mut body = ours[40..48 + length].to_vec();
+    body.extend(physical_plan_to_bytes(plan).unwrap());
+    crate::sealed::sealed(b"hushplan", &body)
+}
+
+/// DataFusion knows how to read many operators and constants that no plan of this program has: a
+/// list of constants, say, comes as an Arrow stream, whose reader makes room for what it says.
+#[test]
+fn plans_have_the_parts_of_plans_alone() {
+    let place = place(10);
+    let session = place.session();
+    let (plan, bytes) = plans(&session, &asked(JOINED)).wait();
+    let input = || -> Arc<dyn ExecutionPlan> {
+        Arc::new(PlaceholderRowExec::new(Arc::new(Schema::empty())))
+    };
+    let projected = |value: ScalarValue| -> Arc<dyn ExecutionPlan> {
+        let exprs = vec![(lit(value), "a".to_owned())];
+        Arc::new(ProjectionExec::try_new(exprs, input()).unwrap())
+    };
+    let list = ScalarValue::new_list(&[ScalarValue::from(1i64)], &DataType::Int64, true);
+    let spread = Partitioning::RoundRobinBatch(3);
+    let many = Partitioning::Hash(vec![lit(1i64)], 1_000_000_000);
+    let others: [Arc<dyn ExecutionPlan>; 6] = [
+        input(),
+        Arc::new(EmptyExec::new(Arc::new(Schema::empty()))),
+        projected(ScalarValue::from("text")),
+        projected(ScalarValue::List(list)),
+        Arc::new(RepartitionExec::try_new(input(), spread).unwrap()),
+        Arc::new(RepartitionExec::try_new(input(), many).unwrap()),
+    ];
+    for other in others {
+        let shown = format!("{other:?}");
+        assert!(PlanCodec::encode(&other, &Share::whole(1)).is_err(), "{shown}");
+        let decoded = decoded(&foreign(other, &bytes));
+        assert!(matches!(decoded, Err(EngineError::ForeignPlan)), "{shown}");
+    }
+    // A field that no reader knows is passed over, and is gone when the plan is written again.
+    let unknown = [&bytes[40..], &[0xf8, 0x7f, 1]].concat();
+    let unknown = crate::sealed::sealed(b"hushplan", &unknown);
+    assert!(matches!(decoded(&unknown), Err(EngineError::ForeignPlan)));
+    // A plan within a plan would hand on exact groups as rows.
+    let within: Arc<dyn ExecutionPlan> =
+        Arc::new(CoalescePartitionsExec::new(Arc::clone(plan.operators())));
+    let within = PlanCodec::encode(&within, &Share::whole(1)).unwrap();
+    let executor = Executor::new(None).unwrap();
+    assert!(executor.decode(&bytes).is_ok());
+    assert!(matches!(executor.decode(&within), Err(EngineError::ForeignPlan)));
+}
+
+/// A plan's bytes with another text of the same length, under a seal of their own.
+fn changed(bytes: &[u8], text: &str, other: &str) -> Vec<u8> {
+    assert_eq!(text.len(), other.len());
+    let mut body = bytes[40..].to_vec();
+    let at = body.windows(text.len()).position(|own| own == text.as_bytes()).expect(text);
+    body[at..at + text.len()].copy_from_slice(other.as_bytes());
+    crate::sealed::sealed(b"hushplan", &body)
+}
+
+/// Ranges that end before they begin, and steps of no size, would end a worker's task by a panic.
+#[test]
+fn plans_have_ranges_that_values_can_be_clamped_to() {
+    let place = place(10);
+    let session = place.session();
+    let median = "town, MEDIAN(n) AS m FROM t GROUP BY town";
+    let rows = "SUM(n, contribution_bounds_per_row => (1, 9)) AS s FROM t";
+    for (select, text, other) in [
+        (JOINED, r#""bounds":[0,9]"#, r#""bounds":[9,0]"#),
+        (JOINED, r#""size":[0,9]"#, r#""size":[9,0]"#),
+        (JOINED, r#"{"whole":1}"#, r#"{"whole":0}"#),
+        (median, r#""range":[0,100]"#, r#""range":[1,000]"#),
+        (median, r#""range":[0,100]"#, r#""range":[9,001]"#),
+        (median, r#""range":[0,100]"#, r#""range":[900,1]"#),
+        (rows, r#""range":[1,9]"#, r#""range":[9,1]"#),
+    ] {
+        let (_, bytes) = plans(&session, &asked(select)).wait();
+        let decoded = decoded(&changed(&bytes, text, other));
+        assert!(matches!(decoded, Err(EngineError::ForeignPlan)), "{select}: {other}");
+    }
+}
+
+/// Limits on rows and on groups are drawn by one key.
+#[test]
+fn a_plan_has_one_key() {
+    let place = place(10);
+    let limited = "a.town, COUNT(*) AS c FROM t AS a JOIN t AS b ON a.u = b.u GROUP BY a.town";
+    let (plan, bytes) = plans(&place.session(), &asked(limited)).wait();
+    let executor = Executor::new(None).unwrap();
+    assert!(executor.decode(&bytes).is_ok());
+    let two = keyed(Arc::clone(plan.operators()), SamplingKey([8; 16])).unwrap();
+    let two = PlanCodec::encode(&two, &Share::whole(1)).unwrap();
+    assert!(matches!(executor.decode(&two), Err(EngineError::ForeignPlan)));
+}
+
+/// However many partitions somebody writes, there is room for few.
+#[test]
+fn partitions_are_bounded() {
+    let place = place(10);
+    let (_, bytes) = plans(&place.session(), &asked("COUNT(*) AS c FROM t")).wait();
+    let text = String::from_utf8_lossy(&bytes);
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
+    let end = format!("}},{threads}]}}");
+    assert!(text.contains(&end), "{text}");
+    // As long as before: lengths stand before the text.
+    let at = bytes.windows(end.len()).position(|text| text == end.as_bytes()).unwrap();
+    let mut other = bytes.clone();
+    other[at + 2] = if other[at + 2] == b'9' { b'8' } else { other[at + 2] + 1 };
+    assert!(decoded(&crate::sealed::sealed(b"hushplan", &other[40..])).is_ok());
+    let many = SourceExec::of_all(
+        Table::open(
+            &TableData::Files(list_files("t.csv", place.path()).unwrap()),
+            &Wanted { rows: true, ..Wanted::default() },
+        )
+        .unwrap(),
+        1_000_000_000_000,
+        &Arc::default(),
+    );
+    let many: Arc<dyn ExecutionPlan> = Arc::new(many.unwrap());
+    assert_eq!(many.properties().output_partitioning().partition_count(), 1024);
 }
 
 /// The sampling key and the constants of a plan are not for logs.

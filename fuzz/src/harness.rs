@@ -1,5 +1,6 @@
 //! Runs a target on mutated inputs for some time, and measures the CPU time of each.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -15,6 +16,7 @@ use cpu_time::ProcessTime;
 use peak_alloc::PeakAlloc;
 
 use crate::mutate::{Random, mutated};
+use crate::reactions::Reaction;
 
 /// Counts the bytes that an input takes. Its own code is the only one here that is not safe.
 #[global_allocator]
@@ -45,6 +47,10 @@ impl Limits {
         true => Self { time: Duration::from_secs(2), ..Self::USUAL },
         false => Self::STATEMENT,
     };
+    /// For a plan that another process made, which is run, too, in whatever profile.
+    pub const PLAN: Self = Self::UNTIL_THE_CHARGE;
+    /// For a ledger: opening one checks all of it, and tests the locks of its folder.
+    pub const LEDGER: Self = Self::STATEMENT;
     /// For files of rows, whose decoders make room for what a file says that it has.
     pub const FILES: Self = Self { memory: usize::MAX, ..Self::USUAL };
 }
@@ -77,7 +83,9 @@ impl fmt::Display for Cost {
 const PATIENCE: u32 = 300;
 
 /// Inputs that took longest, from which others are made.
-const KEPT: usize = 16;
+const SLOWEST: usize = 16;
+/// Inputs with new reactions, from which others are made: of more, the latest ones.
+const NEW: usize = 256;
 
 /// The last panic of a target, in words.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
@@ -88,7 +96,7 @@ pub struct Target {
     /// Its name.
     pub name: &'static str,
     /// Reads an input.
-    pub run: fn(&[u8]),
+    pub run: fn(&[u8]) -> Reaction,
     /// Makes the first inputs.
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// The most that an input may take.
@@ -104,43 +112,66 @@ pub struct Failed {
     pub input: PathBuf,
 }
 
-/// Runs the target's first inputs, then mutated ones for as long as asked, one after the other: CPU
-/// time and memory are those of the process, so nothing else may run in it. Returns how many inputs
-/// were run, and the most that one took.
+/// The outcome of some time of fuzzing in which nothing failed.
+#[derive(Debug)]
+pub struct Fuzzed {
+    /// How many inputs were run.
+    pub runs: u64,
+    /// The most that one took.
+    pub most: Cost,
+    /// Inputs with reactions that no input before them had; not those that are seeds or stored.
+    pub new: Vec<Vec<u8>>,
+}
+
+/// Runs the target's seeds and the stored inputs, then mutated ones for as long as given, one after
+/// the other: CPU time and memory are those of the process, so nothing else may run in it. Others
+/// are made of inputs that took long, which are half way to those that take too long, and of inputs
+/// whose reactions are new.
 ///
 /// # Errors
 /// At the first input that panics or takes too much, which is left in `folder`. A crash of the
 /// process or a hang, which ends it, leaves the input there, too.
 pub fn fuzz(
     target: &Target,
+    stored: Vec<Vec<u8>>,
     time: Duration,
     seed: u64,
     folder: &Path,
-) -> Result<(u64, Cost), Failed> {
+) -> Result<Fuzzed, Failed> {
     let started = Instant::now();
     let mut random = Random::new(seed);
-    let seeds = (target.seeds)();
+    let mut pool = (target.seeds)();
+    pool.extend(stored);
+    let first = pool.len();
     let mut slowest: Vec<(Duration, Vec<u8>)> = Vec::new();
-    let mut pool = seeds.clone();
-    let (mut runs, mut most) = (0, Cost::default());
-    let mut first = seeds.into_iter();
+    let mut reactions: HashSet<Reaction> = HashSet::new();
+    let mut fuzzed = Fuzzed { runs: 0, most: Cost::default(), new: Vec::new() };
     loop {
-        let input = match first.next() {
-            Some(input) => input,
-            None if started.elapsed() >= time => return Ok((runs, most)),
+        let ran = usize::try_from(fuzzed.runs).unwrap_or(usize::MAX);
+        let input = match pool.get(ran).filter(|_| ran < first) {
+            Some(input) => input.clone(),
+            None if started.elapsed() >= time => return Ok(fuzzed),
             None => mutated(&pool, &mut random),
         };
-        let taken = one(target, &input, folder)?;
-        runs += 1;
-        most = most.max(taken);
+        let (reaction, taken) = reaction_to(target, &input, folder)?;
+        fuzzed.runs += 1;
+        fuzzed.most = fuzzed.most.max(taken);
         let taken = taken.time;
-        // Inputs that take long are half way to those that take too long.
-        if slowest.last().is_none_or(|(least, _)| taken > *least || slowest.len() < KEPT) {
+        let is_new = reactions.insert(reaction) && ran >= first;
+        let is_slow =
+            slowest.last().is_none_or(|(least, _)| taken > *least || slowest.len() < SLOWEST);
+        if is_new {
+            fuzzed.new.push(input.clone());
+        }
+        if is_slow {
             slowest.push((taken, input));
             slowest.sort_by_key(|(taken, _)| std::cmp::Reverse(*taken));
-            slowest.truncate(KEPT);
-            pool = (target.seeds)();
+            slowest.truncate(SLOWEST);
+        }
+        if is_new || is_slow {
+            pool.truncate(first);
             pool.extend(slowest.iter().map(|(_, input)| input.clone()));
+            pool.extend(fuzzed.new.iter().rev().take(NEW).cloned());
         }
     }
 }
@@ -152,7 +183,7 @@ pub fn fuzz(
 pub fn replay(target: &Target, file: &Path, folder: &Path) -> Result<Cost, Failed> {
     let input = fs::read(file)
         .map_err(|error| Failed { what: error.to_string(), input: file.to_owned() })?;
-    one(target, &input, folder)
+    Ok(reaction_to(target, &input, folder)?.1)
 }
 
 /// Keeps the panics of targets in words, without a backtrace. Readers catch the panics of the
@@ -179,11 +210,18 @@ fn keep_panics(running: bool) {
 /// At a panic.
 pub fn measured(target: &Target, input: &[u8], folder: &Path) -> Result<Cost, Failed> {
     let no_limits = Limits { time: Duration::MAX, memory: usize::MAX };
-    one(&Target { limits: no_limits, ..*target }, input, folder)
+    Ok(reaction_to(&Target { limits: no_limits, ..*target }, input, folder)?.1)
 }
 
-/// Time and memory of an input.
-fn one(target: &Target, input: &[u8], folder: &Path) -> Result<Cost, Failed> {
+/// The reaction to an input, its time and its memory.
+///
+/// # Errors
+/// At a panic, and where it takes too much.
+pub fn reaction_to(
+    target: &Target,
+    input: &[u8],
+    folder: &Path,
+) -> Result<(Reaction, Cost), Failed> {
     let path = folder.join(format!("{}.input", target.name));
     let failed = |what: String| Failed { what, input: path.clone() };
     let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&path, input));
@@ -213,10 +251,10 @@ fn one(target: &Target, input: &[u8], folder: &Path) -> Result<Cost, Failed> {
     let taken = Cost { time, memory: MEMORY.peak_usage().saturating_sub(in_use) };
     drop(running);
     let _ = watch.join();
-    if result.is_err() {
+    let Ok(reaction) = result else {
         let panic = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone();
         return Err(failed(format!("panics: {panic}:")));
-    }
+    };
     if time > limits.time {
         return Err(failed(format!("takes {time:?} of CPU time, more than {:?}:", limits.time)));
     }
@@ -225,5 +263,5 @@ fn one(target: &Target, input: &[u8], folder: &Path) -> Result<Cost, Failed> {
         return Err(failed(format!("takes {own} bytes, more than {most}:")));
     }
     fs::remove_file(&path).map_err(|error| failed(error.to_string()))?;
-    Ok(taken)
+    Ok((reaction, taken))
 }

@@ -1,15 +1,20 @@
 //! Fuzzes on stable Rust: see README.md beside this crate's manifest.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hushtable_fuzz::{Cost, Failed, TARGETS, Target, fuzz, measured, replay, statements};
+use hushtable_fuzz::{
+    Cost, Failed, Fuzzed, TARGETS, Target, corpus, fuzz, measured, minimise, replay, statements,
+    store, stored,
+};
 
-const USAGE: &str = "fuzz [--seconds N] [--seed N] [--replay FILE] [--stress] [TARGET…]: \
-                     N seconds in all (60), the targets sql, explain, contract, workload, \
-                     model_file, csv, parquet, arrow (all); --stress lists the statements of all \
-                     kinds that take most";
+const USAGE: &str = "fuzz [--seconds N] [--seed N] [--replay FILE] [--add] [--minimise] [--stress] \
+                     [TARGET…]: N seconds in all (60), the targets sql, explain, contract, \
+                     workload, model_file, csv, parquet, arrow, plan, ledger_file (all); --add \
+                     stores inputs with new reactions; --minimise makes the stored inputs few and \
+                     small; --stress lists the statements of all kinds that take most";
 
 /// Statements that are listed.
 const WORST: usize = 10;
@@ -18,6 +23,8 @@ struct Asked {
     seconds: u64,
     seed: u64,
     replay: Option<PathBuf>,
+    add: bool,
+    minimise: bool,
     stress: bool,
     targets: Vec<Target>,
 }
@@ -36,11 +43,13 @@ fn main() -> ExitCode {
     for target in &asked.targets {
         let name = target.name;
         let result = match &asked.replay {
-            Some(file) => replay(target, file, &folder).map(|taken| (1, taken)),
-            None => fuzz(target, share, asked.seed, &folder),
+            Some(file) => replay(target, file, &folder).map(|taken| format!("at most {taken}")),
+            None if asked.minimise => minimise(target, &folder)
+                .map(|(before, after)| format!("{after} of {before} stored inputs")),
+            None => fuzzed(target, share, &asked, &folder),
         };
         match result {
-            Ok((runs, most)) => println!("{name}: {runs} inputs, at most {most}"),
+            Ok(line) => println!("{name}: {line}"),
             Err(Failed { what, input }) => {
                 eprintln!("{name} {what} {} (seed {})", input.display(), asked.seed);
                 return ExitCode::FAILURE;
@@ -48,6 +57,22 @@ fn main() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Fuzzes a target from its seeds and its stored inputs, and stores what is new where asked for.
+fn fuzzed(
+    target: &Target,
+    share: Duration,
+    asked: &Asked,
+    folder: &Path,
+) -> Result<String, Failed> {
+    let failed = |error: io::Error| Failed { what: error.to_string(), input: corpus() };
+    let stored = stored(target).map_err(failed)?;
+    let Fuzzed { runs, most, new } = fuzz(target, stored, share, asked.seed, folder)?;
+    if asked.add {
+        new.iter().try_for_each(|input| store(target, input)).map_err(failed)?;
+    }
+    Ok(format!("{runs} inputs, {} new reactions, at most {most}", new.len()))
 }
 
 /// Lists the statements that take most time, and those that take most memory. Fails where one is
@@ -82,12 +107,21 @@ fn stress(targets: &[Target], folder: &Path) -> ExitCode {
 fn asked(mut words: impl Iterator<Item = String>) -> Option<Asked> {
     let clock =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
-    let mut asked =
-        Asked { seconds: 60, seed: clock, replay: None, stress: false, targets: Vec::new() };
+    let mut asked = Asked {
+        seconds: 60,
+        seed: clock,
+        replay: None,
+        add: false,
+        minimise: false,
+        stress: false,
+        targets: Vec::new(),
+    };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--seconds" => asked.seconds = words.next()?.parse().ok()?,
             "--seed" => asked.seed = words.next()?.parse().ok()?,
+            "--add" => asked.add = true,
+            "--minimise" => asked.minimise = true,
             "--stress" => asked.stress = true,
             "--replay" => asked.replay = Some(words.next()?.into()),
             name => asked.targets.push(*TARGETS.iter().find(|target| target.name == name)?),

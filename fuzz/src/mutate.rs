@@ -65,6 +65,9 @@ const PAIRS: [(&str, &str); 16] = [
     ("NULLIF(", ", 1)"),
 ];
 
+/// Bytes at the ends of ranges.
+const BYTES: [u8; 8] = [0x00, 0x01, 0x7f, 0x80, 0xff, b'0', b'9', b'-'];
+
 /// A small generator: what is found must be found again from the same seed.
 #[derive(Debug)]
 pub(crate) struct Random(u64);
@@ -106,7 +109,7 @@ fn change(input: &mut Vec<u8>, pool: &[Vec<u8>], random: &mut Random) {
     let at = random.below(input.len() + 1);
     let end = (at + random.below(64)).min(input.len());
     let times = 1 << random.below(8);
-    match random.below(9) {
+    match random.below(13) {
         0 => {
             if let Some(byte) = input.get_mut(at) {
                 *byte ^= 1 << random.below(8);
@@ -137,6 +140,22 @@ fn change(input: &mut Vec<u8>, pool: &[Vec<u8>], random: &mut Random) {
             let part = other[start..].iter().copied().take(random.below(512)).collect::<Vec<_>>();
             input.splice(at..at, part);
         }
-        _ => input.truncate(at),
+        8 => input.truncate(at),
+        // In place, as lengths stand before many parts of binary formats.
+        9 => {
+            if let Some(byte) = input.get_mut(at) {
+                *byte = BYTES[random.below(BYTES.len())];
+            }
+        }
+        10 | 11 => {
+            let digit = b'0' + random.below(10) as u8;
+            let next = input.iter_mut().skip(at).find(|byte| byte.is_ascii_digit());
+            next.into_iter().for_each(|byte| *byte = digit);
+        }
+        _ => {
+            let from = random.below(input.len() + 1);
+            let length = random.below(32).min(input.len() - from.max(at));
+            input.copy_within(from..from + length, at);
+        }
     }
 }

@@ -73,11 +73,6 @@ impl Uncertainty {
         &self.released.table
     }
 
-    /// The type of a released column.
-    pub(crate) fn column_type(&self, column: usize) -> Option<ColumnType> {
-        Some(self.quote.query().outputs().get(column)?.expr.column_type)
-    }
-
     /// The intervals that the query or its contract asks for.
     pub(crate) fn wanted(&self) -> Option<IntervalsWanted> {
         self.quote.query().intervals()

@@ -22,7 +22,7 @@ use hushtable_quote::{JointExplanation, Quote, QuotedLevels};
 pub(crate) use self::holes::given;
 use self::on_record::OnRecord;
 use crate::answer::Question;
-use crate::around;
+use crate::around::AroundPlan;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::origin::Origin;
@@ -41,6 +41,8 @@ pub struct StatementPlan {
     origin: Origin,
     /// Its parts as they were bound, the SQL around them and what is adjusted.
     statement: SqlStatement,
+    /// The SQL around the parts as it runs.
+    around: Option<AroundPlan>,
     analyst: String,
     /// The parts of the statement, in its order.
     parts: Vec<PlannedPart>,
@@ -97,6 +99,7 @@ impl StatementPlan {
             session: Arc::clone(session),
             origin,
             statement,
+            around: None,
             analyst: String::new(),
             parts: Vec::with_capacity(readings.len()),
             totals: Vec::new(),
@@ -119,7 +122,7 @@ impl StatementPlan {
         }
         // The SQL around may be refused, too, and a refusal after the charge would cost the budget
         // for nothing.
-        plan.check_around().await?;
+        plan.around = plan.planned_around().await?;
         // Nothing that follows from the question alone may fail after the charge.
         plan.totals = plan.all_totals()?;
         plan.together = heavy(|| plan.joint())?;
@@ -280,8 +283,8 @@ impl StatementPlan {
         }
     }
 
-    /// Checks the SQL around the parts, and that levels can be adjusted to each other.
-    async fn check_around(&self) -> Result<(), EngineError> {
+    /// Plans the SQL around the parts; checks that levels can be adjusted to each other.
+    async fn planned_around(&self) -> Result<Option<AroundPlan>, EngineError> {
         let parts = self.statement.parts.iter().zip(&self.parts);
         let tables =
             parts.map(|(part, planned)| (part.name.clone(), schema(&planned.question.quote)));
@@ -293,9 +296,9 @@ impl StatementPlan {
             let names = consistent.levels.iter().map(|level| level.table.clone());
             tables.extend(names.zip(quotes.into_iter().map(schema)));
         }
-        let Some(around) = &self.statement.around else { return Ok(()) };
-        let checked = around::check(around, tables, self.session.memory()).await;
-        checked.map_err(|error| match error {
+        let Some(around) = &self.statement.around else { return Ok(None) };
+        let planned = AroundPlan::new(around, &tables, self.session.memory()).await;
+        planned.map(Some).map_err(|error| match error {
             EngineError::Refused(refusal) => self.origin.refused(refusal),
             error => error,
         })

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use hushtable_contract::IntervalsWanted;
-use hushtable_lang::{ColumnType, Expr, Value};
-use hushtable_plan::{Around, CellOrigins, Traced, TracedExpression};
+use hushtable_lang::{ColumnType, Value};
+use hushtable_plan::{Origins, Traced, TracedExpression};
 use hushtable_quote::{KnownOperand, NoInterval, interval_over};
 
 use crate::around::{Ran, ReleasedCell};
@@ -18,11 +18,10 @@ use crate::value::value_at;
 /// A result of SQL around private parts, and the releases that it was computed from.
 #[derive(Clone, Debug)]
 pub(crate) struct TracedResult {
+    /// The released tables that it reads.
     parts: Vec<Uncertainty>,
-    around: Around,
-    table: RecordBatch,
-    /// The columns as they were run.
-    columns: Vec<ArrayRef>,
+    traced: Vec<Traced>,
+    ran: Ran,
 }
 
 /// The ends of an interval.
@@ -37,9 +36,8 @@ enum Noise {
 }
 
 impl TracedResult {
-    pub(crate) fn new(parts: Vec<Uncertainty>, around: &Around, ran: Ran) -> Self {
-        let Ran { table, columns } = ran;
-        Self { parts, around: around.clone(), table, columns }
+    pub(crate) fn new(parts: Vec<Uncertainty>, traced: Vec<Traced>, ran: Ran) -> Self {
+        Self { parts, traced, ran }
     }
 
     /// The intervals around the values of the result.
@@ -48,7 +46,7 @@ impl TracedResult {
     /// Only by a fault of this program.
     pub(crate) fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
         let mut read: Vec<usize> = Vec::new();
-        for traced in &self.around.traced {
+        for traced in &self.traced {
             let operands = traced.computed.iter().flat_map(|own| &own.operands);
             let origins = operands.map(|(own, _)| own).chain([&traced.origins]);
             read.extend(origins.flat_map(|own| &own.from).map(|(part, _)| part));
@@ -57,26 +55,26 @@ impl TracedResult {
         read.dedup();
         let read = read.len();
         let mut levels = Levels { parts: &self.parts, read, wanted, known: HashMap::new() };
-        let width = self.table.num_columns();
-        if self.around.traced.len() != width || self.columns.len() < 2 * width {
+        let width = self.ran.table.num_columns();
+        if self.traced.len() != width || self.ran.columns.len() < 2 * width {
             return Err(EngineError::inconsistent(
                 "a statement's table has other columns than those that were traced",
             ));
         }
         let mut columns = Vec::with_capacity(width);
-        for (place, traced) in self.around.traced.iter().enumerate() {
-            columns.push(self.of_column(place, traced, &mut levels)?);
+        for (index, traced) in self.traced.iter().enumerate() {
+            columns.push(self.of_column(index, traced, &mut levels)?);
         }
         Ok(TableIntervals { wanted, columns })
     }
 
     fn of_column(
         &self,
-        place: usize,
+        index: usize,
         traced: &Traced,
         levels: &mut Levels<'_>,
     ) -> Result<ColumnIntervals, EngineError> {
-        let own = self.table.column(place);
+        let own = self.ran.table.column(index);
         let Some(column_type) = number_type(own.data_type()) else {
             return Ok(match levels.noise(&traced.origins)? {
                 Noise::Within | Noise::Unknown(NoInterval::NoNumber) => {
@@ -86,7 +84,7 @@ impl TracedResult {
             });
         };
         let ends = match &traced.computed {
-            Some(expression) => match self.computed(expression, column_type, levels)? {
+            Some(expression) => match self.computed(index, expression, levels)? {
                 Ok(ends) => ends,
                 Err(Noise::Without) => return Ok(ColumnIntervals::Exact),
                 Err(Noise::Unknown(why)) => return Ok(ColumnIntervals::Without(why)),
@@ -99,7 +97,7 @@ impl TracedResult {
                     return Ok(ColumnIntervals::Without(NoInterval::Around));
                 }
                 Noise::Within => {
-                    let cells = self.cells(self.table.num_columns() + place)?;
+                    let cells = self.cells(self.ran.table.num_columns() + index)?;
                     let of = |cell: Option<ReleasedCell>| match levels.ends(cell?, 1) {
                         Ok(ends) => ends.map(Ok),
                         Err(error) => Some(Err(error)),
@@ -121,66 +119,49 @@ impl TracedResult {
     #[allow(clippy::type_complexity, reason = "intervals, or why there are none")]
     fn computed(
         &self,
+        index: usize,
         expression: &TracedExpression,
-        column_type: ColumnType,
         levels: &mut Levels<'_>,
     ) -> Result<Result<Vec<Option<Ends>>, Noise>, EngineError> {
         let mut noisy = 0;
-        let mut types = Vec::with_capacity(expression.operands.len());
         for (origins, _) in &expression.operands {
             match levels.noise(origins)? {
                 Noise::Without => {}
                 Noise::Within => noisy += 1,
                 unknown => return Ok(Err(unknown)),
             }
-            match self.type_of(origins) {
-                Some(own) => types.push(own),
-                None => return Ok(Err(Noise::Unknown(NoInterval::Around))),
-            }
         }
         if noisy == 0 {
             return Ok(Err(Noise::Without));
         }
-        let computed = self.around.computed.get(expression.place);
-        let computed = computed.ok_or(EngineError::inconsistent(
-            "a computed column of a statement has no expression",
+        let operands = self.ran.operands.get(index).and_then(Option::as_ref);
+        let operands = operands.ok_or(EngineError::inconsistent(
+            "a computed column of a statement has no cells of its operands",
         ))?;
-        let expr: Expr = computed.bind(&types)?;
-        if expr.column_type != column_type {
-            return Ok(Err(Noise::Unknown(NoInterval::Around)));
-        }
-        let operands = expression.operands.iter().map(|(_, place)| self.cells(*place));
+        let operands = operands.iter().map(|column| self.cells(*column));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
-        let mut all = Vec::with_capacity(self.table.num_rows());
-        for row in 0..self.table.num_rows() {
+        let mut all = Vec::with_capacity(self.ran.table.num_rows());
+        for row in 0..self.ran.table.num_rows() {
             let mut known = Vec::with_capacity(operands.len());
-            for cells in &operands {
+            for (cells, (_, own)) in operands.iter().zip(&expression.operands) {
                 let cell = cells.get(row).ok_or(EngineError::inconsistent(
                     "a column of released cells has fewer rows than its table",
                 ))?;
                 match cell {
                     // An outer join found no row.
                     None => known.push(Some(KnownOperand::Value(Value::Null))),
-                    Some(cell) => known.push(levels.operand(*cell, noisy)?),
+                    Some(cell) => known.push(levels.operand(*cell, *own, noisy)?),
                 }
             }
             let known: Option<Vec<KnownOperand>> = known.into_iter().collect();
-            all.push(known.and_then(|known| interval_over(&expr, &known)));
+            all.push(known.and_then(|known| interval_over(&expression.expr, &known)));
         }
         Ok(Ok(all))
     }
 
-    /// The one type of the released columns that a column is made of.
-    fn type_of(&self, origins: &CellOrigins) -> Option<ColumnType> {
-        let mut types =
-            origins.from.iter().map(|&(part, column)| self.parts.get(part)?.column_type(column));
-        let first = types.next()??;
-        types.all(|other| other == Some(first)).then_some(first)
-    }
-
     /// The cells in a column as it was run.
     fn cells(&self, place: usize) -> Result<Vec<Option<ReleasedCell>>, EngineError> {
-        let column = self.columns.get(place).and_then(|c| c.as_primitive_opt::<Int64Type>());
+        let column = self.ran.columns.get(place).and_then(|c| c.as_primitive_opt::<Int64Type>());
         let cells = column
             .ok_or(EngineError::inconsistent(
                 "a column of released cells is missing or is not of numbers",
@@ -235,7 +216,7 @@ impl Levels<'_> {
         ))
     }
 
-    fn noise(&mut self, origins: &CellOrigins) -> Result<Noise, EngineError> {
+    fn noise(&mut self, origins: &Origins) -> Result<Noise, EngineError> {
         if origins.unknown {
             return Ok(Noise::Unknown(NoInterval::Around));
         }
@@ -250,18 +231,21 @@ impl Levels<'_> {
         Ok(noise)
     }
 
-    /// A released value, or its interval; `None` where that is unbounded.
+    /// A released value in a type, or its interval; `None` where that is unbounded.
     fn operand(
         &mut self,
         cell: ReleasedCell,
+        own: ColumnType,
         together: usize,
     ) -> Result<Option<KnownOperand>, EngineError> {
-        let exact =
-            matches!(self.column((cell.part, cell.column), together)?, ColumnIntervals::Exact);
-        if exact {
-            return Ok(Some(KnownOperand::Value(self.value(cell)?)));
+        if let ColumnIntervals::Exact = self.column((cell.part, cell.column), together)? {
+            let value = self.value(cell)?;
+            if value == Value::Null || value.column_type() == Some(own) {
+                return Ok(Some(KnownOperand::Value(value)));
+            }
         }
-        let ends = self.ends(cell, together)?;
+        let Some((low, high)) = self.ends(cell, together)? else { return Ok(None) };
+        let ends = fitted(low, own, false).zip(fitted(high, own, true));
         Ok(ends.map(|(low, high)| KnownOperand::Between(low, high)))
     }
 

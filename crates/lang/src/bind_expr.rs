@@ -90,7 +90,7 @@ fn quoted_column(text: &str) -> Refusal {
 }
 
 /// The expression, which `node` was bound to, if it is a number.
-pub(super) fn number_of(expr: Expr, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+pub fn number_of(expr: Expr, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
     if expr.is_null_literal() {
         return Ok(Expr { column_type: ColumnType::Int, ..expr });
     }

@@ -410,7 +410,8 @@ impl Expr {
         Self::new(ExprKind::Binary(op, Box::new(left), Box::new(right)), column_type)
     }
 
-    pub(crate) fn is_null_literal(&self) -> bool {
+    /// Whether it is NULL, as a constant.
+    pub fn is_null_literal(&self) -> bool {
         matches!(self.kind, ExprKind::Literal(Value::Null))
     }
 

@@ -17,6 +17,7 @@ mod describe;
 mod from;
 mod gaussian;
 mod group_by;
+mod grouping_sets;
 mod leaf;
 mod listed_groups;
 mod measure;
@@ -51,7 +52,7 @@ mod windows;
 use hushtable_contract::Contract;
 use hushtable_lang::Refusal;
 
-pub use self::around::{Around, CellOrigins, Computed, Traced, TracedExpression, cell_name};
+pub use self::around::{Around, Origins, Traced, TracedExpression, tree as around_tree};
 pub use self::automatic::{GROUP_OCTAVES, LAST_OCTAVE, octaves};
 pub use self::automatic_limits::EXAMPLE_BOUND;
 pub use self::automatic_limits::{

@@ -9,13 +9,13 @@ mod warning;
 mod workload;
 
 pub use bind::{
-    Around, Automatic, AutomaticBounds, AutomaticLimit, CellOrigins, ChosenLimits, Clamps, Classes,
-    Computed, Consistent, ConsistentLevel, CountRelease, DELTA_HALVINGS, EXAMPLE_BOUND,
-    GROUP_OCTAVES, Given, Groups, Key, LAST_OCTAVE, Leaf, MAX_MATCH_OPERATIONS, MAX_PARTS, Measure,
-    Measurement, Most, Order, Output, OwnerQuery, Part, PerRecordSum, PrivateQuery, PublicJoin,
-    PublicRows, QuantileEnd, Read, ReleasedSizes, SqlStatement, Thresholds, Traced,
-    TracedExpression, as_gaussian, bind, bind_count_release, bind_trial, cell_name, is_gaussian,
-    known_groups, numbered, octaves, option_names, public_groups,
+    Around, Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, Clamps, Classes, Consistent,
+    ConsistentLevel, CountRelease, DELTA_HALVINGS, EXAMPLE_BOUND, GROUP_OCTAVES, Given, Groups,
+    Key, LAST_OCTAVE, Leaf, MAX_MATCH_OPERATIONS, MAX_PARTS, Measure, Measurement, Most, Order,
+    Origins, Output, OwnerQuery, Part, PerRecordSum, PrivateQuery, PublicJoin, PublicRows,
+    QuantileEnd, Read, ReleasedSizes, SqlStatement, Thresholds, Traced, TracedExpression,
+    around_tree, as_gaussian, bind, bind_count_release, bind_trial, is_gaussian, known_groups,
+    numbered, octaves, option_names, public_groups,
 };
 pub use one_row::{Added, MAX_ADDED_OPERATIONS};
 pub use relation::{

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use hushtable_contract::Contract;
 use hushtable_lang::{ExprKind, Value};
-use hushtable_plan::{Given, Read, SqlStatement};
+use hushtable_plan::around_tree::Node;
+use hushtable_plan::{Around, Given, Read, SqlStatement, Traced};
 use hushtable_quote::Quote;
 
 fn contract() -> Contract {
@@ -462,4 +463,116 @@ fn forms_that_are_written_out_are_bounded() {
     let key = format!("CONCAT(town, '{}')", "x".repeat(130));
     let long = refused(&windows(20, 40, &key));
     assert!(long.contains("more than 100000 characters"), "{long}");
+}
+
+/// A release with one row for each town, under a name.
+const TOWNS: &str = "WITH t AS (SELECT town, COUNT(*) AS n, AVG(age) AS a FROM people \
+                     GROUP BY town)";
+
+/// The SQL around parts, as it is bound.
+fn around(sql: &str) -> Around {
+    let bound = SqlStatement::bind(&format!("{TOWNS} {sql}"), &contract());
+    bound.map_err(|refusal| format!("{sql}: {refusal}")).unwrap().around.unwrap()
+}
+
+/// The tree of the SQL around parts is data: it is written and read back, and does not depend on
+/// the names and the forms that the SQL has.
+#[test]
+fn the_sql_around_parts_is_a_tree_of_data() {
+    for sql in [
+        "SELECT n * 2 AS twice, UPPER(town) AS u FROM t WHERE n > 3.5 OR town IN ('a', 'b')",
+        "SELECT x.town, y.n FROM t x FULL JOIN t y USING (town) ORDER BY 2 DESC LIMIT 3 OFFSET 1",
+        "SELECT a > 40 AS old, SUM(n) AS s, COUNT(DISTINCT town) AS c, GROUPING(a > 40) AS g \
+         FROM t GROUP BY ROLLUP (a > 40) HAVING s > 1",
+        "SELECT town, SUM(n) OVER (ORDER BY a ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s, \
+         LAG(n, 1, 0) OVER (PARTITION BY town ORDER BY n) AS b FROM t QUALIFY s > 0",
+        "SELECT DISTINCT n FROM t o WHERE n = (SELECT MAX(n) FROM t WHERE town = o.town) \
+         AND EXISTS (SELECT 1 FROM t) AND a NOT IN (SELECT n FROM t)",
+        "SELECT n FROM t UNION ALL SELECT a FROM t UNION ALL SELECT NULL",
+    ] {
+        let node = around(sql).node;
+        let text = serde_json::to_string(&node).unwrap();
+        assert_eq!(serde_json::from_str::<Node>(&text).unwrap(), node, "{sql}");
+    }
+    for (one, other) in [
+        ("SELECT n FROM t", "SELECT u.N AS m FROM t AS u"),
+        (
+            "SELECT n + 1 AS k, COUNT(*) AS c FROM t GROUP BY n + 1",
+            "SELECT (u.n + 1) AS k, COUNT(*) FROM t AS u GROUP BY k ORDER BY k",
+        ),
+    ] {
+        assert_eq!(around(one).node, around(other).node);
+    }
+}
+
+/// Where values come from is a property of the tree: of columns that are handed on, of expressions
+/// over one row, and of nothing that is computed from several.
+#[test]
+fn the_origins_of_columns_follow_from_the_tree() {
+    let traced = |sql: &str| around(sql).traced.remove(0);
+    for sql in [
+        "SELECT n FROM t",
+        "SELECT m FROM (SELECT n AS m FROM t ORDER BY n LIMIT 3) WHERE m > 3",
+        "SELECT x.n FROM t x LEFT JOIN t y ON x.town = y.town",
+        "SELECT n FROM t UNION ALL SELECT n FROM t",
+    ] {
+        let Traced { origins, computed } = traced(sql);
+        assert_eq!((origins.from, origins.as_they_are), (vec![(0, 1)], true), "{sql}");
+        assert_eq!(computed, None, "{sql}");
+    }
+    for sql in [
+        "SELECT n / a FROM t",
+        "SELECT x FROM (SELECT n / a AS x FROM t)",
+        "SELECT m / b FROM (SELECT n AS m, a AS b FROM t WHERE n > 3) ORDER BY 1 LIMIT 2",
+    ] {
+        let Traced { origins, computed } = traced(sql);
+        assert_eq!((origins.from, origins.as_they_are), (vec![(0, 1), (0, 2)], false), "{sql}");
+        assert_eq!(computed.unwrap().operands.len(), 2, "{sql}");
+    }
+    for sql in [
+        "SELECT MAX(n) FROM t",
+        "SELECT RANK() OVER (ORDER BY n) FROM t",
+        "SELECT (SELECT MAX(n) FROM t) FROM t",
+        "SELECT n + RANK() OVER (ORDER BY n) FROM t",
+    ] {
+        let Traced { origins, computed } = traced(sql);
+        assert!(origins.unknown && !origins.as_they_are && computed.is_none(), "{sql}");
+    }
+    let distinct = traced("SELECT DISTINCT n FROM t");
+    assert_eq!((distinct.origins.as_they_are, distinct.computed), (false, None));
+}
+
+/// Types are known when the SQL around parts is bound, so what does not fit is refused there, with
+/// its place.
+#[test]
+fn what_does_not_fit_around_parts_is_refused_with_its_place() {
+    let refused = |sql: &str| {
+        let sql = format!("{TOWNS} {sql}");
+        let refusal = SqlStatement::bind(&sql, &contract()).unwrap_err();
+        let place = refusal.range().map(|range| sql[range].to_owned());
+        (refusal.what, place.unwrap_or_default())
+    };
+    for (sql, what, place) in [
+        ("SELECT SUM(town) FROM t", "SUM needs a number; `town` is of type string", "town"),
+        ("SELECT LOGICAL_OR(n) FROM t", "LOGICAL_OR needs a condition", "n"),
+        ("SELECT LAG(n, 1, 'x') OVER (ORDER BY n) FROM t", "LAG mixes int and string", "LAG("),
+        ("SELECT LEAD(n, n) OVER (ORDER BY n) FROM t", "LEAD needs a constant whole number", "n"),
+        (
+            "SELECT LAG(n, 1, town) OVER (ORDER BY n) FROM t",
+            "LAG needs a constant; `town` is none",
+            "town",
+        ),
+        ("SELECT town FROM t WHERE n", "WHERE needs a condition", "n"),
+        ("SELECT town FROM t WHERE SUM(n) > 1", "is computed from several rows", "SUM(n)"),
+        ("SELECT SUM(MAX(n)) FROM t", "is computed from several rows", "MAX(n)"),
+        ("SELECT n, COUNT(*) FROM t", "`n` is neither grouped by nor aggregated", "n"),
+        ("SELECT * FROM t GROUP BY town", "`n` is neither grouped by nor aggregated", "SELECT"),
+        ("SELECT DISTINCT town FROM t ORDER BY n", "is not shown by SELECT DISTINCT", "n"),
+        ("SELECT n FROM t UNION ALL SELECT town FROM t", "column 1 of UNION mixes int", ""),
+        ("SELECT n FROM t WHERE town IN (SELECT n FROM t)", "IN mixes string and int", "town IN"),
+        ("SELECT 1 FROM t x JOIN t y USING (size)", "there is no released column `size`", "size"),
+    ] {
+        let (refusal, at) = refused(sql);
+        assert!(refusal.contains(what) && at.starts_with(place), "{sql}: {refusal} at {at:?}");
+    }
 }

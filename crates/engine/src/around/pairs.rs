@@ -34,7 +34,7 @@ use hushtable_lang::Refusal;
 use crate::passes_rows::{only_child, passes_rows};
 
 /// Most pairs of rows beyond the rows of their tables.
-pub(super) const MAX_PAIRS: u64 = 20_000_000;
+pub(crate) const MAX_PAIRS: u64 = 20_000_000;
 
 /// The number of pairs that all joins of a plan have formed, and its limit.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::StatementPlan;
 use super::paying::{PaidPart, begin};
 use crate::answer::{Answering, Question, Timings};
 use crate::answer_table::{Answer, AnswerTable, Behind, Charges};
-use crate::around;
+use crate::around::AroundPlan;
 use crate::consistent;
 use crate::error::EngineError;
 use crate::exact::Scan;
@@ -175,9 +175,9 @@ impl StatementPlan {
             }
             return Ok(());
         }
-        let (table, behind) = match &self.statement.around {
-            Some(around) => self.around(around, &released).await?,
-            None => {
+        let (table, behind) = match (&self.statement.around, &self.around) {
+            (Some(around), Some(plan)) => self.around(around, plan, &released).await?,
+            _ => {
                 let last = released.get(self.last_asked()?);
                 let last = last.ok_or(EngineError::inconsistent(
                     "the last part that is asked has no release",
@@ -271,21 +271,27 @@ impl StatementPlan {
     async fn around(
         &self,
         around: &Around,
+        plan: &AroundPlan,
         released: &[Released],
     ) -> Result<(RecordBatch, Behind), EngineError> {
-        let parts = self.statement.parts.iter().zip(released);
-        let tables = parts.map(|(part, release)| (part.name.clone(), release.table.table.clone()));
-        let mut tables: Vec<_> = tables.collect();
+        let names = self.statement.parts.iter().map(|part| part.name.clone());
         let uncertainty =
             |release: &Released| Uncertainty::new(&release.quote, release.table.clone());
-        let mut behind: Vec<Uncertainty> = released.iter().map(uncertainty).collect();
-        for (name, adjusted) in heavy(|| self.adjusted(released))? {
-            tables.push((name, adjusted.table().clone()));
-            behind.push(adjusted);
+        let mut tables: Vec<_> = names.zip(released.iter().map(uncertainty)).collect();
+        tables.extend(heavy(|| self.adjusted(released))?);
+        let mut behind: Vec<Uncertainty> = Vec::new();
+        for name in plan.tables() {
+            let table = tables.iter().find(|(table, _)| table == name);
+            let (_, table) = table.ok_or(EngineError::inconsistent(
+                "SQL around private parts reads a table that no part releases",
+            ))?;
+            behind.push(table.clone());
         }
-        let ran = around::run(around, tables, self.session.memory()).await?;
+        let tables = behind.iter().map(Uncertainty::table);
+        let ran = plan.run(tables, self.session.memory()).await?;
         let table = ran.table.clone();
-        Ok((table, Behind::Around(Box::new(TracedResult::new(behind, around, ran)))))
+        let traced = around.traced.clone();
+        Ok((table, Behind::Around(Box::new(TracedResult::new(behind, traced, ran)))))
     }
 
     /// The release of a part: that on record, or a new one.

@@ -25,6 +25,7 @@ use crate::progress::Progress;
 use crate::release::table;
 use crate::session::Session;
 use crate::statement_plan::given;
+use crate::statement_plan::tests::run;
 use crate::survey::ScanOptions;
 
 /// The queries that run as the standard writes them, except for bounds. Query 9 joins lines, which
@@ -51,7 +52,7 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
     }
     match around {
         None => tables.pop().unwrap().1,
-        Some(around) => crate::around::run(&around, tables, session.memory()).await.unwrap().table,
+        Some(around) => run(&around, &tables, session.memory()).await.unwrap().table,
     }
 }
 

@@ -278,7 +278,7 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
     let kind = splitter.whole(&mut query)?;
     let report_span = splitter.clauses.report_span();
     let (drafts, consistent) = splitter.finished()?;
-    let (mut around, used) = match kind {
+    let (around, used) = match kind {
         Kind::Part(last) => (None, vec![last]),
         Kind::Rows | Kind::Constant | Kind::Around => {
             let released = drafts.iter().map(|draft| PartTable {
@@ -286,18 +286,11 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
                 one_row: draft.query.groups == Groups::Single || draft.query.limit == Some(1),
             });
             let released: Vec<PartTable> = released.collect();
-            let levels = consistent.iter().flat_map(|select: &Consistent| &select.levels);
-            let tables: Vec<&str> = levels.map(|level| level.table.as_str()).collect();
-            let (around, used) = Around::new(&query, &released, &tables)?;
+            let (around, used) = Around::new(&query, &released)?;
             (Some(around), used)
         }
     };
-    let all = drafts.len();
     let parts = budget::shared(drafts, &used)?;
-    if let Some(around) = &mut around {
-        let left: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        around.renumber_parts(&left, all);
-    }
     if let Some(span) = report_span
         && parts.iter().all(|part| part.report_of.is_empty())
     {

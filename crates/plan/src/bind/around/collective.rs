@@ -2,48 +2,61 @@
 
 use sqlparser::ast;
 
-/// How an aggregate over released values is run: its name, and how many operands it has.
-pub(super) fn aggregate(name: &str) -> Option<(&'static str, usize)> {
+use super::tree::{AggregateFunction as A, WindowCall as W};
+
+/// The aggregate over released values of that name.
+pub(super) fn aggregate(name: &str) -> Option<A> {
     Some(match name {
-        "COUNT" => ("count", 1),
-        "COUNTIF" => ("count", 1),
-        "SUM" => ("sum", 1),
-        "AVG" => ("avg", 1),
-        "MIN" => ("min", 1),
-        "MAX" => ("max", 1),
-        "MEDIAN" => ("median", 1),
-        "STDDEV" | "STDDEV_SAMP" => ("stddev", 1),
-        "STDDEV_POP" => ("stddev_pop", 1),
-        "VARIANCE" | "VAR_SAMP" => ("var", 1),
-        "VAR_POP" => ("var_pop", 1),
-        "CORR" => ("corr", 2),
-        "COVAR_POP" => ("covar_pop", 2),
-        "COVAR_SAMP" => ("covar_samp", 2),
-        "GROUPING" => ("grouping", 1),
-        "LOGICAL_AND" => ("bool_and", 1),
-        "LOGICAL_OR" => ("bool_or", 1),
+        "COUNT" | "COUNTIF" => A::Count,
+        "SUM" => A::Sum,
+        "AVG" => A::Mean,
+        "MIN" => A::Min,
+        "MAX" => A::Max,
+        "MEDIAN" => A::Median,
+        "STDDEV" | "STDDEV_SAMP" => A::Stddev,
+        "STDDEV_POP" => A::StddevPop,
+        "VARIANCE" | "VAR_SAMP" => A::Variance,
+        "VAR_POP" => A::VariancePop,
+        "CORR" => A::Correlation,
+        "COVAR_POP" => A::CovariancePop,
+        "COVAR_SAMP" => A::Covariance,
+        "GROUPING" => A::Grouping(0),
+        "LOGICAL_AND" => A::All,
+        "LOGICAL_OR" => A::Any,
         _ => return None,
     })
 }
 
-/// Least and most operands of a window function.
-pub(super) fn window(name: &str) -> Option<(usize, usize)> {
+/// The window function of that name, with its least and most operands.
+pub(super) fn window(name: &str) -> Option<(W, usize, usize)> {
     Some(match name {
-        "ROW_NUMBER" | "RANK" | "DENSE_RANK" | "PERCENT_RANK" | "CUME_DIST" => (0, 0),
-        "NTILE" | "FIRST_VALUE" | "LAST_VALUE" => (1, 1),
-        "LAG" | "LEAD" => (1, 3),
-        "NTH_VALUE" => (2, 2),
+        "ROW_NUMBER" => (W::RowNumber, 0, 0),
+        "RANK" => (W::Rank, 0, 0),
+        "DENSE_RANK" => (W::DenseRank, 0, 0),
+        "PERCENT_RANK" => (W::PercentRank, 0, 0),
+        "CUME_DIST" => (W::CumeDist, 0, 0),
+        "NTILE" => (W::Ntile, 1, 1),
+        "FIRST_VALUE" => (W::FirstValue, 1, 1),
+        "LAST_VALUE" => (W::LastValue, 1, 1),
+        "LAG" => (W::Lag, 1, 3),
+        "LEAD" => (W::Lead, 1, 3),
+        "NTH_VALUE" => (W::NthValue, 2, 2),
         _ => return None,
     })
+}
+
+/// The name of a function in capitals, without quotes.
+pub(super) fn name_of(function: &ast::Function) -> String {
+    function.name.to_string().to_uppercase()
 }
 
 /// A function of several rows.
 pub(super) fn is_collective(function: &ast::Function) -> bool {
-    function.over.is_some() || aggregate(&function.name.to_string().to_uppercase()).is_some()
+    function.over.is_some() || aggregate(&name_of(function)).is_some()
 }
 
 /// Whether an expression is an aggregate of several rows, and no window.
 pub(super) fn aggregates(node: &ast::Expr) -> bool {
     let ast::Expr::Function(function) = node else { return false };
-    function.over.is_none() && aggregate(&function.name.to_string().to_uppercase()).is_some()
+    function.over.is_none() && aggregate(&name_of(function)).is_some()
 }

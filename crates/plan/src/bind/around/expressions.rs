@@ -1,61 +1,20 @@
 //! Expressions of SQL around private parts.
 
 use hushtable_lang::{
-    Call, ColumnType, Expr, Prepared, Refusal, bind_expr::RowScope, bind_expr::Visible,
-    bind_expr::bind_row_expression,
+    Call, ColumnType, Expr, ExprKind, Refusal, Value, bind_expr::Binder, bind_expr::Resolve,
+    bind_expr::cast, bind_expr::condition, bind_expr::number_of, bind_expr::unify_all,
+    bind_expr::where_true,
 };
 use sqlparser::ast;
 
-use super::collective::{aggregate, is_collective, window};
-use super::column_names::{OutputColumn, Scope};
-use super::trace::Hidden;
+use super::collective::{aggregate, is_collective, name_of, window};
+use super::scope::View;
+use super::tree::{
+    Aggregate, AggregateFunction, Frame, FrameBound, FrameUnits, Node, Operand, Scalar, SortKey,
+    Window, WindowCall,
+};
 use super::{PER_WINDOW, Tables, Walk, unsupported};
-use crate::bind::syntax::{call, ordered, unnamed};
-use crate::bind::walk::{self, operands_mut};
-
-/// A scalar expression over released values, which is computed as in private queries.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Computed {
-    /// The function that stands for it in the SQL.
-    pub name: String,
-    /// Its syntax; its operands are named `a1`, `a2`, …
-    node: ast::Expr,
-    /// Its operands as they are written.
-    operands: Vec<String>,
-    /// The statement's patterns: it is bound to types again and again.
-    prepared: Prepared,
-}
-
-impl Computed {
-    /// The expression over operands of these types, which are its columns.
-    ///
-    /// # Errors
-    /// When it does not fit them.
-    pub fn bind(&self, types: &[ColumnType]) -> Result<Expr, Refusal> {
-        let operand = |(index, column_type): (usize, &ColumnType)| {
-            Visible::new(None, &operand_name(index), Expr::column(index, *column_type))
-        };
-        let scope = RowScope::new(types.iter().enumerate().map(operand).collect());
-        let bound = self.prepared.within(|| bind_row_expression(&self.node, &scope));
-        bound.map_err(|mut refusal| {
-            let named = |what: String, (index, written): (usize, &String)| {
-                what.replace(&format!("`{}`", operand_name(index)), &format!("`{written}`"))
-            };
-            let what = std::mem::take(&mut refusal.what);
-            refusal.what = self.operands.iter().enumerate().fold(what, named);
-            refusal
-        })
-    }
-
-    /// How many operands it has.
-    pub fn operands(&self) -> usize {
-        self.operands.len()
-    }
-}
-
-fn operand_name(index: usize) -> String {
-    format!("a{}", index + 1)
-}
+use crate::bind::walk::{any, looks_around};
 
 const AGGREGATES: &str = "use COUNT, COUNTIF, SUM, AVG, MIN, MAX, MEDIAN, STDDEV, STDDEV_POP, \
                           STDDEV_SAMP, VARIANCE, VAR_POP, VAR_SAMP, CORR, COVAR_POP, \
@@ -69,176 +28,242 @@ const MAX_COMPUTED: usize = 300;
 /// Most columns, aggregates, windows and sub-queries of one of them.
 const MAX_OPERANDS: usize = 100;
 
-fn cast(expr: ast::Expr, data_type: ast::DataType) -> ast::Expr {
-    ast::Expr::Cast {
-        kind: ast::CastKind::Cast,
-        expr: Box::new(expr),
-        data_type,
-        array: false,
-        format: None,
+/// The index of a SELECT's first window, until it is known how many columns stand before it.
+const FIRST_WINDOW: usize = 1 << 20;
+
+/// What a SELECT computes from several rows.
+#[derive(Default)]
+pub(super) struct Collected {
+    pub(super) aggregates: Vec<Aggregate>,
+    pub(super) windows: Vec<Window>,
+}
+
+/// The functions of several rows that an expression may call.
+pub(super) enum Several<'c> {
+    /// None: it is over single rows.
+    None,
+    /// Aggregates, which are over the rows of groups.
+    Aggregates(&'c mut Collected),
+    /// Windows, too.
+    Windows(&'c mut Collected),
+}
+
+impl Several<'_> {
+    fn aggregates(&mut self) -> Option<&mut Collected> {
+        match self {
+            Self::None => None,
+            Self::Aggregates(collected) | Self::Windows(collected) => Some(collected),
+        }
+    }
+
+    fn again(&mut self) -> Several<'_> {
+        match self {
+            Self::None => Several::None,
+            Self::Aggregates(collected) => Several::Aggregates(collected),
+            Self::Windows(collected) => Several::Windows(collected),
+        }
     }
 }
 
-impl Walk<'_> {
-    /// An expression as it is run.
-    pub(super) fn expression(
-        &mut self,
-        node: &ast::Expr,
-        scope: &Scope<'_>,
-        tables: &Tables,
-    ) -> Result<ast::Expr, Refusal> {
-        self.run(node, scope, tables).map_err(|refusal| refusal.at(node))
-    }
-
-    fn run(
-        &mut self,
-        node: &ast::Expr,
-        scope: &Scope<'_>,
-        tables: &Tables,
-    ) -> Result<ast::Expr, Refusal> {
-        use ast::{BinaryOperator as B, Expr as E};
-        if let Some((_, key)) = scope.keys.iter().find(|(written, _)| written == node) {
-            return Ok(key.clone());
+/// Numbers the windows that an expression reads after so many columns.
+pub(super) fn after(width: usize, mut scalar: Scalar) -> Scalar {
+    for operand in &mut scalar.operands {
+        match operand {
+            Operand::Column(index) if *index >= FIRST_WINDOW => {
+                *index = *index - FIRST_WINDOW + width;
+            }
+            Operand::Among(value, _) => **value = after(width, (**value).clone()),
+            _ => {}
         }
-        let mut boxed = |node: &E| self.expression(node, scope, tables).map(Box::new);
-        Ok(match node {
-            E::Nested(inner) => E::Nested(boxed(inner)?),
-            E::Identifier(name) => scope.column(std::slice::from_ref(name))?,
-            E::CompoundIdentifier(path) => scope.column(path)?,
-            E::Value(value) => match &value.value {
-                ast::Value::Null | ast::Value::Boolean(_) | ast::Value::SingleQuotedString(_) => {
-                    node.clone()
-                }
-                ast::Value::Number(text, false) if text.parse::<i64>().is_ok() => node.clone(),
-                _ => self.computed(node, scope, tables)?,
-            },
-            E::BinaryOp {
-                left,
-                op: op @ (B::And | B::Or | B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq),
-                right,
-            } => E::BinaryOp { left: boxed(left)?, op: op.clone(), right: boxed(right)? },
-            E::UnaryOp { op: ast::UnaryOperator::Not, expr } => {
-                E::UnaryOp { op: ast::UnaryOperator::Not, expr: boxed(expr)? }
-            }
-            E::IsNull(inner) => E::IsNull(boxed(inner)?),
-            E::IsNotNull(inner) => E::IsNotNull(boxed(inner)?),
-            E::Between { expr, negated, low, high } => E::Between {
-                expr: boxed(expr)?,
-                negated: *negated,
-                low: boxed(low)?,
-                high: boxed(high)?,
-            },
-            E::InList { expr, list, negated } => E::InList {
-                expr: boxed(expr)?,
-                list: list.iter().map(|e| boxed(e).map(|e| *e)).collect::<Result<_, _>>()?,
-                negated: *negated,
-            },
-            E::Subquery(query) => {
-                let (query, outputs) = self.query(query, tables, Some(scope), Hidden::Without)?;
-                one_column(&outputs)?;
-                E::Subquery(Box::new(query))
-            }
-            E::Exists { subquery, negated } => {
-                let (query, _) = self.query(subquery, tables, Some(scope), Hidden::Without)?;
-                E::Exists { subquery: Box::new(query), negated: *negated }
-            }
-            E::InSubquery { expr, subquery, negated } => {
-                let expr = boxed(expr)?;
-                let (query, outputs) =
-                    self.query(subquery, tables, Some(scope), Hidden::Without)?;
-                one_column(&outputs)?;
-                E::InSubquery { expr, subquery: Box::new(query), negated: *negated }
-            }
-            E::Function(function) if is_collective(function) => {
-                self.collective(function, scope, tables)?
-            }
-            other => self.computed(other, scope, tables)?,
-        })
     }
+    scalar
+}
 
-    /// A scalar expression, as a call with what it is computed from.
-    fn computed(
+/// Binds one expression.
+struct Clause<'c, 'w, 'p> {
+    walk: &'w mut Walk<'p>,
+    tables: &'c Tables,
+    view: View<'c>,
+    several: Several<'c>,
+    operands: Vec<Operand>,
+}
+
+impl Walk<'_> {
+    /// An expression over the columns of a view.
+    pub(super) fn scalar(
         &mut self,
         node: &ast::Expr,
-        scope: &Scope<'_>,
+        view: View<'_>,
+        several: Several<'_>,
         tables: &Tables,
-    ) -> Result<ast::Expr, Refusal> {
-        let (mut node, mut operands) = (node.clone(), Vec::new());
-        self.take_operands(&mut node, &mut operands, scope, tables)?;
-        if operands.len() > MAX_OPERANDS || self.computed.len() > MAX_COMPUTED {
+    ) -> Result<Scalar, Refusal> {
+        let mut clause = Clause { walk: self, tables, view, several, operands: Vec::new() };
+        let expr = Binder::new(&mut clause).bind(node)?;
+        let scalar = Scalar { expr, operands: clause.operands };
+        if !scalar.is_plain() && !self.computed.contains(&scalar.expr) {
+            self.computed.push(scalar.expr.clone());
+        }
+        if scalar.operands.len() > MAX_OPERANDS || self.computed.len() > MAX_COMPUTED {
             return Err(Refusal::new(
                 format!(
-                    "the SQL around private parts has more than {MAX_COMPUTED} expressions, \
+                    "the SQL around the private parts has more than {MAX_COMPUTED} expressions, \
                      or one of more than {MAX_OPERANDS} columns"
                 ),
                 "use fewer or shorter expressions",
             ));
         }
-        let (operands, written): (Vec<ast::Expr>, Vec<String>) = operands.into_iter().unzip();
-        let same =
-            |computed: &Computed| computed.node == node && computed.operands.len() == written.len();
-        let index = self.computed.iter().position(same).unwrap_or_else(|| {
-            let name = format!("expression_{}", self.computed.len() + 1);
-            let prepared = Prepared::current();
-            self.computed.push(Computed { name, node, operands: written, prepared });
-            self.computed.len() - 1
-        });
-        Ok(call(&self.computed[index].name, operands))
+        Ok(scalar)
     }
 
-    /// Takes the columns, aggregates, windows and sub-queries out of an expression, each with the
-    /// text that it was written as.
-    fn take_operands(
+    /// A condition over the columns of a view.
+    pub(super) fn condition(
         &mut self,
-        node: &mut ast::Expr,
-        operands: &mut Vec<(ast::Expr, String)>,
-        scope: &Scope<'_>,
+        (node, clause): (&ast::Expr, &str),
+        view: View<'_>,
+        several: Several<'_>,
         tables: &Tables,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Scalar, Refusal> {
+        let Scalar { expr, operands } = self.scalar(node, view, several, tables)?;
+        let expr = condition(expr, clause).map_err(|refusal| refusal.at(node))?;
+        Ok(Scalar { expr, operands })
+    }
+}
+
+impl Resolve for Clause<'_, '_, '_> {
+    fn names(&self, name: &str) -> bool {
+        self.view.names(name)
+    }
+
+    fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
         use ast::Expr as E;
-        let is_operand = match node {
-            E::Identifier(_)
-            | E::CompoundIdentifier(_)
-            | E::Subquery(_)
-            | E::Exists { subquery: _, negated: _ }
-            | E::InSubquery { expr: _, subquery: _, negated: _ } => true,
-            E::Function(function) => is_collective(function),
-            _ => scope.keys.iter().any(|(written, _)| written == node),
+        if let Some((operand, column_type)) = self.key(node) {
+            return Some(Ok(self.operand(operand, column_type)));
+        }
+        let operand = match node {
+            E::Identifier(name) => self.view.column(std::slice::from_ref(name)),
+            E::CompoundIdentifier(path) => self.view.column(path),
+            E::Subquery(query) => self.value(query),
+            E::Exists { subquery, negated } => {
+                let exists = self.query(subquery).map(|(node, _)| Operand::Exists(Box::new(node)));
+                return Some(exists.map(|exists| self.negated(exists, *negated)));
+            }
+            E::InSubquery { expr, subquery, negated } => {
+                let among = self.among(expr, subquery);
+                return Some(among.map(|among| self.negated(among, *negated)));
+            }
+            E::Function(function) if is_collective(function) => self.collective(function),
+            _ => return None,
         };
-        if is_operand {
-            let value = self.expression(node, scope, tables)?;
-            let index =
-                operands.iter().position(|(operand, _)| *operand == value).unwrap_or_else(|| {
-                    operands.push((value, node.to_string()));
-                    operands.len() - 1
-                });
-            *node = E::Identifier(ast::Ident::new(operand_name(index)));
-            return Ok(());
+        Some(operand.map(|(operand, column_type)| self.operand(operand, column_type)))
+    }
+}
+
+impl<'c> Clause<'c, '_, '_> {
+    /// The expression that is an operand.
+    fn operand(&mut self, operand: Operand, column_type: ColumnType) -> Expr {
+        let index = self.operands.iter().position(|other| *other == operand);
+        let index = index.unwrap_or_else(|| {
+            self.operands.push(operand);
+            self.operands.len() - 1
+        });
+        Expr::column(index, column_type)
+    }
+
+    fn negated(&mut self, operand: Operand, negated: bool) -> Expr {
+        let bound = self.operand(operand, ColumnType::Bool);
+        match negated {
+            true => Expr::new(ExprKind::Not(Box::new(bound)), ColumnType::Bool),
+            false => bound,
         }
-        if walk::operands(node).is_none() {
-            return Err(unsupported(node, "use comparisons, arithmetic, CASE, CAST and functions"));
+    }
+
+    /// The key of the groups that an expression is, however it is written.
+    fn key(&mut self, node: &ast::Expr) -> Option<(Operand, ColumnType)> {
+        let keys = self.view.keys?;
+        let found = |index: usize| (Operand::Column(index), keys[index].1.expr.column_type);
+        if let Some(index) = keys.iter().position(|(written, _)| written == node) {
+            return Some(found(index));
         }
-        for operand in operands_mut(node).into_iter().flatten() {
-            self.take_operands(operand, operands, scope, tables)?;
+        let is_several = |node: &ast::Expr| match node {
+            ast::Expr::Function(function) => is_collective(function),
+            other => looks_around(other),
+        };
+        let is_simple = matches!(
+            node,
+            ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) | ast::Expr::Value(_)
+        );
+        if is_simple || keys.iter().all(|(_, key)| key.is_plain()) || any(node, &is_several) {
+            return None;
         }
-        Ok(())
+        let before = self.walk.computed.len();
+        let bound = self.walk.scalar(node, self.view.rows(), Several::None, self.tables);
+        self.walk.computed.truncate(before);
+        let bound = bound.ok()?;
+        keys.iter().position(|(_, key)| *key == bound).map(found)
+    }
+
+    fn query(&mut self, query: &ast::Query) -> Result<(Node, Vec<ColumnType>), Refusal> {
+        let (node, outputs) = self.walk.query(query, self.tables, Some(&self.view))?;
+        Ok((node, outputs.into_iter().map(|column| column.column_type).collect()))
+    }
+
+    /// A sub-query with one column.
+    fn column_of(&mut self, query: &ast::Query) -> Result<(Node, ColumnType), Refusal> {
+        let (node, outputs) = self.query(query)?;
+        match outputs.as_slice() {
+            [column_type] => Ok((node, *column_type)),
+            _ => Err(Refusal::new(
+                format!("a sub-query in an expression shows {} columns", outputs.len()),
+                "(SELECT MAX(n) FROM …), one column",
+            )),
+        }
+    }
+
+    fn value(&mut self, query: &ast::Query) -> Result<(Operand, ColumnType), Refusal> {
+        let (node, column_type) = self.column_of(query)?;
+        Ok((Operand::Value(Box::new(node)), column_type))
+    }
+
+    fn among(&mut self, value: &ast::Expr, query: &ast::Query) -> Result<Operand, Refusal> {
+        let mut value = self.scalar(value)?;
+        let (node, column_type) = self.column_of(query)?;
+        let both = vec![value.expr, Expr::column(0, column_type)];
+        let mut both = unify_all(both, "IN")?.into_iter();
+        let (Some(left), Some(right)) = (both.next(), both.next()) else {
+            return Err(unsupported(query, "x IN (SELECT y FROM …)"));
+        };
+        value.expr = left;
+        let column = Scalar { expr: right, operands: vec![Operand::Column(0)] };
+        let node = match column.as_column() {
+            Some(_) => node,
+            None => Node::Project(Box::new(node), vec![column]),
+        };
+        Ok(Operand::Among(Box::new(value), Box::new(node)))
+    }
+
+    /// An expression that may call the same functions.
+    fn scalar(&mut self, node: &ast::Expr) -> Result<Scalar, Refusal> {
+        self.walk.scalar(node, self.view, self.several.again(), self.tables)
     }
 
     /// An aggregate or a window function.
-    fn collective(
-        &mut self,
-        function: &ast::Function,
-        scope: &Scope<'_>,
-        tables: &Tables,
-    ) -> Result<ast::Expr, Refusal> {
-        let name = function.name.to_string().to_uppercase();
+    fn collective(&mut self, function: &ast::Function) -> Result<(Operand, ColumnType), Refusal> {
+        let name = name_of(function);
         let over = function.over.is_some();
-        let aggregate = aggregate(&name);
         let hint = if over { WINDOWS } else { AGGREGATES };
         let odd = || unsupported(function, hint);
-        let (run, (least, most)) = match (aggregate, window(&name)) {
-            (Some((run, operands)), _) => (run.to_owned(), (operands, operands)),
-            (None, Some(range)) if over => (name.to_lowercase(), range),
+        let aggregate = aggregate(&name);
+        let (called, least, most) = match (aggregate, window(&name)) {
+            (Some(run), _) => {
+                let operands = match run {
+                    AggregateFunction::Correlation
+                    | AggregateFunction::Covariance
+                    | AggregateFunction::CovariancePop => 2,
+                    _ => 1,
+                };
+                (WindowCall::Aggregate(run), operands, operands)
+            }
+            (None, Some(window)) if over => window,
             _ => return Err(odd()),
         };
         let call = Call::of(function).ok_or_else(odd)?;
@@ -249,22 +274,24 @@ impl Walk<'_> {
         if !plain || (distinct && (over || aggregate.is_none())) {
             return Err(odd());
         }
-        let mut operands = Vec::new();
+        if (over && !matches!(self.several, Several::Windows(_)))
+            || matches!(self.several, Several::None)
+        {
+            return Err(Refusal::new(
+                format!("`{function}` is computed from several rows, but here is one at a time"),
+                "use HAVING for aggregates and QUALIFY for windows, or compute it in a sub-query",
+            ));
+        }
+        let mut nodes = Vec::with_capacity(call.arguments.len());
+        let mut all_rows = false;
         for argument in call.arguments {
             match argument {
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)
                     if name == "COUNT" && !distinct =>
                 {
-                    operands.push(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard));
+                    all_rows = true;
                 }
-                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(node)) => {
-                    let value = self.expression(node, scope, tables)?;
-                    operands.push(unnamed(match name.as_str() {
-                        "AVG" => cast(value, ast::DataType::Double(ast::ExactNumberInfo::None)),
-                        "COUNTIF" => when(value),
-                        _ => value,
-                    }));
-                }
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(node)) => nodes.push(node),
                 _ => {
                     return Err(Refusal::new(
                         format!("`{function}` aggregates released values, which need no bounds"),
@@ -273,91 +300,230 @@ impl Walk<'_> {
                 }
             }
         }
-        if operands.len() < least || operands.len() > most {
+        let given = nodes.len() + usize::from(all_rows);
+        if given < least || given > most {
             return Err(odd());
         }
-        let ranked = matches!(name.as_str(), "ROW_NUMBER" | "RANK" | "DENSE_RANK" | "NTILE");
-        let filter = function.filter.as_deref();
-        let filter = filter.map(|node| self.expression(node, scope, tables)).transpose()?;
-        let called = ast::Function {
-            filter: filter.map(Box::new),
-            name: ast::ObjectName::from(vec![ast::Ident::new(run)]),
-            args: ast::FunctionArguments::List(ast::FunctionArgumentList {
-                duplicate_treatment: distinct.then_some(ast::DuplicateTreatment::Distinct),
-                args: operands,
-                clauses: Vec::new(),
-            }),
-            over: match &function.over {
-                None => None,
-                Some(ast::WindowType::WindowSpec(window)) => {
-                    let spec = self.window(window, scope, tables)?;
-                    Some(ast::WindowType::WindowSpec(spec))
-                }
-                Some(ast::WindowType::NamedWindow(_)) => {
-                    return Err(unsupported(function, "write OVER (…) where it is used"));
-                }
-            },
-            ..function.clone()
+        let Some(over) = &function.over else {
+            let Some(run) = aggregate else { return Err(odd()) };
+            return self.aggregate((run, &name), &nodes, distinct, call.filter);
         };
-        let called = ast::Expr::Function(called);
-        Ok(if ranked { cast(called, ast::DataType::BigInt(None)) } else { called })
+        let ast::WindowType::WindowSpec(spec) = over else {
+            return Err(unsupported(function, "write OVER (…) where it is used"));
+        };
+        if called == WindowCall::Aggregate(AggregateFunction::Grouping(0)) {
+            return Err(odd());
+        }
+        let mut operands = Vec::with_capacity(nodes.len());
+        for node in &nodes {
+            operands.push(self.of_groups(node)?);
+        }
+        let column_type = typed((called, &name), &mut operands, &nodes)?;
+        let mut window = self.over(spec)?;
+        let ignores_nulls = call.nulls == Some(&ast::NullTreatment::IgnoreNulls);
+        window = Window { function: called, operands, ignores_nulls, column_type, ..window };
+        let windows = self.several.aggregates().map(|collected| &mut collected.windows);
+        let index = windows.map(|windows| position(windows, window)).ok_or_else(odd)?;
+        Ok((Operand::Column(FIRST_WINDOW + index), column_type))
     }
 
-    fn window(
+    /// An expression over groups, for a window.
+    fn of_groups(&mut self, node: &ast::Expr) -> Result<Scalar, Refusal> {
+        let several = match self.several.aggregates() {
+            None => Several::None,
+            Some(collected) => Several::Aggregates(collected),
+        };
+        self.walk.scalar(node, self.view, several, self.tables)
+    }
+
+    fn aggregate(
         &mut self,
-        window: &ast::WindowSpec,
-        scope: &Scope<'_>,
-        tables: &Tables,
-    ) -> Result<ast::WindowSpec, Refusal> {
-        self.has(PER_WINDOW)?;
-        let ast::WindowSpec { window_name, partition_by, order_by, window_frame } = window;
-        if window_name.is_some() {
-            return Err(unsupported(window, "OVER (PARTITION BY … ORDER BY …)"));
+        (function, name): (AggregateFunction, &str),
+        nodes: &[&ast::Expr],
+        distinct: bool,
+        filter: Option<&ast::Expr>,
+    ) -> Result<(Operand, ColumnType), Refusal> {
+        let rows = self.view.rows();
+        let mut operands = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            operands.push(self.walk.scalar(node, rows, Several::None, self.tables)?);
         }
-        let bounds = window_frame.iter().flat_map(|f| [Some(&f.start_bound), f.end_bound.as_ref()]);
-        for bound in bounds.flatten() {
-            let (ast::WindowFrameBound::Preceding(Some(by))
-            | ast::WindowFrameBound::Following(Some(by))) = bound
-            else {
-                continue;
-            };
-            if by.to_string().parse::<u32>().is_err() {
-                return Err(unsupported(window, "ROWS BETWEEN 6 PRECEDING AND CURRENT ROW"));
+        let filter = filter
+            .map(|node| self.walk.condition((node, "FILTER"), rows, Several::None, self.tables))
+            .transpose()?;
+        let keys = self.view.keys.unwrap_or_default();
+        let column_type = typed((WindowCall::Aggregate(function), name), &mut operands, nodes)?;
+        let function = match (function, operands.first()) {
+            (AggregateFunction::Grouping(_), Some(operand)) => {
+                let key = keys.iter().position(|(_, key)| key == operand);
+                operands = Vec::new();
+                AggregateFunction::Grouping(key.ok_or_else(|| {
+                    Refusal::new("GROUPING is of what is no key of GROUP BY", "GROUPING(a key)")
+                })?)
             }
+            (function, _) => function,
+        };
+        let aggregate = Aggregate { function, operands, distinct, filter, column_type };
+        let all = self.several.aggregates().map(|collected| &mut collected.aggregates);
+        let index = all.map(|all| position(all, aggregate));
+        let index = index.ok_or_else(|| unsupported(name, AGGREGATES))?;
+        Ok((Operand::Column(keys.len() + index), column_type))
+    }
+
+    /// A window without its function.
+    fn over(&mut self, spec: &ast::WindowSpec) -> Result<Window, Refusal> {
+        self.walk.has(PER_WINDOW)?;
+        let ast::WindowSpec { window_name, partition_by, order_by, window_frame } = spec;
+        if window_name.is_some() {
+            return Err(unsupported(spec, "OVER (PARTITION BY … ORDER BY …)"));
         }
-        let partition_by = partition_by.iter().map(|node| self.expression(node, scope, tables));
+        let partition_by = partition_by.iter().map(|node| self.of_groups(node));
         let partition_by = partition_by.collect::<Result<_, _>>()?;
-        let order_by = order_by
-            .iter()
-            .map(|item| Ok(ordered(self.expression(&item.expr, scope, tables)?, item.options)));
-        Ok(ast::WindowSpec {
-            window_name: None,
+        let order_by =
+            order_by.iter().map(|item| Ok(SortKey::of(self.of_groups(&item.expr)?, item.options)));
+        Ok(Window {
+            function: WindowCall::RowNumber,
+            operands: Vec::new(),
             order_by: order_by.collect::<Result<_, Refusal>>()?,
             partition_by,
-            window_frame: window_frame.clone(),
+            frame: window_frame.as_ref().map(|frame| framed(frame, spec)).transpose()?,
+            ignores_nulls: false,
+            column_type: ColumnType::Int,
         })
     }
 }
 
-/// One where the condition holds, else NULL.
-fn when(condition: ast::Expr) -> ast::Expr {
-    use sqlparser::ast::helpers::attached_token::AttachedToken;
-    let one = ast::Expr::Value(ast::Value::Number("1".to_owned(), false).into());
-    ast::Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![ast::CaseWhen { condition, result: one }],
-        else_result: None,
+impl SortKey {
+    /// A sort key that states where NULL goes: in GoogleSQL, NULL is the least value.
+    pub(super) fn of(value: Scalar, options: ast::OrderByOptions) -> Self {
+        let descending = options.asc == Some(false);
+        Self { value, descending, nulls_first: options.nulls_first.unwrap_or(!descending) }
     }
 }
 
-fn one_column(outputs: &[OutputColumn]) -> Result<(), Refusal> {
-    if outputs.len() == 1 {
-        return Ok(());
+/// The index of an item, which is added where it is new.
+fn position<T: PartialEq>(all: &mut Vec<T>, item: T) -> usize {
+    all.iter().position(|other| *other == item).unwrap_or_else(|| {
+        all.push(item);
+        all.len() - 1
+    })
+}
+
+/// The type of a function's value. Its operands get the types that it takes.
+fn typed(
+    (function, name): (WindowCall, &str),
+    operands: &mut [Scalar],
+    nodes: &[&ast::Expr],
+) -> Result<ColumnType, Refusal> {
+    use AggregateFunction as A;
+    use WindowCall as W;
+    let first = operands.first().map_or(ColumnType::Int, |operand| operand.expr.column_type);
+    let mut change = |to: &dyn Fn(Expr, &ast::Expr) -> Result<Expr, Refusal>| {
+        for (operand, node) in operands.iter_mut().zip(nodes) {
+            let expr = to(operand.expr.clone(), node).map_err(|refusal| refusal.at(*node))?;
+            operand.expr = expr;
+        }
+        Ok::<_, Refusal>(())
+    };
+    Ok(match function {
+        W::Aggregate(A::Count) if name == "COUNTIF" => {
+            change(&|expr, _| Ok(where_true(condition(expr, name)?, None)))?;
+            ColumnType::Int
+        }
+        W::Aggregate(A::Count | A::Grouping(_)) => ColumnType::Int,
+        W::Aggregate(A::Sum | A::Median) => {
+            change(&|expr, node| number_of(expr, node, name))?;
+            operands.first().map_or(first, |operand| operand.expr.column_type)
+        }
+        W::Aggregate(A::All | A::Any) => {
+            change(&|expr, _| condition(expr, name))?;
+            ColumnType::Bool
+        }
+        W::Aggregate(A::Min | A::Max) | W::FirstValue | W::LastValue => first,
+        W::NthValue => {
+            constant(name, operands, nodes, 1)?;
+            first
+        }
+        W::Ntile => {
+            constant(name, operands, nodes, 0)?;
+            ColumnType::Int
+        }
+        W::Aggregate(
+            A::Mean
+            | A::Stddev
+            | A::StddevPop
+            | A::Variance
+            | A::VariancePop
+            | A::Correlation
+            | A::Covariance
+            | A::CovariancePop,
+        ) => {
+            change(&|expr, node| Ok(cast(number_of(expr, node, name)?, ColumnType::Float)))?;
+            ColumnType::Float
+        }
+        W::Lag | W::Lead => {
+            constant(name, operands, nodes, 1)?;
+            if let [value, _, otherwise] = operands {
+                let both = vec![value.expr.clone(), otherwise.expr.clone()];
+                let both: Result<[Expr; 2], _> = unify_all(both, name)?.try_into();
+                if let Ok([left, right]) = both {
+                    (value.expr, otherwise.expr) = (left, right);
+                }
+                return Ok(value.expr.column_type);
+            }
+            first
+        }
+        W::RowNumber | W::Rank | W::DenseRank => ColumnType::Int,
+        W::PercentRank | W::CumeDist => ColumnType::Float,
+    })
+}
+
+/// Refuses operands of a window function, from one on, that are no constants. The first of these
+/// is a number of rows or buckets.
+fn constant(
+    name: &str,
+    operands: &[Scalar],
+    nodes: &[&ast::Expr],
+    first: usize,
+) -> Result<(), Refusal> {
+    let all = operands.iter().zip(nodes).enumerate().skip(first);
+    for (index, (operand, node)) in all {
+        let what = match &operand.expr.kind {
+            ExprKind::Literal(Value::Int(_)) => continue,
+            ExprKind::Literal(_) if index > first => continue,
+            _ if index > first => "constant",
+            _ => "constant whole number",
+        };
+        let hint = "LAG(n, 1, 0), NTILE(4), NTH_VALUE(n, 2)";
+        return Err(
+            Refusal::new(format!("{name} needs a {what}; `{node}` is none"), hint).at(*node)
+        );
     }
-    Err(Refusal::new(
-        format!("a sub-query in an expression shows {} columns", outputs.len()),
-        "(SELECT MAX(n) FROM …), one column",
-    ))
+    Ok(())
+}
+
+fn framed(frame: &ast::WindowFrame, spec: &ast::WindowSpec) -> Result<Frame, Refusal> {
+    let odd = || unsupported(spec, "ROWS BETWEEN 6 PRECEDING AND CURRENT ROW");
+    let number = |by: &Option<Box<ast::Expr>>| match by {
+        None => Ok(None),
+        Some(by) => by.to_string().parse().map(Some).map_err(|_| odd()),
+    };
+    let bound = |bound: &ast::WindowFrameBound| {
+        Ok::<_, Refusal>(match bound {
+            ast::WindowFrameBound::CurrentRow => FrameBound::CurrentRow,
+            ast::WindowFrameBound::Preceding(by) => FrameBound::Preceding(number(by)?),
+            ast::WindowFrameBound::Following(by) => FrameBound::Following(number(by)?),
+        })
+    };
+    let units = match frame.units {
+        ast::WindowFrameUnits::Rows => FrameUnits::Rows,
+        ast::WindowFrameUnits::Range => FrameUnits::Range,
+        ast::WindowFrameUnits::Groups => FrameUnits::Groups,
+    };
+    let start = bound(&frame.start_bound)?;
+    let end = frame.end_bound.as_ref().map_or(Ok(FrameBound::CurrentRow), bound)?;
+    if start == FrameBound::Following(None) || end == FrameBound::Preceding(None) {
+        return Err(odd());
+    }
+    Ok(Frame { units, start, end })
 }

@@ -2,80 +2,60 @@
 
 use std::collections::HashSet;
 
-use hushtable_lang::Refusal;
+use hushtable_lang::{ColumnType, Expr, Refusal, Value, bind_expr::cast, bind_expr::unify_all};
 use sqlparser::ast;
 
-use super::column_names::{OutputColumn, OutputColumns, Scope, quoted};
-use super::origins::cell_name;
-use super::trace::{Hidden, Traced, brings_rows_together, hidden, is_grouped};
+use super::collective::aggregates;
+use super::expressions::{Collected, Several, after};
+use super::scope::{OutputColumn, View};
+use super::tree::{Node, Scalar, Set, SetOperation, SortKey};
+use super::unlinked::check_linked;
 use super::{Named, Tables, Walk, unsupported};
 use crate::bind::aliases::{Aliases, grouped_item, groups_by_name, hidden_key};
-use crate::bind::group_by::{MAX_LEVELS, name_all};
+use crate::bind::group_by::name_all;
+use crate::bind::grouping_sets::sets;
 use crate::bind::released_tables::MAX_OUTPUTS;
 use crate::bind::select::{default_name, is_plain, limits, plain_clauses};
-use crate::bind::syntax::{not_a_table, ordered, plain_table, table_factor};
-use crate::bind::walk::is_name;
+use crate::bind::walk::{any, is_name, select_list};
+
+/// The columns that a query shows.
+pub(super) type OutputColumns = Vec<OutputColumn>;
+
+/// A query's rows before they are ordered: behind the columns that it shows may be those that they
+/// are ordered by.
+struct Unordered {
+    node: Node,
+    outputs: OutputColumns,
+    order: Vec<SortKey>,
+}
+
+/// GROUP BY: the keys as they are written and bound, and those of each level.
+type Grouped = (Vec<(ast::Expr, Scalar)>, Option<Vec<Vec<usize>>>);
 
 impl Walk<'_> {
-    /// The outermost query as it is run, and how the columns that it shows can be followed back.
-    pub(super) fn outermost(
-        &mut self,
-        query: &ast::Query,
-    ) -> Result<(ast::Query, OutputColumns, Vec<Traced>), Refusal> {
-        let mut traced = None;
-        let (query, outputs) = self.ordered_query(
-            query,
-            &Tables::default(),
-            None,
-            (Hidden::Cells, Some(&mut traced)),
-        )?;
-        let plain =
-            |column: &OutputColumn| Traced { origins: column.origins.clone(), computed: None };
-        let traced = traced.unwrap_or_else(|| outputs.iter().map(plain).collect());
-        Ok((query, outputs, traced))
-    }
-
-    /// A query as it is run, and the columns that it shows.
+    /// A query, and the columns that it shows.
     pub(super) fn query(
         &mut self,
         query: &ast::Query,
         tables: &Tables,
-        outer: Option<&Scope<'_>>,
-        hidden: Hidden,
-    ) -> Result<(ast::Query, OutputColumns), Refusal> {
-        self.ordered_query(query, tables, outer, (hidden, None))
+        outer: Option<&View<'_>>,
+    ) -> Result<(Node, OutputColumns), Refusal> {
+        self.ordered_query(query, tables, outer, false)
     }
 
-    /// A query as it is run. The rows of the outermost one, which is traced, have a complete order;
-    /// so have those that a LIMIT counts.
-    fn ordered_query(
+    /// A query. The rows of the outermost one have a complete order; so have those that a LIMIT
+    /// counts.
+    pub(super) fn ordered_query(
         &mut self,
         query: &ast::Query,
         tables: &Tables,
-        outer: Option<&Scope<'_>>,
-        (hidden, trace): (Hidden, Option<&mut Option<Vec<Traced>>>),
-    ) -> Result<(ast::Query, OutputColumns), Refusal> {
-        let outermost = trace.is_some();
+        outer: Option<&View<'_>>,
+        outermost: bool,
+    ) -> Result<(Node, OutputColumns), Refusal> {
         if query.fetch.is_some() {
             return Err(unsupported("FETCH", "LIMIT 10"));
         }
-        let mut with = query.with.clone();
-        let mut inner_tables = with.as_ref().map(|_| tables.clone());
-        if let (Some(with), Some(tables)) = (&mut with, &mut inner_tables) {
-            for cte in &mut with.cte_tables {
-                let one_row = self.has_one_row(&cte.query, tables);
-                let before = std::mem::take(&mut self.columns);
-                let (inner, outputs) = self.query(&cte.query, tables, None, Hidden::Cells)?;
-                // It costs something where it is named.
-                let columns = std::mem::replace(&mut self.columns, before);
-                let (alias, outputs) = aliased(&cte.alias, outputs)?;
-                let name = cte.alias.name.value.clone();
-                tables.0.push(Named { name, outputs, columns, one_row });
-                *cte.query = inner;
-                cte.alias = alias;
-                cte.materialized = None;
-            }
-        }
+        let inner_tables = query.with.as_ref().map(|with| self.with(with, tables)).transpose()?;
         let tables = inner_tables.as_ref().unwrap_or(tables);
         let order_by = match query.order_by.as_ref().map(|by| &by.kind) {
             None => &[],
@@ -84,31 +64,36 @@ impl Walk<'_> {
                 return Err(Refusal::new("ORDER BY ALL is not supported", "ORDER BY 1, 2"));
             }
         };
-        let (body, outputs, mut order) = match query.body.as_ref() {
+        let unordered = match query.body.as_ref() {
             ast::SetExpr::Select(select) => {
                 plain_clauses(query, select)?;
-                let bound = self.select(select, order_by, tables, outer, (hidden, trace));
+                let bound = self.select(select, order_by, tables, outer);
                 bound.map_err(|refusal| refusal.at(select.as_ref()))?
             }
             body => {
-                let (body, outputs) = self.sides(body, tables, outer, hidden)?;
+                let (node, outputs) = self.sides(body, tables, outer)?;
                 let order = order_by.iter().map(|item| by_name(item, &outputs));
                 let order = order.collect::<Result<Vec<_>, Refusal>>()?;
-                (body, outputs, order)
+                Unordered { node, outputs, order }
             }
         };
-        limits(query)?;
-        if outermost || query.limit_clause.is_some() {
-            let position = |index: usize| ast::Value::Number((index + 1).to_string(), false);
-            let rest = (0..outputs.len()).map(|index| ast::Expr::Value(position(index).into()));
-            order.extend(rest.map(|expr| ordered(expr, ast::OrderByOptions::default())));
+        let (limit, offset) = limits(query)?;
+        let complete = outermost || query.limit_clause.is_some();
+        Ok(unordered.ordered(complete, (limit, offset)))
+    }
+
+    /// The tables in reach with those that a WITH adds.
+    fn with(&mut self, with: &ast::With, tables: &Tables) -> Result<Tables, Refusal> {
+        let mut tables = tables.clone();
+        for cte in &with.cte_tables {
+            let before = std::mem::take(&mut self.columns);
+            let (node, outputs) = self.query(&cte.query, &tables, None)?;
+            // It costs something where it is named.
+            let columns = std::mem::replace(&mut self.columns, before);
+            let outputs = aliased(&cte.alias, outputs)?;
+            tables.0.push(Named { name: cte.alias.name.value.clone(), node, outputs, columns });
         }
-        let order_by = (!order.is_empty()).then_some(ast::OrderBy {
-            kind: ast::OrderByKind::Expressions(order),
-            interpolate: None,
-        });
-        let run = ast::Query { with, body: Box::new(body), order_by, ..query.clone() };
-        Ok((run, outputs))
+        Ok(tables)
     }
 
     /// The sides of a set operation. Chains of them are deep, so each step takes little of the
@@ -117,15 +102,16 @@ impl Walk<'_> {
         &mut self,
         body: &ast::SetExpr,
         tables: &Tables,
-        outer: Option<&Scope<'_>>,
-        hidden: Hidden,
-    ) -> Result<(ast::SetExpr, OutputColumns), Refusal> {
+        outer: Option<&View<'_>>,
+    ) -> Result<(Node, OutputColumns), Refusal> {
         match body {
-            ast::SetExpr::Select(select) => self.select_side(select, tables, outer, hidden),
-            ast::SetExpr::Query(query) => self.query_side(query, tables, outer, hidden),
+            ast::SetExpr::Select(select) => self.select_side(select, tables, outer),
+            ast::SetExpr::Query(query) => self.query(query, tables, outer),
             ast::SetExpr::SetOperation { op, set_quantifier, left, right } => {
-                let sides = (left.as_ref(), right.as_ref());
-                self.set_operation((op, set_quantifier), sides, (tables, outer, hidden))
+                let operation = operation(op, set_quantifier)?;
+                let left = self.sides(left, tables, outer)?;
+                let right = self.sides(right, tables, outer)?;
+                set_operation((operation, op), left, right)
             }
             other => Err(unsupported(other, "SELECT … FROM … WHERE … GROUP BY …")),
         }
@@ -136,185 +122,128 @@ impl Walk<'_> {
         &mut self,
         select: &ast::Select,
         tables: &Tables,
-        outer: Option<&Scope<'_>>,
-        hidden: Hidden,
-    ) -> Result<(ast::SetExpr, OutputColumns), Refusal> {
-        let bound = self.select(select, &[], tables, outer, (hidden, None));
-        let (body, outputs, _) = bound.map_err(|refusal| refusal.at(select))?;
-        Ok((body, outputs))
-    }
-
-    #[inline(never)]
-    fn query_side(
-        &mut self,
-        query: &ast::Query,
-        tables: &Tables,
-        outer: Option<&Scope<'_>>,
-        hidden: Hidden,
-    ) -> Result<(ast::SetExpr, OutputColumns), Refusal> {
-        let (query, outputs) = self.query(query, tables, outer, hidden)?;
-        Ok((ast::SetExpr::Query(Box::new(query)), outputs))
-    }
-
-    #[inline(never)]
-    fn set_operation(
-        &mut self,
-        (op, set_quantifier): (&ast::SetOperator, &ast::SetQuantifier),
-        (left, right): (&ast::SetExpr, &ast::SetExpr),
-        (tables, outer, hidden): (&Tables, Option<&Scope<'_>>, Hidden),
-    ) -> Result<(ast::SetExpr, OutputColumns), Refusal> {
-        use ast::SetQuantifier as Q;
-        if !matches!(set_quantifier, Q::All | Q::Distinct | Q::None)
-            || *op == ast::SetOperator::Minus
-        {
-            return Err(unsupported(
-                format!("{op} {set_quantifier}"),
-                "use UNION ALL, UNION DISTINCT, EXCEPT DISTINCT or INTERSECT DISTINCT",
-            ));
-        }
-        // Rows that are compared are compared without their cells.
-        let all = *op == ast::SetOperator::Union && *set_quantifier == Q::All;
-        let hidden = match hidden {
-            Hidden::Cells if !all => Hidden::Empty,
-            hidden => hidden,
-        };
-        let (left, mut outputs) = self.sides(left, tables, outer, hidden)?;
-        let (right, others) = self.sides(right, tables, outer, hidden)?;
-        if outputs.len() != others.len() {
-            let (left_count, right_count) = (outputs.len(), others.len());
-            return Err(Refusal::new(
-                format!("the sides of {op} have {left_count} and {right_count} columns"),
-                "SELECT the same columns on all sides",
-            ));
-        }
-        for (column, other) in outputs.iter_mut().zip(others) {
-            let both = column.origins.clone().and(other.origins);
-            column.origins = if all { both } else { both.changed() };
-        }
-        let quantifier = match set_quantifier {
-            Q::All => Q::All,
-            _ => Q::None,
-        };
-        let body = ast::SetExpr::SetOperation {
-            op: *op,
-            set_quantifier: quantifier,
-            left: Box::new(left),
-            right: Box::new(right),
-        };
-        Ok((body, outputs))
+        outer: Option<&View<'_>>,
+    ) -> Result<(Node, OutputColumns), Refusal> {
+        let bound = self.select(select, &[], tables, outer);
+        let Unordered { node, outputs, order: _ } = bound.map_err(|refusal| refusal.at(select))?;
+        Ok((node, outputs))
     }
 
     /// A SELECT, with the columns that it shows and its order.
-    #[allow(clippy::type_complexity, reason = "three results of one walk")]
     fn select(
         &mut self,
         select: &ast::Select,
         order_by: &[ast::OrderByExpr],
         tables: &Tables,
-        outer: Option<&Scope<'_>>,
-        (hidden, trace): (Hidden, Option<&mut Option<Vec<Traced>>>),
-    ) -> Result<(ast::SetExpr, OutputColumns, Vec<ast::OrderByExpr>), Refusal> {
+        outer: Option<&View<'_>>,
+    ) -> Result<Unordered, Refusal> {
         check_columns(select.projection.len())?;
-        let mut scope = Scope { outer, ..Scope::default() };
-        let mut from = Vec::new();
-        for item in &select.from {
-            from.push(self.joined(item, &mut scope, tables)?);
-        }
-        self.check_linked(select, &scope, tables)?;
-        let named: Vec<(String, ast::Expr)> = select
-            .projection
-            .iter()
-            .filter_map(|item| match item {
-                ast::SelectItem::ExprWithAlias { expr, alias } => {
-                    Some((alias.value.clone(), expr.clone()))
-                }
-                _ => None,
-            })
-            .collect();
+        let (mut node, scope) = self.from(&select.from, tables, outer)?;
+        let rows = View { scope: &scope, keys: None, outer };
         let selection = select.selection.as_ref();
-        let selection = selection.map(|node| self.expression(node, &scope, tables)).transpose()?;
-        let group_by = self.group_by(select, &mut scope, tables)?;
-        let grouped = is_grouped(select);
+        let selection = selection
+            .map(|node| self.condition((node, "WHERE"), rows, Several::None, tables))
+            .transpose()?;
+        check_linked(&node, selection.as_ref())
+            .map_err(|refusal| refusal.at(select.from.as_slice()))?;
+        if let Some(condition) = selection {
+            node = Node::Filter(Box::new(node), condition);
+        }
+        let (keys, levels) = self.group_by(select, rows, tables)?;
+        let grouped = is_grouped(select, order_by);
+        let view = View { keys: grouped.then_some(keys.as_slice()), ..rows };
+        let mut collected = Collected::default();
+
+        let named: Vec<(String, ast::Expr)> = select.projection.iter().filter_map(alias).collect();
         let is_column = |name: &str| scope.has(name);
-        let is_key = |node: &ast::Expr| !grouped || scope.is_key(node);
+        let is_key = |node: &ast::Expr| match node {
+            ast::Expr::Identifier(name) => view.column(std::slice::from_ref(name)).is_ok(),
+            ast::Expr::CompoundIdentifier(path) => view.column(path).is_ok(),
+            _ => false,
+        };
         for (name, node) in named.iter().filter(|(name, _)| groups_by_name(select, name)) {
             if is_column(name) && is_name(node) && !is_key(node) {
                 return Err(hidden_key(node, name).at(node));
             }
         }
         let aliases = Aliases { named: &named, is_column: &is_column, is_key: &is_key };
-        let mut clause = |node: Option<&ast::Expr>, clause: &str| {
+        let mut clause = |node: Option<&ast::Expr>, clause: &str, several: Several<'_>| {
             let Some(mut node) = node.cloned() else { return Ok(None) };
             aliases.substitute(&mut node, clause)?;
-            self.expression(&node, &scope, tables).map(Some)
+            self.condition((&node, clause), view, several, tables).map(Some)
         };
-        let having = clause(select.having.as_ref(), "HAVING")?;
-        let qualify = clause(select.qualify.as_ref(), "QUALIFY")?;
-        let together = brings_rows_together(select, order_by);
-        let cells = if together && hidden == Hidden::Cells { Hidden::Empty } else { hidden };
-        let (mut projection, mut outputs) = self.output_columns(select, &scope, tables, cells)?;
-        if together {
-            for column in &mut outputs {
-                column.origins = column.origins.clone().changed();
-            }
-        } else if let Some(trace) = trace {
-            *trace = Some(self.trace_outermost(&mut projection, &outputs, &scope));
-        }
-        let mut order = Vec::new();
-        for item in order_by {
-            if item.with_fill.is_some() {
-                return Err(Refusal::new("WITH FILL is not supported", "ORDER BY x DESC"));
-            }
-            let expr = match &item.expr {
-                ast::Expr::Value(_) => position(&item.expr, outputs.len())?,
-                ast::Expr::Identifier(name) if shows(&outputs, &name.value) => {
-                    ast::Expr::Identifier(quoted(&name.value))
-                }
-                node => self.expression(node, &scope, tables)?,
-            };
-            order.push(ordered(expr, item.options));
-        }
+        let aggregated = Several::Aggregates(&mut collected);
+        let having = clause(select.having.as_ref(), "HAVING", aggregated)?;
+        let windows = Several::Windows(&mut collected);
+        let qualify = clause(select.qualify.as_ref(), "QUALIFY", windows)?;
+        let (mut columns, outputs) = self.output_columns(select, view, &mut collected, tables)?;
         let distinct = match &select.distinct {
+            None | Some(ast::Distinct::All) => false,
+            Some(ast::Distinct::Distinct) => true,
             Some(ast::Distinct::On(_)) => {
                 return Err(Refusal::new("DISTINCT ON is not supported", "SELECT DISTINCT a, b"));
             }
-            other => other.clone(),
         };
-        let run = ast::Select {
-            distinct,
-            projection,
-            from,
-            selection,
-            group_by: ast::GroupByExpr::Expressions(group_by, Vec::new()),
-            having,
-            qualify,
-            ..select.clone()
-        };
-        Ok((ast::SetExpr::Select(Box::new(run)), outputs, order))
+        let mut order = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            let shown = shown(item, &outputs)?;
+            let index = match shown {
+                Some(index) => index,
+                None => {
+                    let windows = Several::Windows(&mut collected);
+                    let value = self.scalar(&item.expr, view, windows, tables)?;
+                    let index = columns.iter().position(|column| *column == value);
+                    index.unwrap_or_else(|| {
+                        columns.push(value);
+                        columns.len() - 1
+                    })
+                }
+            };
+            if distinct && index >= outputs.len() {
+                return Err(Refusal::new(
+                    format!("ORDER BY `{}` is not shown by SELECT DISTINCT", item.expr),
+                    "add it to SELECT, or leave DISTINCT out",
+                )
+                .at(&item.expr));
+            }
+            let value = Scalar::column(index, columns[index].expr.column_type);
+            order.push(SortKey::of(value, item.options));
+        }
+        let Collected { aggregates, windows } = collected;
+        if grouped {
+            let keys = keys.into_iter().map(|(_, key)| key).collect();
+            node = Node::Aggregate { input: Box::new(node), keys, levels, aggregates };
+        }
+        if let Some(condition) = having {
+            node = Node::Filter(Box::new(node), condition);
+        }
+        let width = node.width();
+        if !windows.is_empty() {
+            node = Node::Window(Box::new(node), windows);
+        }
+        if let Some(condition) = qualify {
+            node = Node::Filter(Box::new(node), after(width, condition));
+        }
+        let columns = columns.into_iter().map(|column| after(width, column)).collect();
+        node = Node::Project(Box::new(node), columns);
+        if distinct {
+            node = Node::Distinct(Box::new(node));
+        }
+        Ok(Unordered { node, outputs, order })
     }
 
-    /// GROUP BY as it is run. Its keys are added to the scope.
+    /// The keys of GROUP BY, and those of each level where there are several.
     fn group_by(
         &mut self,
         select: &ast::Select,
-        scope: &mut Scope<'_>,
+        rows: View<'_>,
         tables: &Tables,
-    ) -> Result<Vec<ast::Expr>, Refusal> {
-        use ast::{Expr as E, GroupByWithModifier as M};
+    ) -> Result<Grouped, Refusal> {
         let mut select = select.clone();
         name_all(&mut select);
         let ast::GroupByExpr::Expressions(nodes, modifiers) = &select.group_by else {
             return Err(unsupported("GROUP BY ALL with levels", "GROUP BY ROLLUP (a, b)"));
         };
-        let each = || nodes.iter().map(|node| vec![node.clone()]).collect();
-        let with_levels = match modifiers.as_slice() {
-            [] => None,
-            [M::Rollup] => Some(E::Rollup(each())),
-            [M::Cube] => Some(E::Cube(each())),
-            [M::GroupingSets(sets)] => Some(sets.clone()),
-            _ => return Err(unsupported("GROUP BY … WITH TOTALS", "GROUP BY ROLLUP (a, b)")),
-        };
-        let nodes = with_levels.as_ref().map_or(nodes.as_slice(), std::slice::from_ref);
         let most = |many: usize| match many > MAX_OUTPUTS {
             true => Err(Refusal::new(
                 format!("GROUP BY has more than {MAX_OUTPUTS} keys"),
@@ -323,66 +252,74 @@ impl Walk<'_> {
             false => Ok(()),
         };
         most(nodes.len())?;
-        let levels = levels_of(nodes)?;
-        let mut key = |node: &E| {
-            let node = grouped_item(node, &select, &|name| scope.has(name))?;
-            let expr = self.expression(node, scope, tables)?;
-            scope.keys.push((node.clone(), expr.clone()));
-            most(scope.keys.len())?;
-            Ok(expr)
-        };
-        let mut run = |node: &E| {
-            let mut node = node.clone();
-            match &mut node {
-                E::Rollup(sets) | E::Cube(sets) | E::GroupingSets(sets) => {
-                    for member in sets.iter_mut().flatten() {
-                        *member = key(member)?;
+        let mut keys: Vec<(ast::Expr, Scalar)> = Vec::new();
+        let mut levels: Vec<Vec<usize>> = Vec::new();
+        for set in sets(nodes, modifiers)? {
+            let mut level = Vec::with_capacity(set.len());
+            for node in &set {
+                let node = grouped_item(node, &select, &|name| rows.scope.has(name))?;
+                let known = keys.iter().position(|(written, _)| written == node);
+                let index = match known {
+                    Some(index) => index,
+                    None => {
+                        let key = self.scalar(node, rows, Several::None, tables)?;
+                        let known = keys.iter().position(|(_, other)| *other == key);
+                        known.unwrap_or_else(|| {
+                            keys.push((node.clone(), key));
+                            keys.len() - 1
+                        })
                     }
+                };
+                most(keys.len())?;
+                if !level.contains(&index) {
+                    level.push(index);
                 }
-                other => *other = key(other)?,
             }
-            Ok(node)
-        };
-        let run = nodes.iter().map(&mut run).collect::<Result<Vec<_>, Refusal>>()?;
+            levels.push(level);
+        }
         // Each level has all keys.
-        self.has(levels * scope.keys.len())?;
-        Ok(run)
+        self.has(levels.len() * keys.len())?;
+        Ok((keys, (levels.len() > 1).then_some(levels)))
     }
 
     /// The columns of a SELECT's list, with names that differ.
     fn output_columns(
         &mut self,
         select: &ast::Select,
-        scope: &Scope<'_>,
+        view: View<'_>,
+        collected: &mut Collected,
         tables: &Tables,
-        cells: Hidden,
-    ) -> Result<(Vec<ast::SelectItem>, OutputColumns), Refusal> {
-        let mut all: Vec<(ast::Expr, String)> = Vec::new();
+    ) -> Result<(Vec<Scalar>, OutputColumns), Refusal> {
+        let mut all: Vec<(Scalar, String)> = Vec::new();
         for (position, item) in select.projection.iter().enumerate() {
             check_columns(all.len())?;
-            match item {
-                ast::SelectItem::UnnamedExpr(node) => {
-                    let name = default_name(node, position);
-                    all.push((self.expression(node, scope, tables)?, name));
+            let table = match item {
+                ast::SelectItem::UnnamedExpr(node)
+                | ast::SelectItem::ExprWithAlias { expr: node, alias: _ } => {
+                    let name = alias(item).map(|(name, _)| name);
+                    let name = name.unwrap_or_else(|| default_name(node, position));
+                    let several = Several::Windows(collected);
+                    all.push((self.scalar(node, view, several, tables)?, name));
+                    continue;
                 }
-                ast::SelectItem::ExprWithAlias { expr, alias } => {
-                    all.push((self.expression(expr, scope, tables)?, alias.value.clone()));
-                }
-                ast::SelectItem::Wildcard(more) if is_plain(more) => all.extend(scope.all(None)),
+                ast::SelectItem::Wildcard(more) if is_plain(more) => None,
                 ast::SelectItem::QualifiedWildcard(
                     ast::SelectItemQualifiedWildcardKind::ObjectName(table),
                     more,
-                ) if is_plain(more) => {
-                    let columns = scope.all(Some(&table.to_string().replace('`', "")));
-                    if columns.is_empty() {
-                        return Err(Refusal::new(
-                            format!("`{item}`: there is no table `{table}` in FROM"),
-                            "use the name or alias of a table in FROM",
-                        ));
-                    }
-                    all.extend(columns);
-                }
+                ) if is_plain(more) => Some(table),
                 other => return Err(unsupported(other, "columns, expressions and *").at(other)),
+            };
+            let name = table.map(|table| table.to_string().replace('`', ""));
+            let columns = view.scope.all(name.as_deref());
+            if let (Some(table), true) = (table, columns.is_empty()) {
+                return Err(Refusal::new(
+                    format!("`{item}`: there is no table `{table}` in FROM"),
+                    "use the name or alias of a table in FROM",
+                ));
+            }
+            for (column, output) in columns {
+                let (index, column_type) = view.seen(column, &output.name)?;
+                all.push((Scalar::column(index, column_type), output.name));
             }
         }
         if all.is_empty() {
@@ -391,142 +328,71 @@ impl Walk<'_> {
         check_columns(all.len())?;
         self.has(all.len())?;
         let mut taken = HashSet::new();
-        let (mut items, mut outputs) = (Vec::new(), Vec::new());
-        let mut hidden_items = Vec::new();
-        for (expr, name) in all {
+        let (mut columns, mut outputs) = (Vec::new(), Vec::new());
+        for (column, name) in all {
             let (mut unique, mut copy) = (name.clone(), 1);
             while !taken.insert(unique.to_ascii_lowercase()) {
                 copy += 1;
                 unique = format!("{name}_{copy}");
             }
-            let (origins, cell) = self.traced(&expr, scope);
-            let cell = cell.filter(|_| cells == Hidden::Cells);
-            hidden_items.push(hidden(cell, cell_name(&unique)));
-            items.push(ast::SelectItem::ExprWithAlias { expr, alias: quoted(&unique) });
-            outputs.push(OutputColumn { name: unique, origins });
+            let is_null = column.expr.is_null_literal();
+            let column_type = column.expr.column_type;
+            outputs.push(OutputColumn { name: unique, column_type, is_null });
+            columns.push(column);
         }
-        if cells != Hidden::Without {
-            items.extend(hidden_items);
-        }
-        Ok((items, outputs))
-    }
-
-    /// One item of FROM, whose columns are added to the scope.
-    fn joined(
-        &mut self,
-        from: &ast::TableWithJoins,
-        scope: &mut Scope<'_>,
-        tables: &Tables,
-    ) -> Result<ast::TableWithJoins, Refusal> {
-        let relation = self.factor(&from.relation, scope, tables)?;
-        let mut joins = Vec::with_capacity(from.joins.len());
-        for join in &from.joins {
-            let relation = self.factor(&join.relation, scope, tables)?;
-            use ast::JoinOperator as J;
-            let mut on = |constraint: &ast::JoinConstraint| match constraint {
-                ast::JoinConstraint::On(node) => {
-                    self.expression(node, scope, tables).map(ast::JoinConstraint::On)
-                }
-                ast::JoinConstraint::Using(names) => {
-                    let mut columns = Vec::with_capacity(names.len());
-                    for name in names {
-                        let [ast::ObjectNamePart::Identifier(name)] = name.0.as_slice() else {
-                            return Err(Refusal::new(format!("USING ({name})"), "USING (column)"));
-                        };
-                        scope.joined.push(name.value.clone());
-                        scope.column(std::slice::from_ref(name))?;
-                        columns.push(ast::ObjectName::from(vec![quoted(&name.value)]));
-                    }
-                    Ok(ast::JoinConstraint::Using(columns))
-                }
-                ast::JoinConstraint::None | ast::JoinConstraint::Natural => Err(Refusal::new(
-                    format!("`{}` names no columns to join on", join.to_string().trim()),
-                    "JOIN … ON a.key = b.key, or USING (key); CROSS JOIN for all pairs",
-                )),
-            };
-            let join_operator = match &join.join_operator {
-                _ if join.global => return Err(no_join(join)),
-                J::Join(c) | J::Inner(c) => J::Inner(on(c)?),
-                J::Left(c) | J::LeftOuter(c) => J::LeftOuter(on(c)?),
-                J::Right(c) | J::RightOuter(c) => J::RightOuter(on(c)?),
-                J::FullOuter(c) => J::FullOuter(on(c)?),
-                J::CrossJoin(ast::JoinConstraint::None) => J::CrossJoin(ast::JoinConstraint::None),
-                _ => return Err(no_join(join)),
-            };
-            joins.push(ast::Join { relation, global: false, join_operator });
-        }
-        Ok(ast::TableWithJoins { relation, joins })
-    }
-
-    fn factor(
-        &mut self,
-        factor: &ast::TableFactor,
-        scope: &mut Scope<'_>,
-        tables: &Tables,
-    ) -> Result<ast::TableFactor, Refusal> {
-        use ast::TableFactor as F;
-        if let Some((name, alias)) = plain_table(factor) {
-            let [ast::ObjectNamePart::Identifier(table)] = name.0.as_slice() else {
-                return Err(unsupported(factor, "a table's name"));
-            };
-            let (run, columns) = self.table(&table.value, tables)?;
-            let named = match alias {
-                Some(alias) => {
-                    let (alias, columns) = aliased(alias, columns)?;
-                    scope.tables.push((alias.name.value.clone(), columns));
-                    Some(alias)
-                }
-                None => {
-                    scope.tables.push((table.value.clone(), columns));
-                    None
-                }
-            };
-            return Ok(table_factor(ast::ObjectName::from(vec![quoted(&run)]), named));
-        }
-        match factor {
-            F::Derived { lateral: false, subquery, alias, sample: None } => {
-                let (query, columns) = self.query(subquery, tables, None, Hidden::Cells)?;
-                let unnamed = || format!("derived_{}", scope.tables.len() + 1);
-                let (alias, columns) = match alias {
-                    Some(alias) => aliased(alias, columns)?,
-                    None => (table_alias(&unnamed()), columns),
-                };
-                scope.tables.push((alias.name.value.clone(), columns));
-                let subquery = Box::new(query);
-                Ok(F::Derived { lateral: false, subquery, alias: Some(alias), sample: None })
-            }
-            F::NestedJoin { table_with_joins, alias: None } => {
-                let joined = self.joined(table_with_joins, scope, tables)?;
-                Ok(F::NestedJoin { table_with_joins: Box::new(joined), alias: None })
-            }
-            other => Err(not_a_table(other)),
-        }
+        Ok((columns, outputs))
     }
 }
 
-/// The number of levels of GROUP BY.
-fn levels_of(nodes: &[ast::Expr]) -> Result<usize, Refusal> {
-    let mut levels = 1usize;
-    for node in nodes {
-        let factor = match node {
-            ast::Expr::Rollup(sets) => sets.len() + 1,
-            ast::Expr::Cube(sets) => {
-                let sets = u32::try_from(sets.len()).unwrap_or(u32::MAX);
-                2usize.checked_pow(sets).unwrap_or(usize::MAX)
+impl Unordered {
+    /// The rows in their order, which is complete where it has to be, and those that a LIMIT takes.
+    fn ordered(self, complete: bool, (limit, offset): (Option<u64>, u64)) -> (Node, OutputColumns) {
+        let Self { mut node, outputs, mut order } = self;
+        let shown: Vec<Scalar> = outputs
+            .iter()
+            .enumerate()
+            .map(|(index, output)| Scalar::column(index, output.column_type))
+            .collect();
+        if complete {
+            for column in &shown {
+                if !order.iter().any(|key| key.value == *column) {
+                    order.push(SortKey::of(column.clone(), ast::OrderByOptions::default()));
+                }
             }
-            ast::Expr::GroupingSets(sets) => sets.len(),
-            _ => 1,
-        };
-        levels = levels.saturating_mul(factor);
-        if levels > MAX_LEVELS {
-            return Err(Refusal::new(
-                format!("GROUP BY has more than {MAX_LEVELS} levels"),
-                "use GROUPING SETS ((a, b), (a), ()) with only the levels that are needed",
-            )
-            .at(node));
         }
+        if !order.is_empty() {
+            node = Node::Sort(Box::new(node), order);
+        }
+        if limit.is_some() || offset > 0 {
+            node = Node::Limit { input: Box::new(node), offset, limit };
+        }
+        if node.width() > shown.len() {
+            node = Node::Project(Box::new(node), shown);
+        }
+        (node, outputs)
     }
-    Ok(levels)
+}
+
+/// The name that SELECT gives to an expression, and the expression.
+fn alias(item: &ast::SelectItem) -> Option<(String, ast::Expr)> {
+    match item {
+        ast::SelectItem::ExprWithAlias { expr, alias } => Some((alias.value.clone(), expr.clone())),
+        _ => None,
+    }
+}
+
+/// Whether a SELECT shows groups of rows.
+fn is_grouped(select: &ast::Select, order_by: &[ast::OrderByExpr]) -> bool {
+    let has_keys = match &select.group_by {
+        ast::GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
+        ast::GroupByExpr::All(_) => true,
+    };
+    let aggregated = |node: &ast::Expr| any(node, &aggregates);
+    has_keys
+        || select.having.is_some()
+        || select_list(select).any(aggregated)
+        || select.qualify.iter().any(aggregated)
+        || order_by.iter().any(|item| aggregated(&item.expr))
 }
 
 /// Refuses a SELECT with many columns.
@@ -540,18 +406,13 @@ fn check_columns(columns: usize) -> Result<(), Refusal> {
     ))
 }
 
-fn table_alias(name: &str) -> ast::TableAlias {
-    ast::TableAlias { explicit: true, name: quoted(name), columns: Vec::new(), at: None }
-}
-
-/// A table's alias as it is run, and the columns of the table under it.
-fn aliased(
+/// The columns of a table under its alias.
+pub(super) fn aliased(
     alias: &ast::TableAlias,
     columns: OutputColumns,
-) -> Result<(ast::TableAlias, OutputColumns), Refusal> {
-    let mut quoted_alias = table_alias(&alias.name.value);
+) -> Result<OutputColumns, Refusal> {
     if alias.columns.is_empty() {
-        return Ok((quoted_alias, columns));
+        return Ok(columns);
     }
     if alias.columns.len() != columns.len() {
         return Err(Refusal::new(
@@ -563,51 +424,106 @@ fn aliased(
             "name all columns, or none",
         ));
     }
-    let column = |name| ast::TableAliasColumnDef { name, data_type: None };
-    let names = alias.columns.iter().map(|column| &column.name.value);
-    let cells = names.clone().map(|name| ast::Ident::with_quote('"', cell_name(name)));
-    quoted_alias.columns =
-        names.clone().map(|name| quoted(name)).chain(cells).map(column).collect();
-    let renamed =
-        |(name, output): (&String, OutputColumn)| OutputColumn { name: name.clone(), ..output };
-    Ok((quoted_alias, names.zip(columns).map(renamed).collect()))
+    let names = alias.columns.iter().map(|column| column.name.value.clone());
+    Ok(names.zip(columns).map(|(name, column)| OutputColumn { name, ..column }).collect())
 }
 
-fn shows(outputs: &[OutputColumn], name: &str) -> bool {
-    outputs.iter().any(|column| column.is_named(name))
-}
-
-/// A position of ORDER BY.
-fn position(node: &ast::Expr, columns: usize) -> Result<ast::Expr, Refusal> {
-    let text = node.to_string();
-    if text.parse().is_ok_and(|number: usize| (1..=columns).contains(&number)) {
-        return Ok(node.clone());
+/// The column of SELECT that an item of ORDER BY means by its name or position.
+fn shown(item: &ast::OrderByExpr, outputs: &[OutputColumn]) -> Result<Option<usize>, Refusal> {
+    if item.with_fill.is_some() {
+        return Err(Refusal::new("WITH FILL is not supported", "ORDER BY x DESC"));
     }
-    Err(Refusal::new(
-        format!("ORDER BY {text} is not the position of a column in SELECT"),
-        "ORDER BY 1 is the first column",
-    ))
+    match &item.expr {
+        ast::Expr::Value(_) => {
+            let text = item.expr.to_string();
+            let position = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            position.filter(|index| *index < outputs.len()).map(Some).ok_or_else(|| {
+                Refusal::new(
+                    format!("ORDER BY {text} is not the position of a column in SELECT"),
+                    "ORDER BY 1 is the first column",
+                )
+            })
+        }
+        ast::Expr::Identifier(name) => {
+            Ok(outputs.iter().position(|column| column.is_named(&name.value)))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// An order of a set operation's rows, by its columns.
-fn by_name(item: &ast::OrderByExpr, outputs: &[OutputColumn]) -> Result<ast::OrderByExpr, Refusal> {
-    let expr = match &item.expr {
-        ast::Expr::Value(_) => position(&item.expr, outputs.len())?,
-        ast::Expr::Identifier(name) if shows(outputs, &name.value) => {
-            ast::Expr::Identifier(quoted(&name.value))
-        }
-        other => {
-            return Err(unsupported(
-                format!("ORDER BY {other}"),
-                "a column's name or position, after UNION, EXCEPT and INTERSECT",
-            ));
-        }
-    };
-    Ok(ordered(expr, item.options))
+fn by_name(item: &ast::OrderByExpr, outputs: &[OutputColumn]) -> Result<SortKey, Refusal> {
+    let index = shown(item, outputs)?.ok_or_else(|| {
+        unsupported(
+            format!("ORDER BY {}", item.expr),
+            "a column's name or position, after UNION, EXCEPT and INTERSECT",
+        )
+    })?;
+    Ok(SortKey::of(Scalar::column(index, outputs[index].column_type), item.options))
 }
 
-/// Refuses a join of a kind that results cannot have.
-fn no_join(join: &ast::Join) -> Refusal {
-    let hint = "use JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN or CROSS JOIN";
-    unsupported(join.to_string().trim(), hint)
+fn operation(
+    op: &ast::SetOperator,
+    quantifier: &ast::SetQuantifier,
+) -> Result<SetOperation, Refusal> {
+    use ast::{SetOperator as O, SetQuantifier as Q};
+    Ok(match (op, quantifier) {
+        (O::Union, Q::All) => SetOperation::UnionAll,
+        (O::Union, Q::Distinct | Q::None) => SetOperation::Union,
+        (O::Except, Q::Distinct | Q::None) => SetOperation::Except,
+        (O::Intersect, Q::Distinct | Q::None) => SetOperation::Intersect,
+        _ => {
+            return Err(unsupported(
+                format!("{op} {quantifier}"),
+                "use UNION ALL, UNION DISTINCT, EXCEPT DISTINCT or INTERSECT DISTINCT",
+            ));
+        }
+    })
+}
+
+/// Both sides with columns of the same types.
+fn set_operation(
+    (operation, op): (SetOperation, &ast::SetOperator),
+    (left, mut outputs): (Node, OutputColumns),
+    (right, others): (Node, OutputColumns),
+) -> Result<(Node, OutputColumns), Refusal> {
+    if outputs.len() != others.len() {
+        let (left_count, right_count) = (outputs.len(), others.len());
+        return Err(Refusal::new(
+            format!("the sides of {op} have {left_count} and {right_count} columns"),
+            "SELECT the same columns on all sides",
+        ));
+    }
+    let mut columns = Vec::with_capacity(outputs.len());
+    for (index, (output, other)) in outputs.iter_mut().zip(&others).enumerate() {
+        let column = |column: &OutputColumn| match column.is_null {
+            true => Expr::literal(Value::Null),
+            false => Expr::column(0, column.column_type),
+        };
+        let context = format!("column {} of {op}", index + 1);
+        let both = unify_all(vec![column(output), column(other)], &context)?;
+        columns.extend(both.first().map(|expr| expr.column_type));
+    }
+    let left = in_types(left, &outputs, &columns);
+    let right = in_types(right, &others, &columns);
+    for ((output, other), column_type) in outputs.iter_mut().zip(others).zip(&columns) {
+        output.column_type = *column_type;
+        output.is_null &= other.is_null;
+    }
+    Ok((Node::Set(Box::new(Set { operation, columns, left, right })), outputs))
+}
+
+/// The side of a set operation with the constant NULL in the types of its columns.
+fn in_types(side: Node, outputs: &[OutputColumn], types: &[ColumnType]) -> Node {
+    let changes =
+        |(output, own): (&OutputColumn, &ColumnType)| output.is_null && output.column_type != *own;
+    if !outputs.iter().zip(types).any(changes) {
+        return side;
+    }
+    let columns =
+        outputs.iter().zip(types).enumerate().map(|(index, (output, own))| match output.is_null {
+            true => Scalar { expr: cast(Expr::literal(Value::Null), *own), operands: Vec::new() },
+            false => Scalar::column(index, output.column_type),
+        });
+    Node::Project(Box::new(side), columns.collect())
 }

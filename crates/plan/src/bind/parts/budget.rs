@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hushtable_contract::Defaults;
-use hushtable_lang::{Refusal, sql::PrivacyClause, sql::QueryOption};
+use hushtable_lang::{ColumnType, Refusal, sql::PrivacyClause, sql::QueryOption};
 use hushtable_privacy::{Delta, Loss};
 use sqlparser::tokenizer::{Location, Span};
 
@@ -312,9 +312,10 @@ impl Draft {
         }
     }
 
-    /// The names of its released columns.
-    pub(super) fn columns(&self) -> Vec<String> {
-        self.query.outputs.iter().map(|output| output.name.clone()).collect()
+    /// The names and types of its released columns.
+    pub(super) fn columns(&self) -> Vec<(String, ColumnType)> {
+        let outputs = self.query.outputs.iter();
+        outputs.map(|output| (output.name.clone(), output.expr.column_type)).collect()
     }
 
     /// Whether it serves another part, and the statement does not ask for it.

@@ -1,0 +1,169 @@
+//! FROM in SQL around private parts: tables, sub-queries and joins.
+
+use hushtable_lang::{
+    BinaryOp, Expr, Function, Refusal, bind_expr::compare, bind_expr::paired, bind_expr::unify_all,
+};
+use sqlparser::ast;
+
+use super::expressions::Several;
+use super::queries::aliased;
+use super::scope::{Scope, View};
+use super::tree::{Join, JoinSides, Node, Operand, Scalar};
+use super::{Tables, Walk, unsupported};
+use crate::bind::syntax::{not_a_table, plain_table};
+
+impl Walk<'_> {
+    /// The rows of FROM, and their columns.
+    pub(super) fn from(
+        &mut self,
+        items: &[ast::TableWithJoins],
+        tables: &Tables,
+        outer: Option<&View<'_>>,
+    ) -> Result<(Node, Scope), Refusal> {
+        let mut all: Option<(Node, Scope)> = None;
+        let mut before = 0;
+        for item in items {
+            let (right, right_scope) = self.joined(item, (tables, outer), &mut before)?;
+            all = Some(match all {
+                None => (right, right_scope),
+                Some((left, scope)) => {
+                    let scope = scope.beside(left.width(), right_scope);
+                    (pairs(left, right, JoinSides::Inner, None), scope)
+                }
+            });
+        }
+        Ok(all.unwrap_or_else(|| (Node::One, Scope::default())))
+    }
+
+    /// One item of FROM, before which there are so many tables.
+    fn joined(
+        &mut self,
+        from: &ast::TableWithJoins,
+        (tables, outer): (&Tables, Option<&View<'_>>),
+        before: &mut usize,
+    ) -> Result<(Node, Scope), Refusal> {
+        use ast::JoinOperator as J;
+        let mut all = self.factor(&from.relation, (tables, outer), before)?;
+        for join in &from.joins {
+            let right = self.factor(&join.relation, (tables, outer), before)?;
+            let (kind, constraint) = match &join.join_operator {
+                _ if join.global => return Err(no_join(join)),
+                J::Join(c) | J::Inner(c) => (JoinSides::Inner, c),
+                J::Left(c) | J::LeftOuter(c) => (JoinSides::Left, c),
+                J::Right(c) | J::RightOuter(c) => (JoinSides::Right, c),
+                J::FullOuter(c) => (JoinSides::Full, c),
+                J::CrossJoin(ast::JoinConstraint::None) => {
+                    let scope = all.1.beside(all.0.width(), right.1);
+                    all = (pairs(all.0, right.0, JoinSides::Inner, None), scope);
+                    continue;
+                }
+                _ => return Err(no_join(join)),
+            };
+            all = match constraint {
+                ast::JoinConstraint::On(node) => {
+                    let scope = all.1.beside(all.0.width(), right.1);
+                    let view = View { scope: &scope, keys: None, outer };
+                    let on = self.condition((node, "ON"), view, Several::None, tables)?;
+                    (pairs(all.0, right.0, kind, Some(on)), scope)
+                }
+                ast::JoinConstraint::Using(names) => using(all, right, kind, names)?,
+                ast::JoinConstraint::None | ast::JoinConstraint::Natural => {
+                    return Err(Refusal::new(
+                        format!("`{}` names no columns to join on", join.to_string().trim()),
+                        "JOIN … ON a.key = b.key, or USING (key); CROSS JOIN for all pairs",
+                    ));
+                }
+            };
+        }
+        Ok(all)
+    }
+
+    fn factor(
+        &mut self,
+        factor: &ast::TableFactor,
+        (tables, outer): (&Tables, Option<&View<'_>>),
+        before: &mut usize,
+    ) -> Result<(Node, Scope), Refusal> {
+        use ast::TableFactor as F;
+        if let F::NestedJoin { table_with_joins, alias: None } = factor {
+            return self.joined(table_with_joins, (tables, outer), before);
+        }
+        *before += 1;
+        if let Some((name, alias)) = plain_table(factor) {
+            let [ast::ObjectNamePart::Identifier(table)] = name.0.as_slice() else {
+                return Err(unsupported(factor, "a table's name"));
+            };
+            let (node, columns) = self.table(&table.value, tables)?;
+            let (name, columns) = match alias {
+                Some(alias) => (&alias.name.value, aliased(alias, columns)?),
+                None => (&table.value, columns),
+            };
+            return Ok((node, Scope::of_table(name.clone(), columns)));
+        }
+        let F::Derived { lateral: false, subquery, alias, sample: None } = factor else {
+            return Err(not_a_table(factor));
+        };
+        let (node, columns) = self.query(subquery, tables, None)?;
+        let (name, columns) = match alias {
+            Some(alias) => (alias.name.value.clone(), aliased(alias, columns)?),
+            None => (format!("derived_{before}"), columns),
+        };
+        Ok((node, Scope::of_table(name, columns)))
+    }
+}
+
+fn pairs(left: Node, right: Node, kind: JoinSides, on: Option<Scalar>) -> Node {
+    Node::Join(Box::new(Join { left, right, kind, on, merged: Vec::new() }))
+}
+
+/// A join on the columns of these names, which mean those of both sides.
+fn using(
+    (left, left_scope): (Node, Scope),
+    (right, right_scope): (Node, Scope),
+    kind: JoinSides,
+    names: &[ast::ObjectName],
+) -> Result<(Node, Scope), Refusal> {
+    let (left_width, width) = (left.width(), left.width() + right.width());
+    let (mut columns, mut merged) = (Vec::new(), Vec::new());
+    let (mut conditions, mut operands) = (Vec::new(), Vec::new());
+    for name in names {
+        let [ast::ObjectNamePart::Identifier(ident)] = name.0.as_slice() else {
+            return Err(Refusal::new(format!("USING ({name})"), "USING (column)"));
+        };
+        let path = std::slice::from_ref(ident);
+        let of = |scope: &Scope| scope.find(path)?.ok_or_else(|| scope.unknown(path));
+        let (left_column, left_type) = of(&left_scope)?;
+        let (right_column, right_type) = of(&right_scope)?;
+        let right_column = left_width + right_column;
+        let both = [Operand::Column(left_column), Operand::Column(right_column)];
+        let exprs = |first| [Expr::column(first, left_type), Expr::column(first + 1, right_type)];
+        let [left_expr, right_expr] = exprs(operands.len());
+        let equal = compare(BinaryOp::Eq, left_expr, right_expr);
+        conditions.push(equal.map_err(|refusal| refusal.at(path))?);
+        operands.extend(both.clone());
+        let column = match kind {
+            JoinSides::Inner | JoinSides::Left => (left_column, left_type),
+            JoinSides::Right => (right_column, right_type),
+            JoinSides::Full => {
+                let exprs = unify_all(exprs(0).into(), "USING")?;
+                let column_type = exprs.first().map_or(left_type, |expr| expr.column_type);
+                let expr = Expr::call(Function::Coalesce, exprs, column_type);
+                merged.push(Scalar { expr, operands: both.into() });
+                (width + merged.len() - 1, column_type)
+            }
+        };
+        columns.push((&ident.value, column));
+    }
+    let on = paired(conditions, &Expr::and).map(|expr| Scalar { expr, operands });
+    let mut scope = left_scope.beside(left_width, right_scope);
+    for (name, column) in columns {
+        scope.merge(name, column);
+    }
+    Ok((Node::Join(Box::new(Join { left, right, kind, on, merged })), scope))
+}
+
+/// Refuses a join of a kind that results cannot have.
+fn no_join(join: &ast::Join) -> Refusal {
+    let hint = "use JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN or CROSS JOIN";
+    unsupported(join.to_string().trim(), hint)
+}

@@ -17,7 +17,7 @@ mod tune;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use hushtable::query::{IntervalsWanted, Level};
+use hushtable::query::{IntervalRequest, Level};
 
 pub(crate) use assess::{
     AssessArguments, AssessCommand, AssessComposeArguments, AssessCountArguments,
@@ -169,10 +169,10 @@ pub(crate) struct IntervalsArguments {
 
 impl IntervalsArguments {
     /// The intervals that are asked for.
-    pub(crate) fn requested(&self) -> Result<Option<IntervalsWanted>, Failure> {
+    pub(crate) fn requested(&self) -> Result<Option<IntervalRequest>, Failure> {
         let level = self.intervals.as_ref().map(|level| level.parse::<Level>());
         let level = level.transpose()?;
-        Ok(level.map(|level| IntervalsWanted { level, simultaneous: self.simultaneous }))
+        Ok(level.map(|level| IntervalRequest { level, simultaneous: self.simultaneous }))
     }
 }
 

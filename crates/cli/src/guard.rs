@@ -67,7 +67,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::kept_effects::perform;
+    use crate::delayed_effects::perform;
 
     fn at_once(run: impl FnOnce() -> Result<(), Failure>) -> (u8, String) {
         let sleep = |_| panic!("there is no delay");

@@ -3,11 +3,11 @@
 mod arguments;
 mod colour;
 mod commands;
+mod delayed_effects;
 mod failure;
 mod given_numbers;
 mod guard;
 mod interruption;
-mod kept_effects;
 mod pace;
 mod process_limits;
 mod progress;

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use hushtable::AnsweringDelay;
 use hushtable::ledger::Notice;
 
+use crate::delayed_effects::{self, Effect};
 use crate::failure::Failure;
 use crate::given_numbers::real;
-use crate::kept_effects::{self, Effect};
 use crate::stdio;
 
 /// The environment's setting, in seconds. The larger of it and the option holds.
@@ -80,7 +80,7 @@ impl Pace {
         Self { started, delay: AnsweringDelay::default() }
     }
 
-    /// Runs a command. With a delay, the effects that it gives to [`kept_effects::perform`] are
+    /// Runs a command. With a delay, the effects that it gives to [`delayed_effects::perform`] are
     /// kept, and handed over with the command's result once the delay or a doubling of it is
     /// over.
     pub(crate) fn keep<T>(
@@ -91,11 +91,11 @@ impl Pace {
         if self.delay.is_none() {
             return (run(), Vec::new());
         }
-        kept_effects::keep();
+        delayed_effects::keep();
         replace_messages(Some(Vec::new()));
         let ended = run();
         replace_messages(Some(Vec::new())).iter().for_each(|text| stdio::note(text));
-        let effects = kept_effects::take();
+        let effects = delayed_effects::take();
         sleep(self.delay.rest(self.started));
         // The engine's threads may speak until the end.
         replace_messages(None).iter().for_each(|text| stdio::note(text));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hushtable::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::kept_effects::is_delayed;
+use crate::delayed_effects::is_delayed;
 
 /// Quicker queries show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);

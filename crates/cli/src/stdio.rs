@@ -7,14 +7,14 @@ use std::io::{self, IsTerminal, Write};
 use hushtable::visible::visible_lines;
 
 use crate::colour;
+use crate::delayed_effects;
 use crate::failure::Failure;
-use crate::kept_effects;
 
 /// Writes a result.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
-    if kept_effects::is_delayed() {
+    if delayed_effects::is_delayed() {
         let bytes = bytes.to_vec();
-        return kept_effects::perform(move || print_now(&bytes));
+        return delayed_effects::perform(move || print_now(&bytes));
     }
     print_now(bytes)
 }
@@ -29,7 +29,7 @@ fn print_now(bytes: &[u8]) -> Result<(), Failure> {
 /// Writes a message to stderr. A failure is ignored, as there is no other stream to report it on.
 pub(crate) fn note(text: &str) {
     let text = text.to_owned();
-    let _ = kept_effects::perform(move || {
+    let _ = delayed_effects::perform(move || {
         let is_terminal = io::stderr().is_terminal();
         let text = String::from_utf8_lossy(&for_stream(text.as_bytes(), is_terminal)).into_owned();
         let text = if colour::is_on(is_terminal) { colour::painted(&text) } else { text };

@@ -19,7 +19,7 @@ use hushtable_privacy::{Delta, Epsilon, Rho};
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
-use crate::intervals_wanted::Level;
+use crate::interval_request::Level;
 use crate::wishes::{NoiseKind, Prefer};
 use hushtable_mechanisms::Strategy;
 

@@ -3,7 +3,7 @@
 //! data.
 
 mod contract;
-mod intervals_wanted;
+mod interval_request;
 mod wishes;
 
 pub use contract::{
@@ -12,5 +12,5 @@ pub use contract::{
     Split, SplitBy, Table, TableUnit, TextFormat, column_of, defaults, loss, read, row_expression,
     stored,
 };
-pub use intervals_wanted::{IntervalsWanted, Level, ReportFormat};
+pub use interval_request::{IntervalRequest, Level, ReportFormat};
 pub use wishes::{NoiseKind, Prefer};

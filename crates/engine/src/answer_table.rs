@@ -1,7 +1,7 @@
 //! Answers: tables with their intervals, charges, and the statement.
 
 use datafusion::arrow::array::RecordBatch;
-use hushtable_contract::IntervalsWanted;
+use hushtable_contract::IntervalRequest;
 use hushtable_ledger::Account;
 use hushtable_privacy::Loss;
 
@@ -31,15 +31,15 @@ impl Answer {
     }
 
     /// The intervals that the query's OPTIONS or the contract's defaults ask for.
-    pub fn intervals_wanted(&self) -> Option<IntervalsWanted> {
-        self.output.intervals_wanted()
+    pub fn interval_request(&self) -> Option<IntervalRequest> {
+        self.output.interval_request()
     }
 
     /// The intervals around the values of the table; see [`AnswerTable::intervals`].
     ///
     /// # Errors
     /// Those of [`AnswerTable::intervals`].
-    pub fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
+    pub fn intervals(&self, wanted: IntervalRequest) -> Result<TableIntervals, EngineError> {
         self.output.intervals(wanted)
     }
 }
@@ -58,14 +58,14 @@ pub struct AnswerTable {
     /// The released shares of it, where the question asks for them.
     pub clipping_reports: Vec<ClippingReport>,
     /// The intervals that the query's OPTIONS or the contract's defaults ask for.
-    pub(crate) wanted: Option<IntervalsWanted>,
+    pub(crate) wanted: Option<IntervalRequest>,
     /// The uncertainty of its values.
     pub(crate) behind: Behind,
 }
 
 impl AnswerTable {
     /// The intervals that the query's OPTIONS or the contract's defaults ask for.
-    pub fn intervals_wanted(&self) -> Option<IntervalsWanted> {
+    pub fn interval_request(&self) -> Option<IntervalRequest> {
         self.wanted
     }
 
@@ -74,7 +74,7 @@ impl AnswerTable {
     ///
     /// # Errors
     /// Only by a fault of this program.
-    pub fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
+    pub fn intervals(&self, wanted: IntervalRequest) -> Result<TableIntervals, EngineError> {
         match &self.behind {
             Behind::Release(uncertainty) => uncertainty.intervals(wanted),
             Behind::Around(traced) => traced.intervals(wanted),

@@ -16,11 +16,11 @@ use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
 use siphasher::sip::SipHasher24;
 
-use crate::contributions::{Kept, Listing, Rows, SamplingKey};
+use crate::contributions::{Accumulation, Listing, Rows, SamplingKey};
 use crate::intern::{Hashes, Interner, inconsistent, too_many};
-use crate::kept_values::List;
 use crate::members::PartialMembers;
 use crate::survey::{Extremes, Survey};
+use crate::value_lists::List;
 pub(crate) use tally::{Cut, Histogram, Tallied, Tallies, Tally};
 use units::{NEW, NOTHING, SlotList, Units, add, clamped};
 
@@ -38,12 +38,12 @@ impl Listing {
 }
 
 /// The bounds of all sums, and all listings, each in the order of the accumulators.
-fn by_kind(accumulators: &[Kept]) -> (Vec<(i64, i64)>, Vec<Listing>) {
+fn by_kind(accumulators: &[Accumulation]) -> (Vec<(i64, i64)>, Vec<Listing>) {
     let (mut bounds, mut listings) = (Vec::new(), Vec::new());
     for accumulator in accumulators {
         match accumulator {
-            Kept::Sum { bounds: range, .. } => bounds.push(*range),
-            Kept::Values(listing) => listings.push(*listing),
+            Accumulation::Sum { bounds: range, .. } => bounds.push(*range),
+            Accumulation::Values(listing) => listings.push(*listing),
         }
     }
     (bounds, listings)
@@ -88,7 +88,7 @@ impl Partial {
 
 /// Bounds the rows of some units, and adds them up by group.
 pub(crate) struct Bounder {
-    accumulators: Vec<Kept>,
+    accumulators: Vec<Accumulation>,
     keyed: bool,
     sampling: Option<(SamplingKey, usize)>,
     groups: Option<Interner>,
@@ -109,9 +109,10 @@ pub(crate) struct Bounder {
 
 impl Bounder {
     /// For rows that are their own units; `keyed` where there are group keys.
-    pub(crate) fn of_rows(accumulators: Vec<Kept>, keyed: bool) -> Self {
-        let listed =
-            accumulators.iter().filter(|accumulator| matches!(accumulator, Kept::Values(_)));
+    pub(crate) fn of_rows(accumulators: Vec<Accumulation>, keyed: bool) -> Self {
+        let listed = accumulators
+            .iter()
+            .filter(|accumulator| matches!(accumulator, Accumulation::Values(_)));
         let row_lists = listed.map(|_| List::default()).collect();
         Self {
             accumulators,
@@ -130,7 +131,7 @@ impl Bounder {
 
     /// For units with several rows, each in at most `most_groups` groups.
     pub(crate) fn of_units(
-        accumulators: Vec<Kept>,
+        accumulators: Vec<Accumulation>,
         keyed: bool,
         key: SamplingKey,
         most_groups: u32,
@@ -165,7 +166,7 @@ impl Bounder {
     fn sums(&self) -> usize {
         self.accumulators
             .iter()
-            .filter(|accumulator| matches!(accumulator, Kept::Sum { .. }))
+            .filter(|accumulator| matches!(accumulator, Accumulation::Sum { .. }))
             .count()
     }
 
@@ -212,7 +213,7 @@ impl Bounder {
         let (mut columns, mut lists) = (1.., self.row_lists.iter_mut());
         for (values, accumulator) in rows.values.iter().zip(&self.accumulators) {
             match accumulator {
-                Kept::Sum { bounds: (low, high), .. } => {
+                Accumulation::Sum { bounds: (low, high), .. } => {
                     let column = columns.next().ok_or_else(|| {
                         inconsistent("an accumulator of sums has no place among the totals")
                     })?;
@@ -234,7 +235,7 @@ impl Bounder {
                         }
                     }
                 }
-                Kept::Values(listing) => {
+                Accumulation::Values(listing) => {
                     let list = lists
                         .next()
                         .ok_or_else(|| inconsistent("an accumulator of values has no list"))?;
@@ -253,14 +254,14 @@ impl Bounder {
         if self.surveyed {
             self.extremes.resize_with(groups, Extremes::default);
             for (row, &id) in ids.iter().enumerate() {
-                let one = |(values, accumulator): (&Int64Array, &Kept)| {
+                let one = |(values, accumulator): (&Int64Array, &Accumulation)| {
                     let value = values.is_valid(row).then(|| values.value(row));
                     match accumulator {
-                        Kept::Sum { bounds, size } => {
+                        Accumulation::Sum { bounds, size } => {
                             let value = value.map_or(NOTHING, i128::from);
                             (Some(clamped(value, *bounds)), *size)
                         }
-                        Kept::Values(listing) => {
+                        Accumulation::Values(listing) => {
                             (value.map(|value| listing.clamped(value).into()), listing.range)
                         }
                     }
@@ -284,8 +285,8 @@ impl Bounder {
         let (mut measures, mut listed) = (Vec::with_capacity(sums), Vec::new());
         for (values, accumulator) in rows.values.iter().zip(&self.accumulators) {
             match accumulator {
-                Kept::Sum { .. } => measures.push(values),
-                Kept::Values(_) => listed.push(values),
+                Accumulation::Sum { .. } => measures.push(values),
+                Accumulation::Values(_) => listed.push(values),
             }
         }
         let units = match &mut self.units {
@@ -369,14 +370,14 @@ impl Bounder {
         let mut totals = Vec::with_capacity(self.accumulators.len());
         for accumulator in &self.accumulators {
             totals.push(match accumulator {
-                Kept::Sum { .. } => Total::Sums(
+                Accumulation::Sum { .. } => Total::Sums(
                     sums.next()
                         .ok_or_else(|| {
                             inconsistent("an accumulator of sums has no place among the totals")
                         })?
                         .into(),
                 ),
-                Kept::Values(listing) => {
+                Accumulation::Values(listing) => {
                     let (index, of_rows) = lists
                         .next()
                         .ok_or_else(|| inconsistent("an accumulator of values has no list"))?;
@@ -416,7 +417,7 @@ impl Bounder {
     }
 }
 
-impl Kept {
+impl Accumulation {
     /// Whether values that are kept one by one are added up in the end.
     fn adds_up_values(&self) -> bool {
         matches!(self, Self::Values(Listing { sum: Some(_), .. }))

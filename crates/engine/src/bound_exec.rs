@@ -23,7 +23,7 @@ use hushtable_ledger::OpenedCharge;
 
 use crate::bound::{Bounder, Partial};
 use crate::bounding::{Bounding, RowValue};
-use crate::contributions::{Kept, SamplingKey};
+use crate::contributions::{Accumulation, SamplingKey};
 use crate::feed::{RowsOf, bounded};
 use crate::intern::inconsistent;
 use crate::source::convert::arrow_type;
@@ -121,7 +121,8 @@ impl BoundExec {
     fn bounders(&self, key: SamplingKey) -> Vec<Bounder> {
         let bounding = &*self.bounding;
         // The accumulator that counts rows comes last among the sums.
-        let sums = bounding.accumulators.iter().filter(|a| matches!(a.kept, Kept::Sum { .. }));
+        let sums =
+            bounding.accumulators.iter().filter(|a| matches!(a.kept, Accumulation::Sum { .. }));
         let sums = sums.enumerate().filter(|(_, a)| a.value == RowValue::One);
         let counts_rows = sums.last().map_or(0, |(index, _)| index);
         let bounder = || match self.options.tally {

@@ -8,7 +8,7 @@ use hushtable_plan::{Clamps, Measure, Measurement, PrivateQuery, Thresholds};
 use serde::{Deserialize, Serialize};
 
 use crate::contributions::LARGEST;
-use crate::contributions::{Kept, Listing};
+use crate::contributions::{Accumulation, Listing};
 use crate::error::EngineError;
 
 /// The way from rows to exact groups. It can travel with a plan.
@@ -37,7 +37,7 @@ pub(crate) struct Bounding {
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Accumulator {
     pub(crate) value: RowValue,
-    pub(crate) kept: Kept,
+    pub(crate) kept: Accumulation,
 }
 
 /// The contribution of a row to an accumulator.
@@ -73,7 +73,7 @@ impl Bounding {
             let places = places(query).into_iter().zip(query.measurements());
             let split =
                 places.filter_map(|(place, m)| Some((place?, m.thresholds()?.clone()))).collect();
-            let kept = Kept::Sum { bounds: (1, LARGEST), size: (1, LARGEST) };
+            let kept = Accumulation::Sum { bounds: (1, LARGEST), size: (1, LARGEST) };
             accumulators.push(Accumulator { value: RowValue::Pieces(split), kept });
         }
         let mut bounding = Self {
@@ -132,7 +132,7 @@ impl Bounding {
     }
 
     /// The way in which each accumulator keeps values.
-    pub(crate) fn kept(&self) -> Vec<Kept> {
+    pub(crate) fn kept(&self) -> Vec<Accumulation> {
         self.accumulators.iter().map(|accumulator| accumulator.kept).collect()
     }
 
@@ -175,8 +175,8 @@ impl Accumulator {
         let is_range = |(low, high): &(i64, i64)| low <= high;
         is_step
             && match &self.kept {
-                Kept::Sum { bounds, size } => is_range(bounds) && is_range(size),
-                Kept::Values(Listing { range, sum, mean, .. }) => {
+                Accumulation::Sum { bounds, size } => is_range(bounds) && is_range(size),
+                Accumulation::Values(Listing { range, sum, mean, .. }) => {
                     is_range(range) && sum.iter().chain(mean).all(is_range)
                 }
             }
@@ -185,7 +185,7 @@ impl Accumulator {
     /// The accumulator of a measurement; none for counts of units, which every group has.
     fn of(m: &Measurement) -> Option<Self> {
         let bounds = (m.low, m.high);
-        let sum = Kept::Sum { bounds, size: bounds };
+        let sum = Accumulation::Sum { bounds, size: bounds };
         Some(match &m.measure {
             Measure::Units => return None,
             Measure::Rows => Self { value: RowValue::One, kept: sum },
@@ -196,7 +196,7 @@ impl Accumulator {
             // Its noise is made for the largest threshold.
             Measure::PerRecordSum(own) => Self {
                 value: RowValue::Points(own.of.clone(), m.step),
-                kept: Kept::Sum { bounds: (-LARGEST, LARGEST), size: bounds },
+                kept: Accumulation::Sum { bounds: (-LARGEST, LARGEST), size: bounds },
             },
             // The sum is bounded by what its noise is made for.
             Measure::SumOfRows { of, low, high, clamps, rows } => {
@@ -207,11 +207,11 @@ impl Accumulator {
                 let (rows, sum) = (*rows, Some(bounds));
                 let listing = Listing { range, rows, sum, mean, distinct: false };
                 let value = RowValue::Points(of.clone(), m.step);
-                Self { value, kept: Kept::Values(listing) }
+                Self { value, kept: Accumulation::Values(listing) }
             }
             Measure::Distinct { of, values } => Self {
                 value: RowValue::Code(of.clone()),
-                kept: Kept::Values(Listing {
+                kept: Accumulation::Values(Listing {
                     range: (i64::MIN, i64::MAX),
                     rows: *values,
                     sum: None,
@@ -221,7 +221,7 @@ impl Accumulator {
             },
             Measure::Quantile { of, rows, .. } => Self {
                 value: RowValue::Points(of.clone(), m.step),
-                kept: Kept::Values(Listing {
+                kept: Accumulation::Values(Listing {
                     range: bounds,
                     rows: *rows,
                     sum: None,

@@ -45,7 +45,7 @@ pub(crate) struct Rows {
 
 /// The way in which an accumulator keeps the values that units add to it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Kept {
+pub(crate) enum Accumulation {
     /// Their sum for each unit and group.
     Sum {
         /// The least and greatest sum of a unit in a group.

@@ -246,7 +246,7 @@ impl Counted {
                     });
                     counts.collect::<Result<_, _>>()?
                 }
-                Noise::Own(own) => {
+                Noise::Single(own) => {
                     let mut sums = chosen.iter().map(exact).collect::<Result<Vec<i128>, _>>()?;
                     own.release(generator, &mut sums)?;
                     sums

@@ -16,7 +16,7 @@ use crate::backend::{OpenedPlan, UnopenedPlan};
 use crate::bound::Tallies;
 use crate::bound_exec::BoundExec;
 use crate::bounding::{Bounding, places};
-use crate::contributions::{Kept, Rows, SamplingKey};
+use crate::contributions::{Accumulation, Rows, SamplingKey};
 use crate::error::EngineError;
 use crate::feed::RowsOf;
 use crate::lower::{Lowering, repartitioned};
@@ -136,7 +136,7 @@ impl Reading {
 }
 
 /// Exact groups, with what a [`ScanOptions`] has asked for.
-pub(crate) struct Looked {
+pub(crate) struct ScanOutcome {
     pub(crate) exact: Exact,
     pub(crate) surveys: Vec<Surveyed>,
     pub(crate) tallies: Option<Tallies>,
@@ -200,7 +200,7 @@ impl Scan {
         // Only an opened charge gives the plan its key, and without the key the operator refuses to
         // run.
         let plan = plan.opened(&charge, key)?;
-        let (Looked { exact, .. }, held) = collected(plan, &memory, &places).await?;
+        let (ScanOutcome { exact, .. }, held) = collected(plan, &memory, &places).await?;
         Ok(ExactGroups { charge, exact, held })
     }
 
@@ -252,7 +252,7 @@ impl OwnerScan {
         self,
         key: SamplingKey,
         look: ScanOptions,
-    ) -> Result<Looked, EngineError> {
+    ) -> Result<ScanOutcome, EngineError> {
         let Scan { plan, memory, places } = self.0;
         let plan = plan.opened_by_owner(key, look)?;
         Ok(collected(plan, &memory, &places).await?.0)
@@ -264,7 +264,7 @@ async fn collected(
     plan: OpenedPlan,
     memory: &Memory,
     places: &[Option<usize>],
-) -> Result<(Looked, MemoryReservation), EngineError> {
+) -> Result<(ScanOutcome, MemoryReservation), EngineError> {
     let explained = |error: DataFusionError| memory.explained(error);
     let held = MemoryConsumer::new("exact groups").register(memory.tasks().memory_pool());
     let mut returns = plan.returns()?;
@@ -283,7 +283,7 @@ async fn collected(
     let mut all = heavy(|| groups.finish())?;
     let (surveys, tallies) = (std::mem::take(&mut all.surveys), all.tallies.take());
     let exact = Exact::of(all, returns.bound()?.bounding(), places)?;
-    Ok((Looked { exact, surveys, tallies }, held))
+    Ok((ScanOutcome { exact, surveys, tallies }, held))
 }
 
 impl Exact {
@@ -316,7 +316,9 @@ impl Exact {
             Some(place) => {
                 let kept = bounding.accumulators.get(*place).map(|own| own.kept);
                 Ok(match (take(*place)?, kept) {
-                    (Measured::Values(values), Some(Kept::Values(listing))) if listing.distinct => {
+                    (Measured::Values(values), Some(Accumulation::Values(listing)))
+                        if listing.distinct =>
+                    {
                         Measured::Distinct(values)
                     }
                     (own, _) => own,

@@ -6,7 +6,7 @@ use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
 };
 use datafusion::arrow::datatypes::{Decimal128Type, Field, Float64Type, Schema};
-use hushtable_contract::IntervalsWanted;
+use hushtable_contract::IntervalRequest;
 use hushtable_lang::{ColumnType, Value};
 use hushtable_quote::{AdjustedNoise, Covered, Intervals, NoInterval, Quote, ReleasedRow};
 
@@ -32,7 +32,7 @@ pub(crate) struct Uncertainty {
 #[derive(Clone, Debug)]
 pub struct TableIntervals {
     /// Their level, and whether they hold all at once.
-    pub wanted: IntervalsWanted,
+    pub wanted: IntervalRequest,
     /// The intervals of each column, in the table's order.
     pub columns: Vec<ColumnIntervals>,
 }
@@ -74,7 +74,7 @@ impl Uncertainty {
     }
 
     /// The intervals that the query or its contract asks for.
-    pub(crate) fn wanted(&self) -> Option<IntervalsWanted> {
+    pub(crate) fn wanted(&self) -> Option<IntervalRequest> {
         self.quote.query().intervals()
     }
 
@@ -82,7 +82,7 @@ impl Uncertainty {
     ///
     /// # Errors
     /// Only by a fault of this program.
-    pub(crate) fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
+    pub(crate) fn intervals(&self, wanted: IntervalRequest) -> Result<TableIntervals, EngineError> {
         let query = self.quote.query();
         let ReleasedTable { values, groups, table } = &self.released;
         let noises = self.adjusted.as_deref().unwrap_or_default();

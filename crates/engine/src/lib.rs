@@ -30,7 +30,6 @@ mod flat;
 mod intern;
 mod intervals;
 mod invariant;
-mod kept_values;
 mod limit_rows;
 mod local;
 mod lower;
@@ -64,6 +63,7 @@ mod survey;
 mod tabulate;
 mod traced;
 mod value;
+mod value_lists;
 
 pub use answer::{Standing, Timings};
 pub use answer_table::{AccountCharge, Answer, AnswerTable, Charges};
@@ -91,9 +91,9 @@ pub use record::ReleaseStatement;
 pub use runtime::runtime;
 pub use session::{ProvidedTables, Session};
 pub use source::{
-    Compression, DataFile, FileColumn, FileFormat, FolderValue, Identity, LogKind, LookedAt,
-    MemoryTable, Proposed, Provider, ReadProgress, RowsIdentity, SourceError, Wanted, file_schema,
-    guess_csv, list_files, look_at, resolved, same, scan, would_read,
+    Compression, DataFile, FileColumn, FileFormat, FolderValue, Identity, LogKind, MemoryTable,
+    Proposed, Provider, ReadProgress, RowsIdentity, SourceError, SuggestedTypes, Wanted,
+    file_schema, guess_csv, list_files, look_at, resolved, same, scan, would_read,
 };
 pub use statement::{
     ClippedShare, ClippingReport, JointPromise, PartStatement, PopulationTotal, Statement,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::EngineError;
-use crate::kept_values::Values;
+use crate::value_lists::Values;
 
 /// The exact measurement of each group. No Debug, Display or Serialize.
 #[derive(Clone)]

@@ -5,12 +5,12 @@ use datafusion::error::DataFusionError;
 use hushtable_mechanisms::Memberships;
 
 use crate::bound::{Partial, Tallies, Total};
-use crate::contributions::Kept;
+use crate::contributions::Accumulation;
 use crate::intern::too_many;
 use crate::intern::{Interner, inconsistent};
-use crate::kept_values::{List, Values};
 use crate::measurements::Measured;
 use crate::survey::Surveyed;
+use crate::value_lists::{List, Values};
 
 /// Exact groups of all partitions. No Debug, Display or Serialize.
 pub(crate) struct All {
@@ -48,10 +48,10 @@ enum Merging {
 
 impl Merged {
     /// Of nothing yet.
-    pub(crate) fn new(kept: &[Kept]) -> Self {
-        let empty = |kept: &Kept| match kept {
-            Kept::Values(listing) if listing.sum.is_none() => Merging::Values(Vec::new()),
-            Kept::Values(_) | Kept::Sum { .. } => Merging::Sums(Vec::new()),
+    pub(crate) fn new(kept: &[Accumulation]) -> Self {
+        let empty = |kept: &Accumulation| match kept {
+            Accumulation::Values(listing) if listing.sum.is_none() => Merging::Values(Vec::new()),
+            Accumulation::Values(_) | Accumulation::Sum { .. } => Merging::Sums(Vec::new()),
         };
         Self {
             groups: None,

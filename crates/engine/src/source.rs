@@ -58,7 +58,7 @@ pub use files::list_files;
 pub(crate) use files::{FileId, file_id};
 pub use folders::FolderValue;
 pub use guess::guess_csv;
-pub use look::{LookedAt, Proposed, look_at};
+pub use look::{Proposed, SuggestedTypes, look_at};
 pub use memory_table::MemoryTable;
 pub use open::file_schema;
 pub use progress::ReadProgress;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
-use hushtable_contract::IntervalsWanted;
+use hushtable_contract::IntervalRequest;
 use hushtable_lang::{ColumnType, Value};
 use hushtable_plan::{Origins, Traced, TracedExpression};
 use hushtable_quote::{KnownOperand, NoInterval, interval_over};
@@ -44,7 +44,7 @@ impl TracedResult {
     ///
     /// # Errors
     /// Only by a fault of this program.
-    pub(crate) fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
+    pub(crate) fn intervals(&self, wanted: IntervalRequest) -> Result<TableIntervals, EngineError> {
         let mut read: Vec<usize> = Vec::new();
         for traced in &self.traced {
             let operands = traced.computed.iter().flat_map(|own| &own.operands);
@@ -185,7 +185,7 @@ struct Levels<'a> {
     parts: &'a [Uncertainty],
     /// How many of them the result shows values of.
     read: usize,
-    wanted: IntervalsWanted,
+    wanted: IntervalRequest,
     /// By part, and by how many numbers share the probability of a miss.
     known: HashMap<(usize, usize), TableIntervals>,
 }

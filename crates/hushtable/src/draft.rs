@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use hushtable_contract::CsvSettings;
 use hushtable_engine::{
-    FileColumn, LookedAt, Proposed, file_schema, guess_csv, list_files, look_at,
+    FileColumn, Proposed, SuggestedTypes, file_schema, guess_csv, list_files, look_at,
 };
 use hushtable_lang::ColumnType;
 
@@ -100,7 +100,7 @@ struct DraftTable {
     /// How its CSV is written.
     csv: Option<CsvSettings>,
     /// Types and spellings that its rows suggest, where the owner had them looked at.
-    looked_at: Option<LookedAt>,
+    looked_at: Option<SuggestedTypes>,
 }
 
 impl DraftTable {
@@ -119,7 +119,7 @@ impl DraftTable {
     }
 
     /// Adds what was found in its CSV's rows.
-    fn looked_at(self, found: LookedAt) -> Self {
+    fn looked_at(self, found: SuggestedTypes) -> Self {
         Self { csv: Some(found.csv.clone()), looked_at: Some(found), ..self }
     }
 

@@ -86,7 +86,7 @@ pub use workers::Workers;
 /// Contracts, and what queries promise.
 pub mod query {
     pub use hushtable_contract::{
-        Column, Contract, ContractError, CsvSettings, Defaults, GroupLimit, IntervalsWanted, Level,
+        Column, Contract, ContractError, CsvSettings, Defaults, GroupLimit, IntervalRequest, Level,
         NoiseKind, Population, Prefer, Split, SplitBy, Table, TableUnit,
     };
     pub use hushtable_lang::{

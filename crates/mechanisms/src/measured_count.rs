@@ -22,7 +22,7 @@ const FINE: f64 = 3.0;
 #[derive(Clone, Copy, Debug)]
 pub enum MeasuredNoise<'a> {
     /// The count is measured by itself.
-    Own(&'a Additive),
+    Single(&'a Additive),
     /// The count is measured together with sums.
     Tied(&'a TiedSums),
 }
@@ -64,7 +64,7 @@ impl MeasuredCount {
         // Delta is for all groups of a unit together; each has an even part.
         let one = delta.to_f64() / groups.max(1) as f64;
         let (law, above, rounding) = match noise {
-            MeasuredNoise::Own(additive) => {
+            MeasuredNoise::Single(additive) => {
                 let law = additive.law();
                 let above = least_tail(additive.scale(), one, |x| law.as_law().tail(x))?;
                 (NoiseLaw::Additive(law), above, 0)

@@ -37,7 +37,7 @@ pub(crate) fn by_deciding_count(
     let count = query.measurements().get(index).ok_or(MechanismError::NoCount)?;
     let noise = match noise.get(index) {
         Some(Noise::Tied(tied)) => MeasuredNoise::Tied(&tied.noise),
-        Some(Noise::Own(SumMechanism::Additive(additive))) => MeasuredNoise::Own(additive),
+        Some(Noise::Single(SumMechanism::Additive(additive))) => MeasuredNoise::Single(additive),
         // Noise of another kind has no bound of its tail here that delta could be computed from.
         _ => return Err(MechanismError::NoCount),
     };

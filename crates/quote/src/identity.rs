@@ -94,7 +94,7 @@ impl NoiseIdentity {
     /// leaf.
     fn of(noise: &Noise, leaf: &Leaf) -> Result<Self, serde_json::Error> {
         Ok(match noise {
-            Noise::Own(mechanism) => Self::of_sums(mechanism),
+            Noise::Single(mechanism) => Self::of_sums(mechanism),
             Noise::ByClass(by_class) => Self::ByClass(by_class.all().map(Self::of_sums).collect()),
             Noise::Quantile(quantile) => {
                 let (event, rate) = (quantile.event(), quantile.rate());

@@ -13,7 +13,7 @@
 mod linear;
 mod measured;
 
-use hushtable_contract::{IntervalsWanted, Level};
+use hushtable_contract::{IntervalRequest, Level};
 use hushtable_lang::{ColumnType, Expr, ExprKind, Value, range::Fact, range::Facts, range::Range};
 use hushtable_mechanisms::{QuantileSide, Seen, Selection};
 use hushtable_plan::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
@@ -125,7 +125,7 @@ pub struct ReleasedRow<'a> {
 impl<'a> Intervals<'a> {
     /// The intervals of a release. `groups` counts the released rows, shown or not, among which the
     /// intervals hold all at once if that is requested.
-    pub fn new(quote: &'a Quote, options: IntervalsWanted, groups: u64) -> Self {
+    pub fn new(quote: &'a Quote, options: IntervalRequest, groups: u64) -> Self {
         Self::adjusted(quote, options, groups, &[])
     }
 
@@ -133,7 +133,7 @@ impl<'a> Intervals<'a> {
     /// measurement that is adjusted.
     pub fn adjusted(
         quote: &'a Quote,
-        options: IntervalsWanted,
+        options: IntervalRequest,
         groups: u64,
         noises: &[Option<AdjustedNoise>],
     ) -> Self {

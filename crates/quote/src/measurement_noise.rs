@@ -11,7 +11,7 @@ use crate::tie::Tied;
 #[derive(Clone, Debug)]
 pub enum Noise {
     /// Noise on its sums.
-    Own(SumMechanism),
+    Single(SumMechanism),
     /// A mechanism for each class of groups, all at the same loss: a record is in a group of one
     /// class.
     ByClass(NoiseByClass),
@@ -52,7 +52,7 @@ impl Noise {
     /// Cost of the measurement; `None` where the selection or another measurement has paid.
     pub fn loss(&self) -> Option<Loss> {
         match self {
-            Self::Own(mechanism) => Some(mechanism.loss()),
+            Self::Single(mechanism) => Some(mechanism.loss()),
             Self::ByClass(by_class) => Some(by_class.others.loss()),
             Self::Quantile(quantile) => Some(quantile.loss()),
             Self::OfSelection => None,
@@ -69,7 +69,7 @@ impl Noise {
     /// measured together; `None` for other mechanisms.
     pub fn deviation(&self) -> Option<f64> {
         match self {
-            Self::Own(SumMechanism::Additive(additive)) => Some(additive.variance().sqrt()),
+            Self::Single(SumMechanism::Additive(additive)) => Some(additive.variance().sqrt()),
             Self::Tied(tied) => Some(tied.noise.deviation(tied.part)),
             _ => None,
         }
@@ -89,7 +89,7 @@ impl Noise {
     pub fn is_quantile(&self) -> bool {
         match self {
             Self::Quantile(_) | Self::Joint(_) => true,
-            Self::Own(_) | Self::ByClass(_) | Self::OfSelection | Self::Tied(_) => false,
+            Self::Single(_) | Self::ByClass(_) | Self::OfSelection | Self::Tied(_) => false,
         }
     }
 
@@ -97,7 +97,7 @@ impl Noise {
     /// selection gives it.
     pub fn largest(&self) -> Option<&SumMechanism> {
         match self {
-            Self::Own(mechanism) => Some(mechanism),
+            Self::Single(mechanism) => Some(mechanism),
             Self::ByClass(by_class) => {
                 by_class.all().max_by(|a, b| a.scale().total_cmp(&b.scale()))
             }

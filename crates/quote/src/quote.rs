@@ -382,7 +382,7 @@ fn noise_of(
     let Some((key, classes, thresholds)) =
         measurement.thresholds().and_then(|t| t.by_key().map(|(key, c)| (key, c, t)))
     else {
-        return Ok(Noise::Own(within(measurement.low, measurement.high)?));
+        return Ok(Noise::Single(within(measurement.low, measurement.high)?));
     };
     let classes = classes.values.iter();
     let classes = classes.map(|(value, t)| Ok((value.clone(), within(-t, *t)?)));

@@ -46,7 +46,7 @@ fn a_count_reuses_the_noise_that_selected_its_group() {
         "{PRIVATE} forum, COUNT(*, contribution_bounds_per_group => (0, 5)) FROM posts \
          GROUP BY forum"
     ));
-    assert!(matches!(rows.noise(), [Noise::Own(_)]));
+    assert!(matches!(rows.noise(), [Noise::Single(_)]));
     // But with at most one row of each unit it is.
     let single = query(&format!(
         "{PRIVATE} forum, COUNT(*, contribution_bounds_per_group => (0, 1)) FROM posts \

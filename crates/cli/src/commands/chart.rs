@@ -5,8 +5,8 @@ use std::path::Path;
 use hushtable::output::{PendingFile, Protected};
 use hushtable_plot::{Chart, ImageFormat};
 
+use crate::delayed_effects;
 use crate::failure::Failure;
-use crate::kept_effects;
 
 /// A file that a chart goes to, ready to be written.
 pub(super) struct ChartFile {
@@ -39,6 +39,6 @@ impl ChartFile {
 
     pub(super) fn write(self, chart: &Chart) -> Result<(), Failure> {
         let bytes = chart.draw(self.format)?;
-        kept_effects::write(self.file, bytes)
+        delayed_effects::write(self.file, bytes)
     }
 }

@@ -10,7 +10,7 @@ use hushtable::query::Contract;
 
 use crate::arguments::{Cli, GenerateArguments, GenerateCommand};
 use crate::failure::Failure;
-use crate::{kept_effects, stdio, surroundings};
+use crate::{delayed_effects, stdio, surroundings};
 
 pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
     match &arguments.what {
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
             let pending = all.iter().map(|(path, _)| PendingFile::replacing(path));
             let pending = pending.collect::<Result<Vec<_>, _>>()?;
             for (file, (path, page)) in pending.into_iter().zip(all) {
-                kept_effects::write(file, page)?;
+                delayed_effects::write(file, page)?;
                 stdio::print(format!("{}\n", path.display()).as_bytes())?;
             }
             Ok(())

@@ -9,7 +9,7 @@ use hushtable::output::PendingFile;
 use super::interview::interview;
 use crate::arguments::InitArguments;
 use crate::failure::Failure;
-use crate::{kept_effects, stdio};
+use crate::{delayed_effects, stdio};
 
 pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
     let to_stdout = arguments.output == Path::new("-");
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), Failure> {
         draft.text()
     };
     let Some(pending) = pending else { return stdio::print(text.as_bytes()) };
-    kept_effects::write(pending, text.into_bytes())?;
+    delayed_effects::write(pending, text.into_bytes())?;
     let next = if asks {
         "check the types of columns, and give bounds to those that are summed"
     } else {

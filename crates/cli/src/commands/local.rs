@@ -11,9 +11,9 @@ use hushtable::privacy::{Epsilon, normal_quantile};
 use hushtable::{Progress, Secret, Workers, randomise};
 
 use crate::arguments::{EstimateArguments, RandomizeArguments, ReportFormat, ResponseArguments};
+use crate::delayed_effects;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, real, refuse};
-use crate::kept_effects;
 use crate::progress::watched;
 use crate::render::local::{Estimated, json, text};
 use crate::stdio;
@@ -48,7 +48,7 @@ pub(crate) fn randomize(arguments: &RandomizeArguments) -> Result<(), Failure> {
     }
     let bytes = writer.into_inner().map_err(|e| unwritten(e.into_error().into()))?;
     match output {
-        Some(output) => kept_effects::write(output, bytes),
+        Some(output) => delayed_effects::write(output, bytes),
         None => stdio::print(&bytes),
     }
 }

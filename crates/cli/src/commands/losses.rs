@@ -59,7 +59,7 @@ pub(crate) fn fit(arguments: &FitArguments) -> Result<(), Failure> {
         ReportFormat::Text => losses::fit_text(&report, &options),
         ReportFormat::Json => losses::fit_json(&report)?,
     };
-    print_and_draw(&text, plot, || chart(report.rho_asked.to_f64(), &report.losses, None))
+    print_and_draw(&text, plot, || chart(report.requested_rho.to_f64(), &report.losses, None))
 }
 
 /// The owner of a contract, and the file that a chart of findings goes to.

@@ -21,7 +21,7 @@ use crate::render::intervals::TableView;
 use crate::render::number::number;
 use crate::render::plain_quote::answered_before;
 use crate::table_format::TableFormat;
-use crate::{kept_effects, render, sql_input, stdio};
+use crate::{delayed_effects, render, sql_input, stdio};
 
 pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
     // Whatever can be wrong with the command is found before the budget is touched.
@@ -70,10 +70,10 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
     stdio::note(&view.notes(style.format));
     if let Some(statement) = statement {
         let json = render::pretty_json(&answer.statement)?;
-        kept_effects::write(statement, json.into_bytes())?;
+        delayed_effects::write(statement, json.into_bytes())?;
     }
     match output {
-        Some(output) => kept_effects::write(output, result)?,
+        Some(output) => delayed_effects::write(output, result)?,
         None => stdio::print(&result)?,
     }
     match plot {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use futures::executor::block_on;
 use hushtable::output::{PendingFile, Protected};
-use hushtable::query::{IntervalsWanted, Workload};
+use hushtable::query::{IntervalRequest, Workload};
 use hushtable::{AnswerStep, Charges, Engine, Plan, Progress, Purpose};
 
 use super::{charges, within};
@@ -17,7 +17,7 @@ use crate::render::grid::visible;
 use crate::render::intervals::TableView;
 use crate::render::quoted;
 use crate::table_format::TableFormat;
-use crate::{kept_effects, pace, render, stdio, surroundings};
+use crate::{delayed_effects, pace, render, stdio, surroundings};
 
 const STATEMENT: &str = "statement.json";
 
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
         .and_then(|files| release(plan, &progress, files, requested, &engine));
     if created && result.is_err() {
         let folder = folder.to_owned();
-        kept_effects::perform(move || {
+        delayed_effects::perform(move || {
             // Where it is empty: nothing was released then.
             let _ = fs::remove_dir(folder);
             Ok(())
@@ -66,7 +66,7 @@ fn release(
     plan: Plan,
     progress: &Progress,
     files: Files,
-    requested: Option<IntervalsWanted>,
+    requested: Option<IntervalRequest>,
     engine: &Engine,
 ) -> Result<(), Failure> {
     let Files { folder, style, tables, statement } = files;
@@ -85,19 +85,19 @@ fn release(
             // The old statement goes first: a folder that is being written must not look complete.
             if number == 0 {
                 let old = folder.join(STATEMENT);
-                kept_effects::perform(move || take_away(&old))?;
+                delayed_effects::perform(move || take_away(&old))?;
             }
             number += 1;
             let (name, file) = tables.next().ok_or_else(not_planned)?;
             let view = TableView::of(&output, requested)?;
-            kept_effects::write(file, render::result(&view, style)?)?;
+            delayed_effects::write(file, render::result(&view, style)?)?;
             if !is_visible() {
                 let count = progress.parts();
                 stdio::note(&finished(number, count, &folder.join(&name), output.on_record));
             }
         }
     })?;
-    kept_effects::write(statement, render::pretty_json(&whole)?.into_bytes())?;
+    delayed_effects::write(statement, render::pretty_json(&whole)?.into_bytes())?;
     let count = progress.parts();
     let tables = if count == 1 { "1 table" } else { &format!("{count} tables") };
     let folder = visible(&folder.display().to_string());

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use futures::executor::block_on;
 use hushtable::privacy::Loss;
-use hushtable::query::{IntervalsWanted, MAX_QUERY_BYTES, statement_end};
+use hushtable::query::{IntervalRequest, MAX_QUERY_BYTES, statement_end};
 use hushtable::{Analyst, Answer, Engine, Plan, Progress, Purpose, Quoted};
 
 use self::command::Command;
@@ -21,9 +21,9 @@ use self::words::Words;
 use super::query::{account_of, by_extension};
 use super::{engine, tables, within};
 use crate::arguments::ShellArguments;
+use crate::delayed_effects;
 use crate::failure::Failure;
 use crate::interruption::Interruption;
-use crate::kept_effects;
 use crate::pace::Pace;
 use crate::progress::watched;
 use crate::render::grid::visible;
@@ -86,7 +86,7 @@ struct Shell {
     delay: Option<String>,
     /// Whether statements are charged without asking.
     auto: bool,
-    intervals: Option<IntervalsWanted>,
+    intervals: Option<IntervalRequest>,
     /// The file of the next result.
     output: Option<PathBuf>,
     /// The rest of each budget, by its population.
@@ -341,7 +341,7 @@ impl Shell {
         stdio::note(&view.notes(format));
         match (pending, output) {
             (Some(pending), Some(path)) => {
-                kept_effects::write(pending, result)?;
+                delayed_effects::write(pending, result)?;
                 stdio::note(&format!("wrote {}\n", path.display()));
             }
             _ => stdio::print(&result)?,

@@ -43,7 +43,7 @@ pub(crate) fn text(report: &AuditReport) -> String {
     let table = visible(&report.table);
     let mut out = format!("{CONFIDENTIAL}\n\nAudit of a query on {table}\n{}\n", facts.text(2));
     for (index, compared) in report.comparisons.iter().enumerate() {
-        out += &comparison(index + 1, compared, report.runs_asked, by_size(report));
+        out += &comparison(index + 1, compared, report.requested_runs, by_size(report));
     }
     if report.comparisons.is_empty() {
         out += "Nothing could be compared: too few units count for the query.\n\n";
@@ -147,7 +147,7 @@ mod tests {
             epsilon_at_least,
             confidence: 0.999,
             violation: epsilon_at_least > 4.377_81,
-            runs_asked: 200_000,
+            requested_runs: 200_000,
             comparisons: vec![
                 compared("the heaviest unit", 200_000, Some(event.clone())),
                 compared("unit number 2 by weight", 5_120, Some(event)),

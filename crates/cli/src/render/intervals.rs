@@ -1,7 +1,7 @@
 //! The intervals beside a result, and what they are about.
 
 use hushtable::arrow::record_batch::RecordBatch;
-use hushtable::query::IntervalsWanted;
+use hushtable::query::IntervalRequest;
 use hushtable::{AnswerTable, ClippingReport, ColumnIntervals, TableIntervals};
 
 use super::cell::rows;
@@ -27,12 +27,12 @@ impl<'a> TableView<'a> {
     /// An output with the intervals that the command asks for, or else the query or the contract.
     pub(crate) fn of(
         output: &'a AnswerTable,
-        by_command: Option<IntervalsWanted>,
+        by_command: Option<IntervalRequest>,
     ) -> Result<Self, Failure> {
-        let requested = by_command.or(output.intervals_wanted());
+        let requested = by_command.or(output.interval_request());
         Ok(Self {
             table: &output.table,
-            intervals: output.intervals(requested.unwrap_or(IntervalsWanted::USUAL))?,
+            intervals: output.intervals(requested.unwrap_or(IntervalRequest::USUAL))?,
             requested: requested.is_some(),
             not_in_them: &output.cut_off,
             clipping: &output.clipping_reports,
@@ -60,7 +60,7 @@ impl TableView<'_> {
 
     /// The level and the limits of the intervals, in lines for people.
     pub(crate) fn note(&self) -> String {
-        let IntervalsWanted { level, simultaneous } = self.intervals.wanted;
+        let IntervalRequest { level, simultaneous } = self.intervals.wanted;
         let mut out = match simultaneous {
             true => format!(
                 "intervals: noise only; with {level} %, all of them hold the values without \
@@ -93,7 +93,7 @@ impl TableView<'_> {
 
     /// All of it as one object of JSON, for the metadata of a file.
     pub(super) fn json(&self) -> Result<String, Failure> {
-        let IntervalsWanted { level, simultaneous } = self.intervals.wanted;
+        let IntervalRequest { level, simultaneous } = self.intervals.wanted;
         let text = |text: &str| serde_json::Value::from(text).to_string();
         let list = |all: &mut dyn Iterator<Item = String>| {
             format!("[{}]", all.collect::<Vec<_>>().join(","))

@@ -98,7 +98,7 @@ pub(crate) fn fit_text(report: &FitReport, options: &FitOptions) -> String {
         percent(options.probability),
         grid.text(2),
         report.rho,
-        report.rho_asked,
+        report.requested_rho,
         losses(&report.losses)
     )
 }

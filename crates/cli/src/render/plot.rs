@@ -205,7 +205,7 @@ mod tests {
     use hushtable::TableIntervals;
     use hushtable::arrow::array::{Date32Array, Int64Array, StringViewArray};
     use hushtable::arrow::record_batch::RecordBatch;
-    use hushtable::query::IntervalsWanted;
+    use hushtable::query::IntervalRequest;
 
     use super::*;
 
@@ -215,7 +215,7 @@ mod tests {
         let table = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
         let ends = ColumnIntervals::Ends { low: of([45, 35, 25]), high: of([55, 45, 35]) };
         let columns = vec![ColumnIntervals::Exact, ends];
-        let intervals = TableIntervals { wanted: IntervalsWanted::USUAL, columns };
+        let intervals = TableIntervals { wanted: IntervalRequest::USUAL, columns };
         chart(&TableView {
             table: &table,
             intervals,

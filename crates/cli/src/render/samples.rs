@@ -11,9 +11,9 @@ use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::ledger::Account;
 use hushtable::privacy::{Loss, Neighbouring};
 use hushtable::query::{
-    ChoiceExplained, EpsilonAt, Explanation, GroupSize, GroupsExplained, IntervalsExplained,
-    IntervalsWanted, KeepProbability, MeasurementExplained, NoInterval, NoiseKind, OutputExplained,
-    PrivateGroups, RoundExplained, RunnerUp, Strategy, Usefulness,
+    ChoiceExplained, EpsilonAt, Explanation, GroupSize, GroupsExplained, IntervalRequest,
+    IntervalsExplained, KeepProbability, MeasurementExplained, NoInterval, NoiseKind,
+    OutputExplained, PrivateGroups, RoundExplained, RunnerUp, Strategy, Usefulness,
 };
 use hushtable::{AccountQuoted, ColumnIntervals, PartQuoted, Quoted, Standing, TableIntervals};
 
@@ -79,7 +79,7 @@ pub(super) fn intervals(table: &RecordBatch) -> TableIntervals {
         _ => ColumnIntervals::Exact,
     };
     let columns = table.columns().iter().map(of).collect();
-    TableIntervals { wanted: IntervalsWanted::USUAL, columns }
+    TableIntervals { wanted: IntervalRequest::USUAL, columns }
 }
 
 pub(super) fn epsilon(epsilon: &str, delta: &str) -> Loss {

@@ -7,7 +7,7 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
 use super::read::{ContractError, Item, Section};
 use super::{Defaults, GroupLimit};
-use crate::intervals_wanted::Level;
+use crate::interval_request::Level;
 use crate::wishes::{NoiseKind, Prefer};
 use hushtable_mechanisms::Strategy;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use datafusion::error::Result;
 
 use super::units::{NONE, NOTHING, SlotList, Units, add, clamped};
-use super::{Kept, Listing, Rows, by_kind};
+use super::{Accumulation, Listing, Rows, by_kind};
 use crate::flat::{Flat, Numbers, flat, foreign};
 use crate::sketch::SignedSketch;
 
@@ -160,16 +160,18 @@ impl Tallies {
 
 impl Tally {
     /// Of nothing yet.
-    pub(super) fn new(accumulators: &[Kept]) -> Self {
-        let empty = |accumulator: &Kept| match accumulator {
-            Kept::Sum { .. } => Tallied::Sums(Cut::default(), Box::new(SignedSketch::new())),
-            Kept::Values(_) => Tallied::Values(Default::default()),
+    pub(super) fn new(accumulators: &[Accumulation]) -> Self {
+        let empty = |accumulator: &Accumulation| match accumulator {
+            Accumulation::Sum { .. } => {
+                Tallied::Sums(Cut::default(), Box::new(SignedSketch::new()))
+            }
+            Accumulation::Values(_) => Tallied::Values(Default::default()),
         };
         Self { cut: accumulators.iter().map(empty).collect(), ..Self::default() }
     }
 
     /// Adds rows that are units.
-    pub(super) fn add_rows(&mut self, rows: &Rows, accumulators: &[Kept]) {
+    pub(super) fn add_rows(&mut self, rows: &Rows, accumulators: &[Accumulation]) {
         for _ in 0..rows.rows {
             self.groups_per_unit.add(1);
             self.rows_per_group.add(1);
@@ -179,19 +181,19 @@ impl Tally {
         {
             for value in column.iter().flatten() {
                 match (&mut *tallied, accumulator) {
-                    (Tallied::Sums(cut, sizes), Kept::Sum { bounds, .. }) => {
+                    (Tallied::Sums(cut, sizes), Accumulation::Sum { bounds, .. }) => {
                         sizes.add(value as f64);
                         let counts = clamped(value.into(), *bounds);
                         cut.units += u64::from(cut.add(value.into(), counts));
                     }
-                    (Tallied::Values([beyond, range]), Kept::Values(listing)) => {
+                    (Tallied::Values([beyond, range]), Accumulation::Values(listing)) => {
                         beyond.add(1, 1);
                         let whole = i128::from(listing.clamped(value) == value);
                         range.units += u64::from(range.add(1, whole));
                     }
                     // Both are made of the same list.
-                    (Tallied::Sums(..), Kept::Values(_))
-                    | (Tallied::Values(_), Kept::Sum { .. }) => {}
+                    (Tallied::Sums(..), Accumulation::Values(_))
+                    | (Tallied::Values(_), Accumulation::Sum { .. }) => {}
                 }
             }
         }
@@ -225,7 +227,7 @@ impl Tally {
 impl Units {
     /// Adds up what the units contribute to their kept groups, and what the bounds cut off. The sum
     /// at index `rows` counts rows.
-    pub(super) fn tally(&self, accumulators: &[Kept], rows: usize) -> Tally {
+    pub(super) fn tally(&self, accumulators: &[Accumulation], rows: usize) -> Tally {
         let mut tally = Tally::new(accumulators);
         let (bounds, listings) = by_kind(accumulators);
         let (mut tallied_sums, mut tallied_lists) = (Vec::new(), Vec::new());

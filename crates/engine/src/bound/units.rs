@@ -6,11 +6,11 @@ use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
 use siphasher::sip::SipHasher24;
 
-use super::{Kept, Listing, by_kind};
+use super::{Accumulation, Listing, by_kind};
 use crate::intern::{Hashes, Interner, too_many};
-use crate::kept_values::List;
 use crate::members::PartialMembers;
 use crate::survey::{Shares, Survey};
+use crate::value_lists::List;
 
 /// No slot.
 pub(super) const NONE: u32 = u32::MAX;
@@ -325,7 +325,7 @@ impl Units {
     }
 
     /// Contributions of each unit to its kept groups.
-    pub(super) fn survey(&self, accumulators: &[Kept]) -> Survey {
+    pub(super) fn survey(&self, accumulators: &[Accumulation]) -> Survey {
         let (bounds, listings) = by_kind(accumulators);
         let shares = self.units.iter().map(|unit| {
             let (mut shares, mut slot) = (Shares::default(), unit.last);

@@ -14,19 +14,19 @@ use datafusion::error::Result;
 
 use crate::bound::{Partial, Tallies, Total};
 use crate::bounding::Bounding;
-use crate::contributions::Kept;
+use crate::contributions::Accumulation;
 use crate::flat::{Flat, flat, read_all};
 use crate::intern::inconsistent;
-use crate::kept_values::List;
 use crate::members::PartialMembers;
 use crate::source::convert::arrow_type;
 use crate::survey::{ScanOptions, Survey};
+use crate::value_lists::List;
 
 /// The contents of the batches' columns.
 #[derive(Clone)]
 pub(super) struct Layout {
     keys: usize,
-    kept: Vec<Kept>,
+    kept: Vec<Accumulation>,
     with_members: bool,
     finds_more: bool,
     pub(super) schema: SchemaRef,
@@ -247,8 +247,8 @@ impl Layout {
 }
 
 /// Whether an accumulator has lists, and not sums.
-fn is_listed(kept: &Kept) -> bool {
-    matches!(kept, Kept::Values(listing) if listing.sum.is_none())
+fn is_listed(kept: &Accumulation) -> bool {
+    matches!(kept, Accumulation::Values(listing) if listing.sum.is_none())
 }
 
 fn nulls(rows: usize, of: &[DataType]) -> impl Iterator<Item = ArrayRef> {

@@ -1,6 +1,6 @@
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
-use hushtable_contract::IntervalsWanted;
+use hushtable_contract::IntervalRequest;
 
 use crate::answer_table::Answer;
 use crate::intervals::ColumnIntervals;
@@ -80,7 +80,7 @@ fn with_sums(table: &RecordBatch) -> Vec<(Vec<i64>, Vec<i64>)> {
 /// The mean width of the intervals of each column of numbers: all rows have one, which holds the
 /// released number.
 fn widths(answer: &Answer) -> Vec<f64> {
-    let intervals = answer.intervals(IntervalsWanted::USUAL).unwrap();
+    let intervals = answer.intervals(IntervalRequest::USUAL).unwrap();
     let rows = answer.table.num_rows();
     let mut widths = Vec::new();
     for (released, ends) in answer.table.columns().iter().zip(&intervals.columns) {

@@ -186,7 +186,7 @@ pub(super) fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
             }
         };
         match noise {
-            Noise::Own(additive) => {
+            Noise::Single(additive) => {
                 loss += lost(&|change| change[index], additive.additive().unwrap())
             }
             Noise::Tied(tied) => {

@@ -27,7 +27,7 @@ use crate::classes::ClassLookup;
 use crate::contributions::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::{Exact, Looked, OwnerScan};
+use crate::exact::{Exact, OwnerScan, ScanOutcome};
 use crate::progress::Progress;
 use crate::runtime::heavy;
 use crate::session::{Checked, Session};
@@ -110,7 +110,7 @@ impl Session {
             epsilon_at_least,
             confidence: options.confidence,
             violation: comparisons.iter().any(|c| c.violation),
-            runs_asked: options.runs,
+            requested_runs: options.runs,
             comparisons,
         })
     }
@@ -146,7 +146,7 @@ impl Tables {
                 OwnerScan::plan(&checked.quote, &checked.data, &unwatched, checked.memory).await?;
             scan.look(key, look).await
         };
-        let Looked { exact, surveys, .. } =
+        let ScanOutcome { exact, surveys, .. } =
             scan(ScanOptions { survey: true, ..ScanOptions::default() }).await?;
         // The least number of units with which a group appears.
         let least = match query.groups() {
@@ -160,7 +160,7 @@ impl Tables {
             None => table(query, exact.clone()),
             Some(Who::Unit(unit)) => {
                 let look = ScanOptions { without: Some(*unit), ..ScanOptions::default() };
-                let Looked { exact, .. } = scan(look).await?;
+                let ScanOutcome { exact, .. } = scan(look).await?;
                 table(query, exact)
             }
             Some(Who::Row(row)) => table(query, without_row(&exact, query, row)?),

@@ -12,7 +12,7 @@ use hushtable_quote::Quote;
 use crate::contributions::{LARGEST, SamplingKey};
 use crate::draw::{Counted, found_at};
 use crate::error::EngineError;
-use crate::exact::{Exact, Looked, OwnerScan};
+use crate::exact::{Exact, OwnerScan, ScanOutcome};
 use crate::owner::chances::{are_least, chances};
 use crate::owner::check::rows;
 use crate::progress::Progress;
@@ -56,7 +56,7 @@ impl Session {
         let scan =
             OwnerScan::of(&counting, false, &checked.data, &progress.reading(), checked.memory)
                 .await?;
-        let Looked { tallies, .. } = scan.look(key, look).await?;
+        let ScanOutcome { tallies, .. } = scan.look(key, look).await?;
         let all = tallies
             .ok_or(EngineError::inconsistent(
                 "a scan that was to tally contributions has no tallies",

@@ -42,7 +42,7 @@ const NUMBERS: [(char, Option<char>); 8] = [
 
 /// Types and spellings that rows of a CSV table suggest.
 #[derive(Clone, Debug)]
-pub struct LookedAt {
+pub struct SuggestedTypes {
     /// How many rows.
     pub rows: usize,
     /// How the files are written.
@@ -69,7 +69,7 @@ pub struct Proposed {
 /// # Errors
 ///
 /// When the files cannot be read, or differ in their columns.
-pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<LookedAt, SourceError> {
+pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<SuggestedTypes, SourceError> {
     let schema = file_schema(files, Some(csv))?;
     let mut columns: Vec<Column> =
         schema.into_iter().map(|column| Column { name: column.name, texts: Vec::new() }).collect();
@@ -106,7 +106,7 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<LookedAt, Source
     let folders = folders.iter().map(|column| column.proposed(&programs, &[]));
     let columns = stored.chain(folders).collect();
     let csv = CsvSettings::new(csv.delimiter(), csv.quote(), csv.encoding().name(), values);
-    Ok(LookedAt { rows, csv: csv.map_err(internal)?, columns })
+    Ok(SuggestedTypes { rows, csv: csv.map_err(internal)?, columns })
 }
 
 /// Some texts of a column.

@@ -2,7 +2,7 @@
 
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::datatypes::Float64Type;
-use hushtable_contract::IntervalsWanted;
+use hushtable_contract::IntervalRequest;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -45,7 +45,7 @@ impl ClippingReport {
                 column.ok_or(EngineError::inconsistent("a clipped share is not a float"))?;
             Ok(column.is_valid(0).then(|| column.value(0)))
         };
-        let intervals = released.intervals(IntervalsWanted::USUAL)?.columns;
+        let intervals = released.intervals(IntervalRequest::USUAL)?.columns;
         let schema = table.schema();
         let mut shares = Vec::with_capacity(intervals.len());
         for ((field, column), interval) in

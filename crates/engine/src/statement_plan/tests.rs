@@ -192,7 +192,7 @@ fn clipping_reports_are_charged_and_recorded_with_their_parts() {
 /// The columns of a result with their intervals: `=` without noise, `-` without an interval, else
 /// the ends.
 fn ends(answer: &Answer) -> Vec<String> {
-    let intervals = answer.intervals(hushtable_contract::IntervalsWanted::USUAL).unwrap();
+    let intervals = answer.intervals(hushtable_contract::IntervalRequest::USUAL).unwrap();
     let schema = answer.table.schema();
     let columns = schema.fields().iter().zip(intervals.columns);
     let text = |column: ColumnIntervals| match column {
@@ -284,9 +284,9 @@ fn intervals_go_through_the_sql_around() {
     assert_eq!(aggregated, ["town: =", "most: - Around"]);
 
     // All at once: both parts' intervals are wider.
-    let wide = hushtable_contract::IntervalsWanted {
+    let wide = hushtable_contract::IntervalRequest {
         simultaneous: true,
-        ..hushtable_contract::IntervalsWanted::USUAL
+        ..hushtable_contract::IntervalRequest::USUAL
     };
     let width = |wanted| {
         let ColumnIntervals::Ends { low, high } = &levels.intervals(wanted).unwrap().columns[1]
@@ -296,7 +296,7 @@ fn intervals_go_through_the_sql_around() {
         let column = |c: &ArrayRef| c.as_primitive::<Int64Type>().value(0);
         column(high) - column(low)
     };
-    assert!(width(wide) > width(hushtable_contract::IntervalsWanted::USUAL));
+    assert!(width(wide) > width(hushtable_contract::IntervalRequest::USUAL));
 }
 
 /// Everything up to the moment at which the first `answers` parts are on record, and the next one

@@ -271,7 +271,7 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
         assert!(asked.0 == 0.0 && cut(asked.1) + noise(asked.1, 0.9) < 16.0 * best, "{asked:?}");
         let statement = SqlStatement::bind(&sql, place.session().contract()).unwrap();
         let quotes = [0, 1].map(|part| Quote::new(statement.parts[part].query.clone()).unwrap());
-        let Noise::Own(units) = &quotes[0].noise()[0] else { panic!("noise of its own") };
+        let Noise::Single(units) = &quotes[0].noise()[0] else { panic!("noise of its own") };
         let units = units.additive().unwrap();
         // 41 octaves of values below zero, zero, and 41 above.
         let mut exact = vec![0i128; 83];

@@ -20,7 +20,7 @@ use crate::AuditOptions;
 use crate::answer::Standing;
 use crate::backend::{Accepting, Backend, OpenedPlan, PartialStream, UnopenedPlan};
 use crate::contributions::{LARGEST, SamplingKey};
-use crate::exact::{Looked, OwnerScan, Scan, exact_of};
+use crate::exact::{OwnerScan, Scan, ScanOutcome, exact_of};
 use crate::executor::Executor;
 use crate::flat::Flat;
 use crate::memory::Memory;
@@ -153,7 +153,7 @@ async fn found(session: &Session, sql: &str, memory: &Memory) -> (Vec<u64>, Vec<
     let scan =
         OwnerScan::of(&query, false, &checked.data, &progress.reading(), memory).await.unwrap();
     let look = ScanOptions { survey: true, tally: true, without: None };
-    let Looked { surveys, tallies, .. } = scan.look(KEY, look).await.unwrap();
+    let ScanOutcome { surveys, tallies, .. } = scan.look(KEY, look).await.unwrap();
     let mut numbers = Vec::new();
     tallies.unwrap().write(&mut numbers);
     let mut singles = Vec::new();

@@ -13,13 +13,13 @@ use hushtable_testkit::Dice;
 use proptest::prelude::*;
 
 use crate::bound::{Bounder, Total};
-use crate::contributions::{Kept, Listing, Rows, SamplingKey};
+use crate::contributions::{Accumulation, Listing, Rows, SamplingKey};
 use crate::draw::{Counted, DrawnAhead};
 use crate::error::EngineError;
 use crate::exact::Exact;
-use crate::kept_values::{List, Values};
 use crate::measurements::Measured;
 use crate::merged::{All, Merged};
+use crate::value_lists::{List, Values};
 
 /// A row: unit, group (NULL is a group), value (NULL adds nothing).
 type Row = (i64, Option<u8>, Option<i64>);
@@ -43,16 +43,16 @@ fn batch(rows: &[Row]) -> Rows {
 /// of each unit, and all of them.
 type Groups = HashMap<Option<String>, (i64, i128, i128, [Vec<i64>; 2])>;
 
-const fn sum(low: i64, high: i64) -> Kept {
-    Kept::Sum { bounds: (low, high), size: (low, high) }
+const fn sum(low: i64, high: i64) -> Accumulation {
+    Accumulation::Sum { bounds: (low, high), size: (low, high) }
 }
 
-const fn list(rows: u32, sum: Option<(i64, i64)>) -> Kept {
-    Kept::Values(Listing { range: (-6, 9), rows, sum, mean: None, distinct: false })
+const fn list(rows: u32, sum: Option<(i64, i64)>) -> Accumulation {
+    Accumulation::Values(Listing { range: (-6, 9), rows, sum, mean: None, distinct: false })
 }
 
 /// A count, a sum, two lists, and the sums of the same values.
-const KEPT: [Kept; 6] = [
+const KEPT: [Accumulation; 6] = [
     sum(0, 3),
     sum(-5, 10),
     list(2, None),
@@ -321,7 +321,10 @@ fn sums_of_rows_are_within_their_bounds() {
 fn means_are_clamped_by_the_rows_that_count() {
     let wide = Listing { range: (-1000, 1000), rows: 2, sum: None, mean: None, distinct: false };
     let sum = Some((-6, 10));
-    let kept = vec![Kept::Values(Listing { sum, mean: Some((-3, 5)), ..wide }), Kept::Values(wide)];
+    let kept = vec![
+        Accumulation::Values(Listing { sum, mean: Some((-3, 5)), ..wide }),
+        Accumulation::Values(wide),
+    ];
     let added = |values: &[Option<i64>]| {
         let rows: Vec<Row> = values.iter().map(|&v| (1, None, v)).collect();
         let mut bounder = Bounder::of_units(kept.clone(), true, KEY, 1);

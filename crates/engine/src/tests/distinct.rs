@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::Int64Type;
 use proptest::prelude::*;
 
 use crate::bound::Bounder;
-use crate::contributions::{Kept, Listing, Rows, SamplingKey};
+use crate::contributions::{Accumulation, Listing, Rows, SamplingKey};
 use crate::measurements::Measured;
 use crate::merged::{All, Merged};
 
@@ -35,7 +35,7 @@ fn counts(parts: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
         mean: None,
         distinct: true,
     };
-    let kept = vec![Kept::Values(listing)];
+    let kept = vec![Accumulation::Values(listing)];
     let mut merged = Merged::new(&kept);
     for part in parts {
         let mut bounder = Bounder::of_units(kept.clone(), true, SamplingKey([7; 16]), groups);

@@ -54,7 +54,7 @@ fn drafts_from_rows_say_so() {
         column_type,
         note: (column.name == "id").then_some("codes with a zero in front"),
     });
-    let found = LookedAt { rows: 1234, csv: csv.clone(), columns: proposed.collect() };
+    let found = SuggestedTypes { rows: 1234, csv: csv.clone(), columns: proposed.collect() };
     let text = contract(&[table.looked_at(found)], None);
     insta::assert_snapshot!("looked_at", text);
     // The contract reads what is proposed.

@@ -30,7 +30,7 @@ enum Turn<T> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     /// As long as somebody wants the answer: nothing is paid yet.
-    WhileWanted,
+    UntilCancelled,
     /// For other programs as long as somebody wants the answer; with no other at work, to the end.
     ForOthers,
     /// As long as it takes: what is paid for is to go on record.
@@ -40,7 +40,7 @@ enum Wait {
 impl<S: Store> Protocol<S> {
     /// [`Ledger::charge_all`](crate::Ledger::charge_all).
     pub(super) fn pay_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
-        self.in_turn(Wait::WhileWanted, |records, book| {
+        self.in_turn(Wait::UntilCancelled, |records, book| {
             let units = requests.iter().map(|request| book.units(&request.population));
             let units = units.collect::<Result<Vec<_>, LedgerError>>()?;
             let mut all = Vec::with_capacity(requests.len());
@@ -160,7 +160,7 @@ impl<S: Store> Protocol<S> {
         loop {
             let turned = self.change(|records, book| {
                 // Here the store is locked, so that nothing is paid for after this look.
-                if wait == Wait::WhileWanted && given_up() {
+                if wait == Wait::UntilCancelled && given_up() {
                     return Err(LedgerError::GivenUp);
                 }
                 turn(records, book)

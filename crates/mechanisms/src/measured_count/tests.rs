@@ -51,8 +51,12 @@ fn a_lone_unit_shows_its_groups_with_delta_at_most() {
         let all = groups as f64;
         for most in [1i64, 2, 7] {
             let noise = count_noise(groups, most, relation, "0.7");
-            let m =
-                MeasuredCount::new(MeasuredNoise::Own(&noise), most as u64, delta, groups.into());
+            let m = MeasuredCount::new(
+                MeasuredNoise::Single(&noise),
+                most as u64,
+                delta,
+                groups.into(),
+            );
             let m = m.unwrap();
             let above = m.threshold_from(1) - i128::from(most);
             let exact = all * noise.law().as_law().tail(above);
@@ -93,7 +97,7 @@ fn small_tables_are_told_apart_within_epsilon_and_delta() {
     for (epsilon, delta) in [("0.5", "0.05"), ("1", "0.2"), ("2", "0.001")] {
         let noise = count_noise(2, 1, Neighbouring::AddRemove, epsilon);
         let (delta, e) = (delta.parse::<Delta>().unwrap(), epsilon.parse::<f64>().unwrap());
-        let m = MeasuredCount::new(MeasuredNoise::Own(&noise), 1, delta, 2).unwrap();
+        let m = MeasuredCount::new(MeasuredNoise::Single(&noise), 1, delta, 2).unwrap();
         let law = noise.law();
         // The law of what is released of a group: hidden, and the noisy counts from the threshold
         // on.
@@ -139,7 +143,7 @@ fn groups_are_chosen_by_the_noisy_counts_that_they_are_shown_with() {
     let noise = count_noise(1, 2, Neighbouring::AddRemove, "1");
     let loss = pure("1").with_delta(delta);
     let selection =
-        Selection::by_measured_count(MeasuredNoise::Own(&noise), 2, loss, reach).unwrap();
+        Selection::by_measured_count(MeasuredNoise::Single(&noise), 2, loss, reach).unwrap();
     assert_eq!(selection.loss().to_f64(), 0.0);
     assert_eq!(selection.loss().delta(), delta);
     let least = selection.clone().with_least(3);

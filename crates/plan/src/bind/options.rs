@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use hushtable_contract::{
-    AUTO, Defaults, GroupLimit, IntervalsWanted, Level, MAX_GROUPS, MAX_ROWS, MAX_ROWS_JOINED,
+    AUTO, Defaults, GroupLimit, IntervalRequest, Level, MAX_GROUPS, MAX_ROWS, MAX_ROWS_JOINED,
     NoiseKind, Prefer, ReportFormat,
 };
 use hushtable_lang::{Refusal, did_you_mean, similar, sql::QueryOption};
@@ -63,7 +63,7 @@ pub(super) struct Options {
     /// about the levels that choose them.
     pub(super) of_levels: bool,
     /// The intervals that are wanted beside released values.
-    pub(super) intervals: Option<IntervalsWanted>,
+    pub(super) intervals: Option<IntervalRequest>,
     /// The level at which intervals around quantiles are drawn, where that is asked for.
     pub(super) quantile_intervals: Option<Level>,
 }
@@ -253,7 +253,7 @@ impl Options {
         }
         let simultaneous = simultaneous == Some(true);
         if report == Some(ReportFormat::Intervals) {
-            level = level.or(Some(IntervalsWanted::USUAL.level));
+            level = level.or(Some(IntervalRequest::USUAL.level));
         }
         // An analyst sees everything that is paid for.
         level = level.or(options.quantile_intervals);
@@ -268,9 +268,9 @@ impl Options {
         }
         options.intervals = match level {
             _ if report == Some(ReportFormat::Values) => None,
-            Some(level) => Some(IntervalsWanted { level, simultaneous }),
+            Some(level) => Some(IntervalRequest { level, simultaneous }),
             None if simultaneous => {
-                Some(IntervalsWanted { simultaneous, ..IntervalsWanted::USUAL })
+                Some(IntervalRequest { simultaneous, ..IntervalRequest::USUAL })
             }
             None => None,
         };

@@ -1,6 +1,6 @@
 //! The checked query.
 
-use hushtable_contract::{IntervalsWanted, NoiseKind, Prefer};
+use hushtable_contract::{IntervalRequest, NoiseKind, Prefer};
 use hushtable_lang::{ColumnType, Expr, Refusal, cost, cost::RowPart};
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_numbers::MAX_LATTICE;
@@ -74,7 +74,7 @@ pub struct PrivateQuery {
     /// The intervals that are wanted beside released values. They are no part of what is asked, as
     /// they follow from what is released.
     #[serde(skip)]
-    pub(super) intervals: Option<IntervalsWanted>,
+    pub(super) intervals: Option<IntervalRequest>,
     /// Probable mistakes in it. They are no part of what is asked.
     #[serde(skip)]
     pub(super) warnings: Vec<Warning>,
@@ -190,7 +190,7 @@ impl PrivateQuery {
     }
 
     /// The intervals that its OPTIONS or the contract's defaults ask for.
-    pub fn intervals(&self) -> Option<IntervalsWanted> {
+    pub fn intervals(&self) -> Option<IntervalRequest> {
         self.intervals
     }
 

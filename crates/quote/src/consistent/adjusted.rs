@@ -101,7 +101,9 @@ impl<'a> QuotedLevels<'a> {
             for (level, share) in shares(sizes, &levels, of)? {
                 let (index, _) = adjusted.levels.get(level)?;
                 match self.quotes.get(level)?.noise().get(*index)? {
-                    Noise::Own(SumMechanism::Additive(additive)) => noise.add(share, 1.0, additive),
+                    Noise::Single(SumMechanism::Additive(additive)) => {
+                        noise.add(share, 1.0, additive)
+                    }
                     Noise::Tied(tied) => {
                         let draws = tied.noise.draws(tied.part).into_iter();
                         draws.for_each(|(times, additive)| noise.add(share, times, additive));

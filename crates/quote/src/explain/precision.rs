@@ -1,6 +1,6 @@
 //! How precise outputs are, by the size of a group; and what would make them more precise.
 
-use hushtable_contract::{IntervalsWanted, NoiseKind};
+use hushtable_contract::{IntervalRequest, NoiseKind};
 use hushtable_lang::{Expr, Value};
 use hushtable_mechanisms::Selection;
 use hushtable_numbers::search::first_whole;
@@ -56,7 +56,7 @@ enum At {
 /// and a statement has room for thousands.
 pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
     let query = quote.query();
-    let intervals = Intervals::new(quote, IntervalsWanted::USUAL, 1);
+    let intervals = Intervals::new(quote, IntervalRequest::USUAL, 1);
     let known: Vec<Value> = intervals.known().iter().map(|_| Value::Null).collect();
     let keys: Vec<Value> = query.keys().iter().map(|_| Value::Null).collect();
     let at = |rows: u64, output: usize, at: At| {

@@ -257,7 +257,7 @@ impl<'a> Combined<'a> {
     /// The noise of the measurement at that index; `None` for other mechanisms.
     pub(super) fn new(index: usize, noise: &'a Noise) -> Option<Self> {
         match noise {
-            Noise::Own(mechanism) => {
+            Noise::Single(mechanism) => {
                 let draw = Draw { name: (index, 0), times: 1.0, noise: mechanism.additive()? };
                 Some(Self { draws: vec![draw], rounding: 0.0 })
             }

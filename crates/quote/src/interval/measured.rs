@@ -92,7 +92,9 @@ impl<'a> Measured<'a> {
     ) -> Option<Self> {
         if decides == Some(index) {
             let width = match noise {
-                Noise::Own(SumMechanism::Additive(additive)) => Some(additive.half_width(level, 1)),
+                Noise::Single(SumMechanism::Additive(additive)) => {
+                    Some(additive.half_width(level, 1))
+                }
                 Noise::Tied(tied) => Some(tied.noise.half_width(tied.part, level, 1)),
                 _ => None,
             };
@@ -123,7 +125,9 @@ impl<'a> Measured<'a> {
             SumMechanism::PerRecord(record) => Sum::Of(record),
         };
         let law = match noise {
-            Noise::Own(mechanism) => ReleasedLaw::Sums { key: None, classes: vec![sum(mechanism)] },
+            Noise::Single(mechanism) => {
+                ReleasedLaw::Sums { key: None, classes: vec![sum(mechanism)] }
+            }
             Noise::ByClass(by_class) => ReleasedLaw::Sums {
                 key: Some(by_class.key),
                 classes: by_class.all().map(sum).collect(),

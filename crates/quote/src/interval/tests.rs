@@ -51,8 +51,8 @@ fn gaussian(select: &str) -> Quote {
     quote(&format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) {select}"))
 }
 
-fn at_level(level: &str) -> IntervalsWanted {
-    IntervalsWanted { level: level.parse().unwrap(), simultaneous: false }
+fn at_level(level: &str) -> IntervalRequest {
+    IntervalRequest { level: level.parse().unwrap(), simultaneous: false }
 }
 
 /// The noisy sums of a group.
@@ -60,7 +60,7 @@ pub(crate) fn released(quote: &Quote, exact: &[i128], generator: &mut Generator)
     let mut noisy = exact.to_vec();
     for (index, noise) in quote.noise().iter().enumerate() {
         match noise {
-            Noise::Own(mechanism) => {
+            Noise::Single(mechanism) => {
                 mechanism.release(generator, &mut noisy[index..=index]).unwrap()
             }
             Noise::Tied(tied) if tied.part == TiedPart::Count => {
@@ -434,7 +434,7 @@ fn intervals_of_quantiles_have_the_level_they_were_drawn_at() {
     assert_eq!(covered(&drawn, at_level("50")), Covered::Interval);
     let higher = Covered::Without(NoInterval::LevelOfQuantile);
     assert_eq!(covered(&drawn, at_level("99")), higher);
-    let simultaneous = IntervalsWanted { simultaneous: true, ..at_level("95") };
+    let simultaneous = IntervalRequest { simultaneous: true, ..at_level("95") };
     assert_eq!(covered(&drawn, simultaneous), higher);
     // Each of two has half of the probability of a miss.
     let both = "PERCENTILE_CONT(x, 0.75) - PERCENTILE_CONT(x, 0.25)";
@@ -481,7 +481,7 @@ fn known_groups_are_always_seen() {
 fn simultaneous_intervals_hold_together() {
     let quote = laplace("AVG(x) AS m, COUNT(x) AS n FROM t");
     let (groups, exact) = (20, [48_000i128, 1_000]);
-    let options = IntervalsWanted { simultaneous: true, ..at_level("90") };
+    let options = IntervalRequest { simultaneous: true, ..at_level("90") };
     let intervals = Intervals::new(&quote, options, groups);
     let mut generator = TestSeed(3).generator();
     let mut held = 0;
@@ -510,7 +510,7 @@ fn output(intervals: &Intervals<'_>, steps: &[i128]) -> Option<f64> {
 /// The share of releases that are within what `explain` says of the exact value, in a group of
 /// that many rows with these values; of those that are shown, where the count decides about that.
 fn share_within(quote: &Quote, rows: u64, exact: &[i128]) -> f64 {
-    let intervals = Intervals::new(quote, IntervalsWanted::USUAL, 1);
+    let intervals = Intervals::new(quote, IntervalRequest::USUAL, 1);
     let explained = crate::Explanation::new(quote).precision.remove(0);
     let half = explained.half_widths.iter().find(|width| width.rows == rows).unwrap().half_width;
     let value = output(&intervals, exact).unwrap();

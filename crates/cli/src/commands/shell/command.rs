@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use hushtable::query::{IntervalsWanted, Level};
+use hushtable::query::{IntervalRequest, Level};
 
 use crate::commands::query::by_extension;
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ pub(super) enum Command {
     /// Sets whether statements are charged without asking; the other way round without a word.
     Auto(Option<bool>),
     /// Sets the intervals beside results.
-    Intervals(Option<IntervalsWanted>),
+    Intervals(Option<IntervalRequest>),
     /// Names the file of the next result; none for the screen.
     Output(Option<PathBuf>),
     /// Shows the budgets.
@@ -72,7 +72,7 @@ pub(super) fn parse(line: &str) -> Result<Command, Failure> {
                 let level = given.unwrap_or("95").parse::<Level>();
                 let level =
                     level.map_err(|refusal| Failure::new(refusal.what, "\\intervals 95"))?;
-                Some(IntervalsWanted { level, simultaneous: false })
+                Some(IntervalRequest { level, simultaneous: false })
             }
         })),
         "\\o" => {

@@ -74,7 +74,7 @@ pub struct AuditReport {
     /// Whether the bound is above what is promised, in any comparison.
     pub violation: bool,
     /// The requested number of runs.
-    pub runs_asked: u64,
+    pub requested_runs: u64,
     /// The comparisons; none where no unit counts for the query.
     pub comparisons: Vec<Compared>,
 }

@@ -161,7 +161,7 @@ impl Statistics {
             .iter()
             .map(|noise| match noise {
                 Noise::OfSelection => (vec![of_selection()], true),
-                Noise::Own(measuring) => (vec![sum_noise(measuring)], false),
+                Noise::Single(measuring) => (vec![sum_noise(measuring)], false),
                 Noise::ByClass(by_class) => (by_class.all().map(sum_noise).collect(), false),
                 Noise::Quantile(quantile) => {
                     (vec![NominalNoise::Quantile(quantile.clone())], false)

@@ -15,7 +15,7 @@ use crate::contributions::LARGEST;
 use crate::contributions::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::{Exact, Looked, OwnerScan};
+use crate::exact::{Exact, OwnerScan, ScanOutcome};
 use crate::owner::chances::{are_least, chances};
 use crate::progress::Progress;
 use crate::session::Checked;
@@ -42,7 +42,7 @@ pub(super) async fn read(
     let votes = quote.selection().is_some_and(|s| s.strategy() == Strategy::SingleVote);
     let scan =
         OwnerScan::of(&counting, votes, &checked.data, &progress.reading(), checked.memory).await?;
-    let Looked { mut exact, tallies, .. } = scan.look(key, look).await?;
+    let ScanOutcome { mut exact, tallies, .. } = scan.look(key, look).await?;
     // The groups are those of the query itself.
     exact.measured.pop();
     let tallies = tallies.ok_or(EngineError::inconsistent(

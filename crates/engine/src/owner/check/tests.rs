@@ -12,7 +12,7 @@ use hushtable_plan::bind;
 use hushtable_testkit::Dice;
 
 use super::*;
-use crate::exact::{Looked, OwnerScan};
+use crate::exact::{OwnerScan, ScanOutcome};
 use crate::survey::ScanOptions;
 use crate::tests::{Place, Wait};
 
@@ -262,7 +262,7 @@ fn what_is_left_is_what_a_release_has() {
                 .await?;
         scan.look(key, ScanOptions::default()).await
     };
-    let Looked { exact, .. } = look.wait().unwrap();
+    let ScanOutcome { exact, .. } = look.wait().unwrap();
     let total: i64 = by_unit(&sales).values().flat_map(BTreeMap::values).map(|(_, sum)| sum).sum();
     let cut = |measurement: &str| -> Vec<f64> {
         let cuts = report.cut_off.iter().filter(|c| c.measurement.starts_with(measurement));

@@ -283,7 +283,7 @@ impl Records<'_> {
 
     /// Loss that a clamped value saves compared with the largest.
     fn saved(&self, meter: &Meter, value: i64) -> f64 {
-        let Some(Noise::Own(additive)) = self.quote.noise().get(meter.index) else { return 0.0 };
+        let Some(Noise::Single(additive)) = self.quote.noise().get(meter.index) else { return 0.0 };
         let rho = additive.loss().rho().and_then(|rho| rho_at(rho, (self.times)(meter.index)));
         let rho = rho.map_or(0.0, Rho::to_f64);
         let Measurement { low, high, .. } = meter.measurement;

@@ -15,7 +15,7 @@ use super::{Losses, rho};
 use crate::contributions::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::{Looked, OwnerScan};
+use crate::exact::{OwnerScan, ScanOutcome};
 use crate::measurements::Measured;
 use crate::progress::Progress;
 use crate::runtime::heavy;
@@ -60,7 +60,7 @@ pub struct FitReport {
     /// Cost of all of it to a record at the thresholds of the contract.
     pub rho: Rho,
     /// Cost of the query as it is.
-    pub rho_asked: Rho,
+    pub requested_rho: Rho,
     /// Losses of records then, compared with the rho of the query as it is.
     pub losses: Losses,
 }
@@ -94,7 +94,7 @@ impl Session {
         progress: &Progress,
     ) -> Result<FitReport, EngineError> {
         let checked = heavy(|| self.check(sql))?;
-        let rho_asked = rho(&checked)?;
+        let requested_rho = rho(&checked)?;
         let quote = &checked.quote;
         only_gaussian(quote)?;
         let counted = counted(&checked, progress).await?;
@@ -151,7 +151,7 @@ impl Session {
             measurements,
             rho_of_selection: selection.and_then(Loss::rho),
             rho,
-            rho_asked,
+            requested_rho,
             losses,
         })
     }
@@ -172,7 +172,8 @@ pub(super) async fn counted(
     let scan =
         OwnerScan::plan(&checked.quote, &checked.data, &progress.reading(), checked.memory).await?;
     // Rows are units, so that no group is left out by the key.
-    let Looked { mut exact, .. } = scan.look(SamplingKey([0; 16]), ScanOptions::default()).await?;
+    let ScanOutcome { mut exact, .. } =
+        scan.look(SamplingKey([0; 16]), ScanOptions::default()).await?;
     // The numbers of records go along with the sums, so that they come in the order of the groups.
     exact.measured.push(Measured::Sums(exact.units.iter().map(|&n| n.into()).collect()));
     let (_, mut counted) = Counted::new(query, exact)?;
@@ -197,7 +198,7 @@ fn allowed_of(
         .iter()
         .filter_map(|&group| {
             let scale = match noise {
-                Noise::Own(additive) => additive.scale(),
+                Noise::Single(additive) => additive.scale(),
                 Noise::ByClass(by_class) => {
                     let class = *groups.counted.classes.get(index)?.get(group)?;
                     by_class.of(class).scale()

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int64Type;
-use hushtable_contract::IntervalsWanted;
+use hushtable_contract::IntervalRequest;
 use hushtable_ledger::{ChargeState, MOST_ATTEMPTS, Outcome, Paid};
 use hushtable_noise::TestSeed;
 use hushtable_plan::Workload;
@@ -215,7 +215,7 @@ fn tables_fit_each_other_and_are_on_record_as_they_were_released() {
     // Only rows of listed counties are in the total.
     assert!((500..700).contains(&total[0][0]), "{total:?}");
     for answer in &all {
-        let ends = answer.intervals(IntervalsWanted::USUAL).unwrap();
+        let ends = answer.intervals(IntervalRequest::USUAL).unwrap();
         let both = ends.beside(&answer.table).unwrap();
         let own = AnswerTable { table: both, ..answer.clone() };
         let column = |name: &str| {

@@ -2,7 +2,7 @@
 //! every level. The share that holds is below the nominal one by 2.5 % with a probability of 1.4e-4
 //! at most.
 
-use hushtable_contract::{Contract, IntervalsWanted};
+use hushtable_contract::{Contract, IntervalRequest};
 use hushtable_noise::TestSeed;
 use hushtable_plan::SqlStatement;
 
@@ -82,7 +82,7 @@ fn coverage(sql: &str, non_negative: bool) -> Vec<(Vec<usize>, usize, f64, f64, 
     });
     let quotes: Vec<Quote> = quotes.collect();
     let quotes: Vec<&Quote> = quotes.iter().collect();
-    let request = IntervalsWanted { level: "90".parse().unwrap(), simultaneous: false };
+    let request = IntervalRequest { level: "90".parse().unwrap(), simultaneous: false };
     let levels = QuotedLevels::new(&table, &quotes);
     let adjusted = levels.measurements().unwrap();
     let mut noises: Vec<Vec<Option<AdjustedNoise>>> =

@@ -80,7 +80,7 @@ impl fmt::Display for ReportFormat {
 
 /// The intervals to compute beside released values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IntervalsWanted {
+pub struct IntervalRequest {
     /// Their level.
     pub level: Level,
     /// Whether all intervals of a release hold at once with that probability, and not each by
@@ -88,7 +88,7 @@ pub struct IntervalsWanted {
     pub simultaneous: bool,
 }
 
-impl IntervalsWanted {
+impl IntervalRequest {
     /// The intervals of each of that many numbers, so that they miss together no more often than
     /// one of these does.
     pub fn of_each(self, many: usize) -> Self {

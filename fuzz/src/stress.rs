@@ -14,7 +14,7 @@ type Kind = (&'static str, fn(usize) -> String);
 const SIZES: [usize; 13] = [2, 5, 10, 20, 31, 49, 99, 199, 400, 900, 2_000, 5_000, 12_000];
 
 /// Every kind.
-const KINDS: [Kind; 59] = [
+const KINDS: [Kind; 60] = [
     ("unions of rows", |n| doubled("SELECT amount AS n FROM visits", n, "SELECT COUNT(*) FROM")),
     ("unions of releases", |n| {
         doubled("SELECT COUNT(*) AS n FROM visits GROUP BY product", n, "SELECT SUM(n) FROM")
@@ -29,6 +29,11 @@ const KINDS: [Kind; 59] = [
             )
         };
         format!("WITH {first}{} SELECT * FROM a{n}", repeated(n, next))
+    }),
+    ("a chain of joins of a release", |n| {
+        let first = "r AS (SELECT product, COUNT(*) AS n FROM visits GROUP BY product)";
+        let next = |i: usize| format!(" JOIN r r{} ON r{}.product = r{i}.product", i + 1, i + 1);
+        format!("WITH {first} SELECT SUM(r0.n) AS s FROM r r0{}", repeated(n, next))
     }),
     ("joins of rows with themselves", |n| {
         let next = |i: usize| {

@@ -8,7 +8,7 @@ use super::{read, sources};
 
 /// Numbers that a document states, with the words around them and the constant that each is: the
 /// name of its file, and its own.
-const NUMBERS: [(&str, &str, &str); 34] = [
+const NUMBERS: [(&str, &str, &str); 35] = [
     ("docs/inside.md", "brackets match, nest at most {} deep", "sql::MAX_NESTING"),
     ("docs/inside.md", "the tokens more than {} times in all", "token_limits::MAX_WORK"),
     ("docs/inside.md", "makes a charge fail after {} s", "file::BUSY_SECONDS"),
@@ -22,6 +22,7 @@ const NUMBERS: [(&str, &str, &str); 34] = [
     ("docs/limits.md", "private parts | {} |", "parts::MAX_PARTS"),
     ("docs/limits.md", "columns of a `SELECT` | {} |", "released_tables::MAX_OUTPUTS"),
     ("docs/limits.md", "a window counts as {} |", "around::PER_WINDOW"),
+    ("docs/limits.md", "a window counts as 100 | {} |", "around::MAX_COLUMNS"),
     ("docs/limits.md", "about 10 ns each | {} |", "prepared::MAX_STEPS"),
     ("docs/limits.md", "beyond the rows of these | {} |", "pairs::MAX_PAIRS"),
     ("docs/limits.md", "which the private parts share | {} |", "explain::MAX_PRECISE"),

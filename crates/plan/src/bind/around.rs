@@ -38,8 +38,9 @@ pub struct Around {
     pub traced: Vec<Traced>,
 }
 
-/// Most columns of all SELECTs and tables of SQL around private parts, when the queries of WITH are
-/// written out wherever they are named.
+/// Most columns of all SELECTs, tables and joins of SQL around private parts, when the queries of
+/// WITH are written out wherever they are named. Each join of a chain has the columns of all tables
+/// before it, since planning a chain takes a time that grows faster than its length.
 const MAX_COLUMNS: usize = 2_000;
 /// The columns that a window counts as: planning many of them takes a time that grows with the
 /// square of their number.
@@ -79,7 +80,7 @@ struct Walk<'a> {
     tables: Vec<String>,
     /// The scalar expressions, each once.
     computed: Vec<Expr>,
-    /// The columns of all SELECTs and tables up to here, written out.
+    /// The columns of all SELECTs, tables and joins up to here, written out.
     columns: usize,
 }
 
@@ -89,7 +90,7 @@ struct Named {
     name: String,
     node: Node,
     outputs: OutputColumns,
-    /// The columns of its SELECTs and tables, written out.
+    /// The columns of its SELECTs, tables and joins, written out.
     columns: usize,
 }
 
@@ -98,7 +99,7 @@ struct Named {
 struct Tables(Vec<Named>);
 
 impl Walk<'_> {
-    /// Counts columns of a SELECT or a table.
+    /// Counts columns of a SELECT, a table or a join.
     fn has(&mut self, columns: usize) -> Result<(), Refusal> {
         self.columns = self.columns.saturating_add(columns);
         if self.columns <= MAX_COLUMNS {
@@ -107,10 +108,11 @@ impl Walk<'_> {
         Err(Refusal::new(
             format!(
                 "the SQL around the private parts has more than {MAX_COLUMNS} columns in all its \
-                 SELECTs and tables, when the queries of WITH are written out wherever they are \
+                 SELECTs, tables and joins, when the queries of WITH are written out wherever they are \
                  named; a window counts as {PER_WINDOW}"
             ),
-            "SELECT only the columns that are needed, not *; name each query of WITH once or twice",
+            "SELECT only the columns that are needed, not *; name each query of WITH once or twice; a \
+             join has the columns of all tables up to it",
         ))
     }
 

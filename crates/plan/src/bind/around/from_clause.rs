@@ -28,7 +28,9 @@ impl Walk<'_> {
                 None => (right, right_scope),
                 Some((left, scope)) => {
                     let scope = scope.beside(left.width(), right_scope);
-                    (pairs(left, right, JoinSides::Inner, None), scope)
+                    let node = pairs(left, right, JoinSides::Inner, None);
+                    self.has(node.width())?;
+                    (node, scope)
                 }
             });
         }
@@ -55,6 +57,7 @@ impl Walk<'_> {
                 J::CrossJoin(ast::JoinConstraint::None) => {
                     let scope = all.1.beside(all.0.width(), right.1);
                     all = (pairs(all.0, right.0, JoinSides::Inner, None), scope);
+                    self.has(all.0.width())?;
                     continue;
                 }
                 _ => return Err(no_join(join)),
@@ -74,6 +77,7 @@ impl Walk<'_> {
                     ));
                 }
             };
+            self.has(all.0.width())?;
         }
         Ok(all)
     }

@@ -119,16 +119,6 @@ impl OpenedCharge {
     pub fn id(&self) -> i64 {
         self.receipt.id
     }
-
-    /// The question that was paid for.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.receipt.fingerprint
-    }
-
-    /// The loss that the release may have: [`Request::loss`].
-    pub fn loss(&self) -> Loss {
-        self.receipt.loss
-    }
 }
 
 /// One line of the record.

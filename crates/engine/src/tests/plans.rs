@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::physical_expr::expressions::lit;
+use datafusion::physical_expr::expressions::{lit, not};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
@@ -210,8 +210,12 @@ fn owners_see_the_plan() {
 fn foreign_plans_are_errors() {
     let place = place(10);
     let session = place.session();
-    let (_, bytes) = plans(&session, &asked(JOINED)).wait();
+    let (plan, bytes) = plans(&session, &asked(JOINED)).wait();
     assert!(decoded(&bytes).is_ok());
+    for partitions in [0..0, 1..1, 0..17, 16..17] {
+        let error = plan.encode(partitions).unwrap_err();
+        assert!(matches!(error, EngineError::BrokenBackend { .. }), "{error}");
+    }
     for at in (0..bytes.len()).step_by(11) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x21;
@@ -265,8 +269,10 @@ fn plans_have_the_parts_of_plans_alone() {
     let list = ScalarValue::new_list(&[ScalarValue::from(1i64)], &DataType::Int64, true);
     let spread = Partitioning::RoundRobinBatch(3);
     let many = Partitioning::Hash(vec![lit(1i64)], 1_000_000_000);
-    let others: [Arc<dyn ExecutionPlan>; 6] = [
+    let negated = vec![(not(lit(1i64)).unwrap(), "a".to_owned())];
+    let others: [Arc<dyn ExecutionPlan>; 7] = [
         input(),
+        Arc::new(ProjectionExec::try_new(negated, input()).unwrap()),
         Arc::new(EmptyExec::new(Arc::new(Schema::empty()))),
         projected(ScalarValue::from("text")),
         projected(ScalarValue::List(list)),

@@ -1,6 +1,7 @@
 //! Medians and other quantiles, from the file to what is released.
 
 use hushtable_noise::TestSeed;
+use hushtable_quote::Noise;
 
 use super::{Place, Wait, exactly};
 use crate::progress::Progress;
@@ -94,6 +95,27 @@ fn groups_that_are_known_or_chosen_have_their_own() {
     assert_eq!(lines.len(), 3, "{rows}");
     assert_eq!(lines[0], "S|7");
     assert!(lines[1].starts_with("T|") && lines[2].starts_with("Z|"), "{rows}");
+}
+
+/// Five quantiles of the same values are drawn together: in their order, and where the values are.
+#[test]
+fn quantiles_that_are_drawn_together_are_in_order() {
+    let place = place();
+    let of = |p: &str| format!("PERCENTILE_CONT(days, {p})");
+    let all = ["0.1", "0.3", "0.5", "0.7", "0.9"].map(of).join(", ");
+    let sql = format!(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 4000, delta = 1e-6, \
+         max_groups_contributed = 1, max_rows_per_group = 5) {all} FROM people WHERE town = 'north'"
+    );
+    let quote = place.session().check(&sql).unwrap().quote;
+    assert!(quote.noise().iter().all(|noise| matches!(noise, Noise::Joint(_))));
+    let values: Vec<f64> =
+        place.rows(&sql).trim().split('|').map(|value| value.parse().unwrap()).collect();
+    assert!(values.is_sorted(), "{values:?}");
+    let ends = [(10.0, 12.0), (10.0, 13.0), (11.0, 14.0), (12.0, 15.0), (13.0, 92.0)];
+    for (value, (low, high)) in values.iter().zip(ends) {
+        assert!((low..=high).contains(value), "{values:?}");
+    }
 }
 
 /// Up to that many rows of each unit count, whichever they are; and a unit counts in as many groups

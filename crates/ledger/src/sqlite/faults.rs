@@ -237,6 +237,29 @@ fn a_reader_that_holds_up_a_release_does_not_lose_it() {
     assert!(told.try_recv().is_err(), "told twice");
 }
 
+/// A release is copied to a further account when nobody is at work on that account's charge.
+#[test]
+fn a_copy_waits_for_whoever_is_at_work() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let staff = Request { population: "staff".to_owned(), ..request(1, "0.25") };
+    let Paid::Charged(payment) = ledger.charge_all(&[staff]).unwrap().remove(0) else { panic!() };
+    let mut other = open(&path, visits()).unwrap();
+    let Outcome::Charged(begun) = other.begin(&payment, &[]).unwrap() else { panic!() };
+    let (tell, told) = std::sync::mpsc::channel();
+    ledger.tell(Box::new(move |notice| tell.send(notice.to_string()).unwrap()));
+    let release = release(10);
+    std::thread::scope(|scope| {
+        let copying = scope.spawn(|| ledger.copy(std::slice::from_ref(&payment), &release));
+        let notice = told.recv().unwrap();
+        assert!(notice.contains("charge 1"), "{notice}");
+        assert_eq!(other.charges().unwrap()[0].state, crate::ChargeState::Charged);
+        drop(begun);
+        copying.join().unwrap().unwrap();
+    });
+    let stored = other.stored("alice", "staff", &request(1, "0.25").fingerprint).unwrap();
+    assert_eq!(stored.unwrap().release, release);
+}
+
 /// The journal holds what the ledger holds, and is there for the time of a commit.
 #[cfg(unix)]
 #[test]

@@ -213,6 +213,43 @@ fn rows_that_do_not_fit_together_are_found() {
     }
 }
 
+/// A copy of the last charge with another value, and with links that are right: whoever wrote the
+/// value wrote them, too.
+#[test]
+fn values_that_no_ledger_writes_are_found() {
+    for (column, value) in [
+        (5, Value::blob([1; 31])),
+        (6, Value::text("euro".to_owned())),
+        (7, Value::Integer(-1)),
+        (9, Value::Integer(1_000_000_000_000_000_001)),
+        (10, Value::Integer(1_000_000_000_000_000_000)),
+        (12, Value::text("no JSON".to_owned())),
+        (13, Value::blob([])),
+    ] {
+        let (_folder, path) = worked_ledger();
+        let ledger = open(&path, visits()).unwrap();
+        ledger.store.conn.pragma_update(None, "ignore_check_constraints", true).unwrap();
+        let rows = SqliteRows { conn: &ledger.store.conn, path: &path, real: &path };
+        let head = rows.head(Chain::Charges).unwrap().unwrap();
+        let mut row = Vec::new();
+        let copied = rows.after(Chain::Charges, 4, &mut |values| {
+            row = values.iter().cloned().map(Value::into_owned).collect();
+            Ok(())
+        });
+        copied.unwrap();
+        row[0] = Value::Integer(6);
+        row[column] = value.clone();
+        let last = row.len() - 1;
+        let link = head.link.next(&row[..last]);
+        row[last] = Value::blob(link.0);
+        rows.append(Chain::Charges, &row, Head { rows: 6, link, ..head }).unwrap();
+        let error = open(&path, visits()).unwrap_err().to_string();
+        let fault = "charge 6 has a value that no ledger writes";
+        assert!(error.contains(fault), "{column}, {value:?}: {error}");
+        assert!(check(&path).unwrap().problems.iter().any(|p| p.contains(fault)), "{column}");
+    }
+}
+
 #[test]
 fn an_altered_schema_is_refused() {
     for change in [

@@ -32,6 +32,7 @@ use hushtable_lang::Refusal;
 use hushtable_plan::Around;
 
 use self::function::in_engine_types;
+pub(crate) use self::lowered::Found;
 use self::lowered::Lowering;
 use self::pairs::BoundedPairs;
 pub(crate) use self::pairs::MAX_PAIRS;
@@ -45,12 +46,10 @@ use crate::rebuild::rebuilt;
 #[derive(Clone, Debug)]
 pub(crate) struct Ran {
     pub(crate) table: RecordBatch,
-    /// The columns as they were run: those of the table, those of their cells, and those of the
-    /// cells of operands.
+    /// The columns as they were run, with hidden ones.
     pub(crate) columns: Vec<ArrayRef>,
-    /// For each column that is an expression over released values, the indices of the cells of its
-    /// operands.
-    pub(crate) operands: Vec<Option<Vec<usize>>>,
+    /// Where those of the table and of cells are among them.
+    pub(crate) found: Found,
 }
 
 /// A released value: the indices of a part, of its column and of its row.
@@ -84,7 +83,7 @@ pub(crate) struct AroundPlan {
     plan: Arc<dyn ExecutionPlan>,
     /// The names of the columns that it shows.
     columns: Vec<String>,
-    operands: Vec<Option<Vec<usize>>>,
+    found: Found,
     tables: Vec<(String, Arc<Slot>)>,
 }
 
@@ -117,8 +116,8 @@ impl AroundPlan {
             slots.push((name.clone(), Arc::new(Slot::new(schema))));
         }
         let planned = planned(pairs, around, &slots, memory).await;
-        let (context, plan, operands) = planned.map_err(|e| failed(e, memory))?;
-        Ok(Self { context, plan, columns: around.columns.clone(), operands, tables: slots })
+        let (context, plan, found) = planned.map_err(|e| failed(e, memory))?;
+        Ok(Self { context, plan, columns: around.columns.clone(), found, tables: slots })
     }
 
     /// The names of the tables that it reads, by which cells number them.
@@ -142,13 +141,12 @@ impl AroundPlan {
         let batches = collect(Arc::clone(&self.plan), self.context.task_ctx()).await;
         let batches = batches.map_err(|e| failed(e, memory))?;
         let batch = concat_batches(&schema, &batches).map_err(|e| refused(e.into()))?;
-        let table = named(&self.columns, &batch).map_err(refused)?;
-        let operands = self.operands.clone();
-        Ok(Ran { table, columns: batch.columns().to_vec(), operands })
+        let table = named(&self.columns, &self.found, &batch).map_err(refused)?;
+        Ok(Ran { table, columns: batch.columns().to_vec(), found: self.found.clone() })
     }
 }
 
-type Planned = (SessionContext, Arc<dyn ExecutionPlan>, Vec<Option<Vec<usize>>>);
+type Planned = (SessionContext, Arc<dyn ExecutionPlan>, Found);
 
 async fn planned(
     pairs: u64,
@@ -172,17 +170,21 @@ async fn planned(
         let schema = Arc::clone(slot.schema());
         tables.push(Arc::new(StreamingTable::try_new(schema, vec![partition])?));
     }
-    let (plan, operands) = Lowering::new(&state, &tables).whole(&around.node)?;
+    let (plan, found) = Lowering::new(&state, &tables).whole(&around.node)?;
     let context = SessionContext::new_with_state(state);
     let plan = context.state().create_physical_plan(&plan).await?;
-    Ok((context, plan, operands))
+    Ok((context, plan, found))
 }
 
 /// The result with the names and types of its release.
-fn named(names: &[String], batch: &RecordBatch) -> Result<RecordBatch, DataFusionError> {
+fn named(
+    names: &[String],
+    found: &Found,
+    batch: &RecordBatch,
+) -> Result<RecordBatch, DataFusionError> {
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
-    for (name, column) in names.iter().zip(batch.columns()) {
-        let column = rebuilt(&in_engine_types(column)?)?;
+    for (name, index) in names.iter().zip(&found.columns) {
+        let column = rebuilt(&in_engine_types(batch.column(*index))?)?;
         fields.push(Field::new(name, column.data_type().clone(), true));
         columns.push(column);
     }

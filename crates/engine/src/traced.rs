@@ -56,7 +56,7 @@ impl TracedResult {
         let read = read.len();
         let mut levels = Levels { parts: &self.parts, read, wanted, known: HashMap::new() };
         let width = self.ran.table.num_columns();
-        if self.traced.len() != width || self.ran.columns.len() < 2 * width {
+        if self.traced.len() != width || self.ran.found.cells.len() != width {
             return Err(EngineError::inconsistent(
                 "a statement's table has other columns than those that were traced",
             ));
@@ -97,7 +97,11 @@ impl TracedResult {
                     return Ok(ColumnIntervals::Without(NoInterval::Around));
                 }
                 Noise::Within => {
-                    let cells = self.cells(self.ran.table.num_columns() + index)?;
+                    let cells = self.ran.found.cells.get(index).copied().flatten();
+                    let cells = cells.ok_or(EngineError::inconsistent(
+                        "a column of released values has no cells",
+                    ))?;
+                    let cells = self.cells(cells)?;
                     let of = |cell: Option<ReleasedCell>| match levels.ends(cell?, 1) {
                         Ok(ends) => ends.map(Ok),
                         Err(error) => Some(Err(error)),
@@ -134,7 +138,7 @@ impl TracedResult {
         if noisy == 0 {
             return Ok(Err(Noise::Without));
         }
-        let operands = self.ran.operands.get(index).and_then(Option::as_ref);
+        let operands = self.ran.found.operands.get(index).and_then(Option::as_ref);
         let operands = operands.ok_or(EngineError::inconsistent(
             "a computed column of a statement has no cells of its operands",
         ))?;

@@ -42,6 +42,17 @@ pub(super) struct Rows {
     operands: Vec<Option<Vec<Column>>>,
 }
 
+/// Where the columns of a result are in its plan, by their indices.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) columns: Vec<usize>,
+    /// The column with the cells of each column, if there is one.
+    pub(crate) cells: Vec<Option<usize>>,
+    /// The columns with the cells of the operands of each column, if it is an expression over
+    /// released values.
+    pub(crate) operands: Vec<Option<Vec<usize>>>,
+}
+
 /// The hidden columns that a plan has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hidden {
@@ -97,25 +108,24 @@ impl<'a> Lowering<'a> {
         Self { state, tables, functions: Vec::new(), names: 0 }
     }
 
-    /// The plan of a whole result: its columns, after these one column of cells for each, and then
-    /// those of the operands of its expressions, with the indices of the latter.
-    pub(super) fn whole(&mut self, node: &Node) -> Result<(LogicalPlan, Vec<Option<Vec<usize>>>)> {
+    /// The plan of a whole result, and where its columns and those of their cells are in it.
+    pub(super) fn whole(&mut self, node: &Node) -> Result<(LogicalPlan, Found)> {
         let Rows { plan, columns, cells, operands } = self.lower(node, None, Hidden::Operands)?;
-        let mut all: Vec<Planned> = columns.into_iter().map(Planned::Column).collect();
-        for cell in cells {
-            all.push(cell.map_or_else(no_cell, Planned::Column));
-        }
-        let mut indices = Vec::with_capacity(operands.len());
-        for operands in operands {
-            indices.push(operands.map(|operands| {
-                let first = all.len();
-                all.extend(operands.into_iter().map(Planned::Column));
-                (first..all.len()).collect()
-            }));
-        }
-        let named = all.into_iter().map(|expr| self.named(expr));
-        let named: Vec<Planned> = named.collect();
-        Ok((LogicalPlanBuilder::new(plan).project(named)?.build()?, indices))
+        let schema = Arc::clone(plan.schema());
+        let index = |column: &Column| schema.index_of_column(column);
+        let all = |columns: &Vec<Column>| columns.iter().map(index).collect::<Result<Vec<_>>>();
+        let found = Found {
+            columns: all(&columns)?,
+            cells: cells
+                .iter()
+                .map(|c| c.as_ref().map(index).transpose())
+                .collect::<Result<_>>()?,
+            operands: operands
+                .iter()
+                .map(|operands| operands.as_ref().map(all).transpose())
+                .collect::<Result<_>>()?,
+        };
+        Ok((plan, found))
     }
 
     /// A name that no other column or table of the plan has.

@@ -9,8 +9,8 @@ pub struct Reaction(String);
 const MOST: usize = 100;
 
 impl Reaction {
-    /// The reaction in a text: the words of its first line before all quotes, and after them. What
-    /// is quoted may have quotes of its own.
+    /// The reaction in a text: the words of its first line before all quotes, and after them. A
+    /// quoted text may hold quotes.
     pub(crate) fn of(text: &str) -> Self {
         let line = text.lines().next().unwrap_or_default();
         let quotes = ['`', '"'];

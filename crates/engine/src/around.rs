@@ -100,7 +100,7 @@ impl AroundPlan {
         Self::within(MAX_PAIRS, around, tables, memory).await
     }
 
-    /// Plans SQL whose joins may pair so many rows.
+    /// Plans SQL whose joins may pair at most that many rows.
     pub(crate) async fn within(
         pairs: u64,
         around: &Around,

@@ -72,7 +72,10 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     (
         "SELECT COUNT(*) FROM loans WHERE postcode < 1.5",
-        &["SELECT COUNT(*) FROM loans WHERE CAST(postcode AS FLOAT64) < 1.5"],
+        &[
+            "SELECT COUNT(*) FROM loans WHERE postcode < '1.5'",
+            "SELECT COUNT(*) FROM loans WHERE CAST(postcode AS FLOAT64) < 1.5",
+        ],
     ),
     // Functions.
     (

@@ -15,8 +15,8 @@ use hushtable_lang::{ColumnType, Expr};
 use crate::eval::Program;
 use crate::source::convert::arrow_type;
 
-/// A column in the engine's own types. What a type does not hold is NULL, and so is a float that is
-/// no number.
+/// A column in the engine's own types. A value that a type does not hold is NULL, and so is a float
+/// that is no number.
 pub(super) fn in_engine_types(column: &ArrayRef) -> Result<ArrayRef> {
     in_type(column, column_type(column.data_type())?)
 }

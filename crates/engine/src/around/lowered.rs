@@ -91,7 +91,7 @@ impl Rows {
         self.columns.get(index).ok_or_else(|| broken("SQL around parts reads a column it lacks"))
     }
 
-    /// The same columns of a plan that hands them on.
+    /// These columns in a plan that hands them on.
     fn within(self, plan: LogicalPlan) -> Self {
         Self { plan, ..self }
     }
@@ -221,6 +221,38 @@ impl<'a> Lowering<'a> {
         Ok(Rows::new(plan, rows.columns))
     }
 
+    /// Rows under an alias, where they are a projection: a long chain of projections would be
+    /// merged into one deep expression, which takes long to plan. Not in sub-queries: DataFusion
+    /// does not find through an alias what it adds to correlated ones.
+    fn apart(&mut self, rows: &Rows, outer: Option<&Outer<'_>>) -> Result<Rows> {
+        if outer.is_some() || !matches!(rows.plan, LogicalPlan::Projection(_)) {
+            return Ok(rows.clone());
+        }
+        let schema = Arc::clone(rows.plan.schema());
+        let plan = LogicalPlanBuilder::new(rows.plan.clone()).alias(self.name())?.build()?;
+        let renamed = plan.schema().columns();
+        let moved = |column: &Column| {
+            let index = schema.index_of_column(column)?;
+            let column = renamed.get(index).cloned();
+            column.ok_or_else(|| broken("an alias has other columns than its rows"))
+        };
+        let all = |columns: &Vec<Column>| columns.iter().map(moved).collect::<Result<Vec<_>>>();
+        Ok(Rows {
+            columns: all(&rows.columns)?,
+            cells: rows
+                .cells
+                .iter()
+                .map(|cell| cell.as_ref().map(moved).transpose())
+                .collect::<Result<_>>()?,
+            operands: rows
+                .operands
+                .iter()
+                .map(|operands| operands.as_ref().map(all).transpose())
+                .collect::<Result<_>>()?,
+            plan,
+        })
+    }
+
     fn project(
         &mut self,
         input: &Rows,
@@ -228,6 +260,7 @@ impl<'a> Lowering<'a> {
         outer: Option<&Outer<'_>>,
         hidden: Hidden,
     ) -> Result<Rows> {
+        let input = &self.apart(input, outer)?;
         let mut exprs = Vec::with_capacity(scalars.len());
         let mut rows = Rows::new(input.plan.clone(), Vec::with_capacity(scalars.len()));
         let mut add = |lowering: &mut Self, expr: Planned| {
@@ -313,7 +346,7 @@ impl<'a> Lowering<'a> {
                 let (column, own) = (Planned::Column(column), arrow_type(*own));
                 exprs.push(match column.get_type(rows.plan.schema())? == own {
                     true => column,
-                    // What a wider type does not hold is NULL.
+                    // A value that the wider type does not hold is NULL.
                     false => Planned::TryCast(TryCast::new(Box::new(column), own)),
                 });
             }

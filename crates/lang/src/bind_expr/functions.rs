@@ -7,7 +7,7 @@ use super::literals::integer;
 use super::{Binder, Resolve};
 use crate::aggregate_names::AGGREGATES;
 use crate::call::Call;
-use crate::error::{Refusal, did_you_mean, similar};
+use crate::error::{Refusal, similar};
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
 
@@ -358,8 +358,10 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 }
 
 fn unknown(name: &str, arguments: usize) -> Refusal {
-    let hint =
-        did_you_mean(similar(name, function_names()), format!("the functions are {FUNCTIONS}"));
+    let hint = match similar(name, function_names()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("the functions are {FUNCTIONS}"),
+    };
     unsupported(name, arguments, hint)
 }
 
@@ -376,7 +378,7 @@ pub fn misspelt_function(function: &ast::Function, names: &[&'static str]) -> Op
         return None;
     }
     let meant = similar(&name, names.iter().copied())?;
-    Some(Refusal::new(format!("there is no function {name}"), format!("did you mean {meant}?")))
+    Some(Refusal::new(format!("there is no function {name}"), format!("did you mean `{meant}`?")))
 }
 
 /// The arguments of a call without named arguments, DISTINCT, OVER and the like.

@@ -108,11 +108,11 @@ impl Walk<'_> {
         Err(Refusal::new(
             format!(
                 "the SQL around the private parts has more than {MAX_COLUMNS} columns in all its \
-                 SELECTs, tables and joins, when the queries of WITH are written out wherever they are \
-                 named; a window counts as {PER_WINDOW}"
+                 SELECTs, tables and joins, when the queries of WITH are written out wherever \
+                 they are named; a window counts as {PER_WINDOW}"
             ),
-            "SELECT only the columns that are needed, not *; name each query of WITH once or twice; a \
-             join has the columns of all tables up to it",
+            "SELECT only the columns that are needed, not *; name each query of WITH once or \
+             twice; a join has the columns of all tables up to it",
         ))
     }
 

@@ -31,7 +31,7 @@ const MAX_OPERANDS: usize = 100;
 /// The index of a SELECT's first window, until it is known how many columns stand before it.
 const FIRST_WINDOW: usize = 1 << 20;
 
-/// What a SELECT computes from several rows.
+/// Aggregates and windows of a SELECT.
 #[derive(Default)]
 pub(super) struct Collected {
     pub(super) aggregates: Vec<Aggregate>,

@@ -157,7 +157,7 @@ pub(super) struct View<'a> {
     pub(super) scope: &'a Scope,
     /// The keys of the groups, as they are written and bound; `None` for the rows of FROM.
     pub(super) keys: Option<&'a [(ast::Expr, Scalar)]>,
-    /// What an expression around a sub-query may name.
+    /// The columns around a sub-query, which it may name, too.
     pub(super) outer: Option<&'a View<'a>>,
 }
 

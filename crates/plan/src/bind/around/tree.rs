@@ -120,7 +120,7 @@ pub enum SetOperation {
 pub struct Scalar {
     /// The expression; its columns are the operands.
     pub expr: Expr,
-    /// What it is computed from.
+    /// The values that it is computed from.
     pub operands: Vec<Operand>,
 }
 
@@ -258,7 +258,7 @@ pub struct Frame {
     pub end: FrameBound,
 }
 
-/// What the bounds of a frame count.
+/// The units of a frame's bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameUnits {

@@ -83,7 +83,7 @@ fn coverage(sql: &str, non_negative: bool) -> Vec<(Vec<usize>, usize, f64, f64, 
     let quotes: Vec<Quote> = quotes.collect();
     let quotes: Vec<&Quote> = quotes.iter().collect();
     let request = IntervalRequest { level: "90".parse().unwrap(), simultaneous: false };
-    let levels = QuotedLevels::new(&table, &quotes);
+    let levels = QuotedLevels::new(table, &quotes);
     let adjusted = levels.measurements().unwrap();
     let mut noises: Vec<Vec<Option<AdjustedNoise>>> =
         quotes.iter().map(|q| vec![None; q.query().measurements().len()]).collect();

@@ -6,7 +6,7 @@ use super::query::PrivateQuery;
 use super::{Key, Measure, Measurement};
 
 /// A query as the owner of the data reads it: with keys and measurements beside those that were
-/// asked for, or without its limits. It releases nothing: there is no [`Quote`](crate::Quote) of
+/// asked for, or without its limits. It releases nothing: there is no `Quote` of
 /// it, which a charge would need.
 ///
 /// ```compile_fail,E0308

@@ -64,7 +64,7 @@ pub struct Part {
     /// of its own.
     pub weight: Option<u32>,
     /// The released values of earlier parts that it reads, in the order in which
-    /// [`ExprKind::Released`](crate::ExprKind::Released) counts them.
+    /// [`ExprKind::Released`](hushtable_lang::ExprKind::Released) counts them.
     pub reads: Vec<Read>,
     /// The query.
     pub query: PrivateQuery,

@@ -571,6 +571,21 @@ fn what_does_not_fit_around_parts_is_refused_with_its_place() {
         ("SELECT n FROM t UNION ALL SELECT town FROM t", "column 1 of UNION mixes int", ""),
         ("SELECT n FROM t WHERE town IN (SELECT n FROM t)", "IN mixes string and int", "town IN"),
         ("SELECT 1 FROM t x JOIN t y USING (size)", "there is no released column `size`", "size"),
+        (
+            "SELECT n FROM t WHERE n > 9 OR town NOT IN (SELECT town FROM t)",
+            "NOT IN as one that AND joins",
+            "n > 9 OR",
+        ),
+        (
+            "SELECT n FROM t WHERE (town IN (SELECT town FROM t)) IS NULL",
+            "IN with a sub-query around private parts is supported in conditions alone",
+            "town IN",
+        ),
+        (
+            "SELECT SUM(n) OVER (ORDER BY town RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
+            "counts back from values that are no numbers",
+            "",
+        ),
     ] {
         let (refusal, at) = refused(sql);
         assert!(refusal.contains(what) && at.starts_with(place), "{sql}: {refusal} at {at:?}");

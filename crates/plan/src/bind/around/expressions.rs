@@ -1,9 +1,9 @@
 //! Expressions of SQL around private parts.
 
 use hushtable_lang::{
-    Call, ColumnType, Expr, ExprKind, Refusal, Value, bind_expr::Binder, bind_expr::Resolve,
-    bind_expr::cast, bind_expr::condition, bind_expr::number_of, bind_expr::unify_all,
-    bind_expr::where_true,
+    BinaryOp, Call, ColumnType, Expr, ExprKind, Refusal, Value, bind_expr::Binder,
+    bind_expr::Resolve, bind_expr::cast, bind_expr::condition, bind_expr::number_of,
+    bind_expr::unify_all, bind_expr::where_true,
 };
 use sqlparser::ast;
 
@@ -100,6 +100,7 @@ impl Walk<'_> {
         let mut clause = Clause { walk: self, tables, view, several, operands: Vec::new() };
         let expr = Binder::new(&mut clause).bind(node)?;
         let scalar = Scalar { expr, operands: clause.operands };
+        check_memberships(&scalar).map_err(|refusal| refusal.at(node))?;
         if !scalar.is_plain() && !self.computed.contains(&scalar.expr) {
             self.computed.push(scalar.expr.clone());
         }
@@ -381,12 +382,21 @@ impl<'c> Clause<'c, '_, '_> {
         let partition_by = partition_by.collect::<Result<_, _>>()?;
         let order_by =
             order_by.iter().map(|item| Ok(SortKey::of(self.of_groups(&item.expr)?, item.options)));
+        let order_by = order_by.collect::<Result<Vec<_>, Refusal>>()?;
+        let frame = window_frame.as_ref().map(|frame| framed(frame, spec)).transpose()?;
+        let is_number = |key: &SortKey| key.value.expr.column_type.is_numeric();
+        if frame.as_ref().is_some_and(Frame::counts_values) && !order_by.iter().all(is_number) {
+            return Err(Refusal::new(
+                format!("`{spec}` counts back from values that are no numbers"),
+                "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW, or order by a number",
+            ));
+        }
         Ok(Window {
             function: WindowCall::RowNumber,
             operands: Vec::new(),
-            order_by: order_by.collect::<Result<_, Refusal>>()?,
+            order_by,
             partition_by,
-            frame: window_frame.as_ref().map(|frame| framed(frame, spec)).transpose()?,
+            frame,
             ignores_nulls: false,
             column_type: ColumnType::Int,
         })
@@ -399,6 +409,43 @@ impl SortKey {
         let descending = options.asc == Some(false);
         Self { value, descending, nulls_first: options.nulls_first.unwrap_or(!descending) }
     }
+}
+
+/// Refuses IN with a sub-query where it matters that it is NULL and not false: the engine below
+/// computes it with two truths, but for NOT IN that is a condition of its own.
+fn check_memberships(scalar: &Scalar) -> Result<(), Refusal> {
+    let is_membership = |expr: &Expr| match expr.kind {
+        ExprKind::Column(index) => matches!(scalar.operands.get(index), Some(Operand::Among(..))),
+        _ => false,
+    };
+    // Conditions that are true only where their parts are: NULL keeps no row, and neither does
+    // false.
+    let mut conditions = vec![(&scalar.expr, true)];
+    while let Some((expr, is_conjunct)) = conditions.pop() {
+        let fits = match &expr.kind {
+            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) => {
+                let is_conjunct = is_conjunct && *op == BinaryOp::And;
+                conditions.extend([left, right].map(|side| (side.as_ref(), is_conjunct)));
+                true
+            }
+            ExprKind::Not(inner) if is_conjunct && is_membership(inner) => true,
+            ExprKind::Column(_) => true,
+            _ => {
+                let mut found = false;
+                expr.visit(&mut |part| found |= is_membership(part));
+                !found
+            }
+        };
+        if !fits {
+            return Err(Refusal::new(
+                "IN with a sub-query around private parts is supported in conditions alone, and \
+                 NOT IN as one that AND joins to others",
+                "WHERE k NOT IN (SELECT k FROM t WHERE k IS NOT NULL) AND …; or NOT EXISTS \
+                 (SELECT 1 FROM t WHERE t.k = a.k), which may stand under OR, too",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The index of an item, which is added where it is new.

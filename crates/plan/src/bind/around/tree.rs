@@ -282,6 +282,16 @@ pub enum FrameBound {
     Following(Option<u32>),
 }
 
+impl Frame {
+    /// Whether a bound is a distance from the row's own value.
+    pub(super) fn counts_values(&self) -> bool {
+        let is_distance = |bound: &FrameBound| {
+            matches!(bound, FrameBound::Preceding(Some(_)) | FrameBound::Following(Some(_)))
+        };
+        self.units == FrameUnits::Range && (is_distance(&self.start) || is_distance(&self.end))
+    }
+}
+
 /// A key that rows are ordered by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SortKey {

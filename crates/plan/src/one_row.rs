@@ -5,7 +5,8 @@
 //! from the data are the rows of public tables that a row can meet, which anybody may count.
 
 use hushtable_contract::MAX_ROWS_JOINED;
-use hushtable_lang::{Expr, cost::RowPart};
+use hushtable_lang::Expr;
+use hushtable_lang::cost::RowPart;
 
 use crate::relation::{JoinKind, Operator, Protection, Relation, bytes_of};
 

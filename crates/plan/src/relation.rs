@@ -20,7 +20,8 @@ mod units;
 use std::collections::BTreeSet;
 
 use hushtable_contract::CsvSettings;
-use hushtable_lang::{ColumnType, Expr, Refusal, cost::RowPart};
+use hushtable_lang::cost::RowPart;
+use hushtable_lang::{ColumnType, Expr, Refusal};
 use serde::{Deserialize, Serialize};
 
 pub use aggregate::{UnitAggregate, WindowFunction, WindowOrder, WindowedColumn};

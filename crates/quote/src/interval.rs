@@ -14,7 +14,8 @@ mod linear;
 mod measured;
 
 use hushtable_contract::{IntervalRequest, Level};
-use hushtable_lang::{ColumnType, Expr, ExprKind, Value, range::Fact, range::Facts, range::Range};
+use hushtable_lang::range::{Fact, Facts, Range};
+use hushtable_lang::{ColumnType, Expr, ExprKind, Value};
 use hushtable_mechanisms::{QuantileSide, Seen, Selection};
 use hushtable_plan::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
 

@@ -1,8 +1,10 @@
 //! Columns of a contract.
 
+use hushtable_lang::bind_expr::{RowScope, bind_row_expression};
+use hushtable_lang::cost::RowPart;
 use hushtable_lang::{
-    ColumnType, DEFAULT_TEXT_BYTES, Expr, ExprKind, MAX_KEY_BYTES, MAX_STRING_BYTES, Value,
-    bind_expr::RowScope, bind_expr::bind_row_expression, cost, cost::RowPart, sql,
+    ColumnType, DEFAULT_TEXT_BYTES, Expr, ExprKind, MAX_KEY_BYTES, MAX_STRING_BYTES, Value, cost,
+    sql,
 };
 use hushtable_numbers::{Number, Step};
 

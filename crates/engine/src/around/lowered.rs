@@ -18,11 +18,9 @@ use datafusion::logical_expr::{
     Subquery, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition, lit,
 };
 use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind};
-use hushtable_plan::{
-    around_tree::Aggregate, around_tree::AggregateFunction, around_tree::Frame,
-    around_tree::FrameBound, around_tree::FrameUnits, around_tree::Join, around_tree::JoinSides,
-    around_tree::Node, around_tree::Operand, around_tree::Scalar, around_tree::SetOperation,
-    around_tree::SortKey, around_tree::Window, around_tree::WindowCall,
+use hushtable_plan::around_tree::{
+    Aggregate, AggregateFunction, Frame, FrameBound, FrameUnits, Join, JoinSides, Node, Operand,
+    Scalar, SetOperation, SortKey, Window, WindowCall,
 };
 
 use super::function::Function;

@@ -1,10 +1,9 @@
 //! COUNT, SUM, AVG and aggregates computed from them: what they measure, and how it is bounded.
 
 use hushtable_contract::MAX_ROWS;
-use hushtable_lang::{
-    BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Value, aggregate_names::is_percentile,
-    bind_expr::cast, bind_expr::condition, bind_expr::where_true,
-};
+use hushtable_lang::aggregate_names::is_percentile;
+use hushtable_lang::bind_expr::{cast, condition, where_true};
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Value};
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_numbers::{MAX_LATTICE, Number, Step};
 use hushtable_privacy::Loss;

@@ -3,7 +3,8 @@
 //! Where a column has the same name, GROUP BY, HAVING and QUALIFY read the column, as in SQL, and
 //! ORDER BY reads what SELECT shows. Aggregates are over rows: no such name is known within them.
 
-use hushtable_lang::{Refusal, aggregate_names::calls_aggregate};
+use hushtable_lang::Refusal;
+use hushtable_lang::aggregate_names::calls_aggregate;
 use sqlparser::ast;
 
 use super::walk::operands_mut;

@@ -1,9 +1,8 @@
 //! The arguments of aggregates.
 
-use hushtable_lang::{
-    Call, Expr, ExprKind, Refusal, Value, aggregate_names::is_of_two,
-    aggregate_names::is_percentile, bind_expr::condition,
-};
+use hushtable_lang::aggregate_names::{is_of_two, is_percentile};
+use hushtable_lang::bind_expr::condition;
+use hushtable_lang::{Call, Expr, ExprKind, Refusal, Value};
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_numbers::Number;
 use sqlparser::ast;

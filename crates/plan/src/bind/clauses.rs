@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use hushtable_contract::{Contract, GroupLimit, MAX_PUBLIC_KEYS};
-use hushtable_lang::{
-    Expr, Refusal, aggregate_names::quantiles, bind_expr::balanced, bind_expr::bind_row_expression,
-    bind_expr::condition,
-};
+use hushtable_lang::aggregate_names::quantiles;
+use hushtable_lang::bind_expr::{balanced, bind_row_expression, condition};
+use hushtable_lang::{Expr, Refusal};
 use hushtable_privacy::{Delta, Loss};
 use sqlparser::ast;
 

@@ -7,10 +7,8 @@
 //! query's own limits: [`WIDER`] times what the query counts of a unit at most. No limit of the
 //! report follows from the data. The part of a unit's contributions beyond that bound is not seen.
 
-use hushtable_lang::{
-    BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Value, bind_expr::cast,
-    bind_expr::where_true,
-};
+use hushtable_lang::bind_expr::{cast, where_true};
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Value};
 use hushtable_numbers::Step;
 
 use super::listed_groups::listed_groups;

@@ -1,6 +1,7 @@
 //! Collects the measurements of a query.
 
-use hushtable_lang::{ColumnType, Expr, Refusal, bind_expr::bind_row_expression};
+use hushtable_lang::bind_expr::bind_row_expression;
+use hushtable_lang::{ColumnType, Expr, Refusal};
 use sqlparser::ast;
 
 use super::automatic_limits::AutomaticBounds;

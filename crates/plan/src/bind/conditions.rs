@@ -3,7 +3,8 @@
 
 use std::cmp::Ordering;
 
-use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Refusal, Value, range::Range};
+use hushtable_lang::range::Range;
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Refusal, Value};
 
 use super::describe::short;
 use super::thresholds::possible_values;

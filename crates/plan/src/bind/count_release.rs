@@ -1,9 +1,8 @@
 //! A release of exact counts by group: not answered, but assessed.
 
-use hushtable_lang::{
-    Call, ColumnType, Expr, Refusal, aggregate_names::aggregate_name, bind_expr::RowScope,
-    bind_expr::bind_row_expression, bind_expr::condition, sql,
-};
+use hushtable_lang::aggregate_names::aggregate_name;
+use hushtable_lang::bind_expr::{RowScope, bind_row_expression, condition};
+use hushtable_lang::{Call, ColumnType, Expr, Refusal, sql};
 use sqlparser::ast;
 
 use super::clauses::check;

@@ -1,11 +1,8 @@
 //! FROM and WHERE: tables, sub-queries, joins and memberships to one relation.
 
 use hushtable_contract::Contract;
-use hushtable_lang::{
-    BinaryOp, Expr, Refusal, bind_expr::RowScope, bind_expr::Visible,
-    bind_expr::bind_row_expression, bind_expr::compare, bind_expr::condition, did_you_mean,
-    similar,
-};
+use hushtable_lang::bind_expr::{RowScope, Visible, bind_row_expression, compare, condition};
+use hushtable_lang::{BinaryOp, Expr, Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
 use super::mentions::has_aggregate;

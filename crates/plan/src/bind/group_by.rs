@@ -1,6 +1,7 @@
 //! The keys that GROUP BY names.
 
-use hushtable_lang::{Expr, Refusal, bind_expr::RowScope, bind_expr::bind_row_expression};
+use hushtable_lang::bind_expr::{RowScope, bind_row_expression};
+use hushtable_lang::{Expr, Refusal};
 use sqlparser::ast;
 
 use super::aliases::grouped_item;

@@ -3,7 +3,8 @@
 //! Two queries with equal leaves, at equal mechanisms, have one release: names, expressions over
 //! aggregates, HAVING, ORDER BY and LIMIT are computed from released values, at no cost.
 
-use hushtable_lang::{Expr, ExprKind, Value, bind_expr::balanced};
+use hushtable_lang::bind_expr::balanced;
+use hushtable_lang::{Expr, ExprKind, Value};
 use serde::Serialize;
 use serde_json::Error;
 

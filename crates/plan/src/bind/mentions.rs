@@ -2,9 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use hushtable_lang::{
-    aggregate_names::aggregate_name, aggregate_names::is_aggregate, aggregate_names::quantiles,
-};
+use hushtable_lang::aggregate_names::{aggregate_name, is_aggregate, quantiles};
 use sqlparser::ast::{self, Visit, Visitor};
 
 use super::walk::select_list;

@@ -4,10 +4,9 @@
 //! bounds allow. Everything is computed from released sums: a variance is one of three noisy
 //! numbers, and costs as much as they do.
 
-use hushtable_lang::{
-    BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Value, bind_expr::cast,
-    bind_expr::where_true, range::Range,
-};
+use hushtable_lang::bind_expr::{cast, where_true};
+use hushtable_lang::range::Range;
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Value};
 use sqlparser::ast;
 
 use super::Clamps;

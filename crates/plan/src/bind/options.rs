@@ -7,7 +7,8 @@ use hushtable_contract::{
     AUTO, Defaults, GroupLimit, IntervalRequest, Level, MAX_GROUPS, MAX_ROWS, MAX_ROWS_JOINED,
     NoiseKind, Prefer, ReportFormat,
 };
-use hushtable_lang::{Refusal, did_you_mean, similar, sql::QueryOption};
+use hushtable_lang::sql::QueryOption;
+use hushtable_lang::{Refusal, did_you_mean, similar};
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
 use super::automatic_limits::ChosenLimits;

@@ -3,10 +3,9 @@
 //! Where a column has the name of an alias in SELECT, HAVING reads the column, and ORDER BY the
 //! alias, as in SQL. Aggregates are over rows: no alias is known within them.
 
-use hushtable_lang::{
-    Expr, Refusal, aggregate_names::aggregate_name, aggregate_names::quantile_at,
-    bind_expr::Binder, bind_expr::Resolve, bind_expr::bind_row_expression,
-};
+use hushtable_lang::aggregate_names::{aggregate_name, quantile_at};
+use hushtable_lang::bind_expr::{Binder, Resolve, bind_row_expression};
+use hushtable_lang::{Expr, Refusal};
 use sqlparser::ast;
 
 use super::Key;

@@ -17,7 +17,8 @@ mod settle;
 mod splitter;
 
 use hushtable_contract::{Contract, Defaults};
-use hushtable_lang::{Prepared, Refusal, sql, sql::QueryOption};
+use hushtable_lang::sql::QueryOption;
+use hushtable_lang::{Prepared, Refusal, sql};
 use serde::Serialize;
 
 use sqlparser::tokenizer::Span;

@@ -1,7 +1,8 @@
 //! MEDIAN and PERCENTILE_CONT: the range that the quantile is chosen from, and how many of a unit's
 //! rows count.
 
-use hushtable_lang::{ColumnType, Expr, Refusal, bind_expr::cast};
+use hushtable_lang::bind_expr::cast;
+use hushtable_lang::{ColumnType, Expr, Refusal};
 use hushtable_mechanisms::{Percentile, QuantileSide};
 use hushtable_numbers::{MAX_LATTICE, Number};
 use sqlparser::ast;

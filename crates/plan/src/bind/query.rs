@@ -1,7 +1,8 @@
 //! The checked query.
 
 use hushtable_contract::{IntervalRequest, NoiseKind, Prefer};
-use hushtable_lang::{ColumnType, Expr, Refusal, cost, cost::RowPart};
+use hushtable_lang::cost::RowPart;
+use hushtable_lang::{ColumnType, Expr, Refusal, cost};
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_numbers::MAX_LATTICE;
 use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};

@@ -1,7 +1,8 @@
 //! Sums and means of the rows of a unit that count in a group, whose values are within bounds, each
 //! by itself or their mean.
 
-use hushtable_lang::{Expr, Refusal, range::Range};
+use hushtable_lang::range::Range;
+use hushtable_lang::{Expr, Refusal};
 use hushtable_numbers::{MAX_LATTICE, Number, Step};
 use sqlparser::ast;
 

@@ -1,9 +1,8 @@
 //! Rows while FROM is put together: a relation, and the names that its columns have in SQL.
 
 use hushtable_contract::{Column, Contract, Table, TableUnit};
-use hushtable_lang::{
-    BinaryOp, ColumnType, Expr, ExprKind, Refusal, bind_expr::RowScope, bind_expr::Visible,
-};
+use hushtable_lang::bind_expr::{RowScope, Visible};
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Refusal};
 use sqlparser::ast;
 
 use crate::relation::{JoinKind, NamedExpr, Operator, Origin, Protection, Relation};

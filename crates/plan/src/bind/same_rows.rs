@@ -1,6 +1,7 @@
 //! Queries about the same rows: levels of one table.
 
-use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal, bind_expr::balanced};
+use hushtable_lang::bind_expr::balanced;
+use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal};
 
 use super::rowset::conjuncts;
 use super::{Key, PrivateQuery};

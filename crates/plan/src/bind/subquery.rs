@@ -1,11 +1,11 @@
 //! Sub-queries and common table expressions: rows again, whose units are known.
 
 use hushtable_contract::Column;
-use hushtable_lang::{
-    Expr, ExprKind, Refusal, Value, aggregate_names::is_aggregate, bind_expr::Binder,
-    bind_expr::Resolve, bind_expr::RowScope, bind_expr::bind_row_expression, bind_expr::condition,
-    bind_expr::unify_all,
+use hushtable_lang::aggregate_names::is_aggregate;
+use hushtable_lang::bind_expr::{
+    Binder, Resolve, RowScope, bind_row_expression, condition, unify_all,
 };
+use hushtable_lang::{Expr, ExprKind, Refusal, Value};
 use sqlparser::ast;
 
 use super::from::Tables;

@@ -1,9 +1,7 @@
 //! Aggregates within units: in sub-queries and windows.
 
-use hushtable_lang::{
-    Call, Refusal, bind_expr::RowScope, bind_expr::bind_row_expression, bind_expr::condition,
-    bind_expr::where_true,
-};
+use hushtable_lang::bind_expr::{RowScope, bind_row_expression, condition, where_true};
+use hushtable_lang::{Call, Refusal};
 use sqlparser::ast;
 
 use crate::relation::UnitAggregate;

@@ -3,9 +3,9 @@
 use hushtable_contract::{
     Column, Contract, Defaults, Population, column_of, row_expression, stored,
 };
-use hushtable_lang::{
-    ColumnType, Expr, ExprKind, Refusal, Value, bind_expr::RowScope, range::Range,
-};
+use hushtable_lang::bind_expr::RowScope;
+use hushtable_lang::range::Range;
+use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal, Value};
 use hushtable_numbers::Number;
 use hushtable_privacy::Neighbouring;
 use sqlparser::ast;

@@ -1,9 +1,8 @@
 //! Window functions within units.
 
-use hushtable_lang::{
-    Call, Expr, ExprKind, Refusal, Value, aggregate_names::is_aggregate, bind_expr::Binder,
-    bind_expr::Resolve, bind_expr::RowScope, bind_expr::bind_row_expression,
-};
+use hushtable_lang::aggregate_names::is_aggregate;
+use hushtable_lang::bind_expr::{Binder, Resolve, RowScope, bind_row_expression};
+use hushtable_lang::{Call, Expr, ExprKind, Refusal, Value};
 use sqlparser::ast;
 
 use super::rowset::Rows;

@@ -5,9 +5,8 @@
 //! NULL among them counts as zero.
 
 use hushtable_contract::{Column, Contract};
-use hushtable_lang::{
-    BinaryOp, ColumnType, Expr, ExprKind, Value, range::Fact, range::Facts, range::Range,
-};
+use hushtable_lang::range::{Fact, Facts, Range};
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Value};
 use hushtable_numbers::{Number, Step};
 
 use super::aggregate::{UnitAggregate, WindowFunction};

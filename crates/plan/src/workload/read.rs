@@ -1,8 +1,7 @@
 //! From TOML to a workload.
 
-use hushtable_contract::{
-    Defaults, defaults, loss, read::ContractError, read::Item, read::Section, read::Source,
-};
+use hushtable_contract::read::{ContractError, Item, Section, Source};
+use hushtable_contract::{Defaults, defaults, loss};
 
 use super::query_names::{Template, choices, is_identifier, wrong_name};
 use super::{Level, MAX_QUERIES, Workload, WorkloadQuery};

@@ -12,9 +12,8 @@
 //! the quantile is that of continuous laws, and half a step more for each draw. Sums that share a
 //! count share draws, whose multiples add up.
 
-use hushtable_lang::{
-    BinaryOp, ColumnType, Expr, ExprKind, Function, Value, range::Facts, range::Range,
-};
+use hushtable_lang::range::{Facts, Range};
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, Value};
 use hushtable_mechanisms::{Additive, AdditiveLaw, scale_around};
 use hushtable_numbers::search::{first, grow};
 use hushtable_privacy::normal_quantile;

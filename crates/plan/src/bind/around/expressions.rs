@@ -1,10 +1,9 @@
 //! Expressions of SQL around private parts.
 
-use hushtable_lang::{
-    BinaryOp, Call, ColumnType, Expr, ExprKind, Refusal, Value, bind_expr::Binder,
-    bind_expr::Resolve, bind_expr::cast, bind_expr::condition, bind_expr::number_of,
-    bind_expr::unify_all, bind_expr::where_true,
+use hushtable_lang::bind_expr::{
+    Binder, Resolve, cast, condition, number_of, unify_all, where_true,
 };
+use hushtable_lang::{BinaryOp, Call, ColumnType, Expr, ExprKind, Refusal, Value};
 use sqlparser::ast;
 
 use super::collective::{aggregate, is_collective, name_of, window};

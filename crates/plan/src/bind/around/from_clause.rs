@@ -1,8 +1,7 @@
 //! FROM in SQL around private parts: tables, sub-queries and joins.
 
-use hushtable_lang::{
-    BinaryOp, Expr, Function, Refusal, bind_expr::compare, bind_expr::paired, bind_expr::unify_all,
-};
+use hushtable_lang::bind_expr::{compare, paired, unify_all};
+use hushtable_lang::{BinaryOp, Expr, Function, Refusal};
 use sqlparser::ast;
 
 use super::expressions::Several;

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use hushtable_lang::{ColumnType, Expr, Refusal, Value, bind_expr::cast, bind_expr::unify_all};
+use hushtable_lang::bind_expr::{cast, unify_all};
+use hushtable_lang::{ColumnType, Expr, Refusal, Value};
 use sqlparser::ast;
 
 use super::collective::aggregates;

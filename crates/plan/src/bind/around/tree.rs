@@ -274,11 +274,11 @@ pub enum FrameUnits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameBound {
-    /// That many before, or all.
+    /// A distance before the row; `None` for all rows before it.
     Preceding(Option<u32>),
     /// The row.
     CurrentRow,
-    /// That many after, or all.
+    /// A distance after the row; `None` for all rows after it.
     Following(Option<u32>),
 }
 

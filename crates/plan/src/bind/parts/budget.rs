@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use hushtable_contract::Defaults;
-use hushtable_lang::{ColumnType, Refusal, sql::PrivacyClause, sql::QueryOption};
+use hushtable_lang::sql::{PrivacyClause, QueryOption};
+use hushtable_lang::{ColumnType, Refusal};
 use hushtable_privacy::{Delta, Loss};
 use sqlparser::tokenizer::{Location, Span};
 

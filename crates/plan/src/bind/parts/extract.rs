@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use hushtable_lang::{
-    Placed, Refusal, aggregate_names::calls_aggregate, bind_expr::RowScope, bind_expr::placeholder,
-    did_you_mean, similar, sql::select_at,
-};
+use hushtable_lang::aggregate_names::calls_aggregate;
+use hushtable_lang::bind_expr::{RowScope, placeholder};
+use hushtable_lang::sql::select_at;
+use hushtable_lang::{Placed, Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
 use super::budget::PartRole;

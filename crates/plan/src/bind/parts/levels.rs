@@ -1,6 +1,7 @@
 //! ROLLUP, CUBE and GROUPING SETS: the levels of one GROUP BY, each a part of its own.
 
-use hushtable_lang::{Refusal, bind_expr::RowScope};
+use hushtable_lang::Refusal;
+use hushtable_lang::bind_expr::RowScope;
 use sqlparser::ast;
 
 use crate::bind::aliases::grouped_item;

@@ -2,10 +2,9 @@
 //! read, and they are computed around it.
 
 use hushtable_contract::Contract;
-use hushtable_lang::{
-    ColumnType, Expr, ExprKind, Refusal, aggregate_names::calls_aggregate, bind_expr::RowScope,
-    bind_expr::bind_row_expression,
-};
+use hushtable_lang::aggregate_names::calls_aggregate;
+use hushtable_lang::bind_expr::{RowScope, bind_row_expression};
+use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal};
 use sqlparser::ast::{self, SetExpr};
 
 use super::budget::PartRole;

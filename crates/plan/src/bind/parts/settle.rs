@@ -1,6 +1,7 @@
 //! Puts a statement into the form in which it is walked.
 
-use hushtable_lang::{Refusal, bind_expr::paired, bind_expr::too_deep};
+use hushtable_lang::Refusal;
+use hushtable_lang::bind_expr::{paired, too_deep};
 use sqlparser::ast::{self, BinaryOperator as Operator};
 
 use super::named_windows::NamedWindows;

@@ -4,10 +4,9 @@
 use std::rc::Rc;
 
 use hushtable_contract::Contract;
-use hushtable_lang::{
-    ColumnType, Expr, ExprKind, Refusal, Rows, bind_expr::placeholder, sql::PrivacyClause,
-    sql::select_at,
-};
+use hushtable_lang::bind_expr::placeholder;
+use hushtable_lang::sql::{PrivacyClause, select_at};
+use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal, Rows};
 use sqlparser::ast;
 
 use super::budget::{Clauses, Draft, PartRole, Paying, Terms};

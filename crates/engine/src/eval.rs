@@ -12,6 +12,7 @@ mod code;
 mod counted;
 mod find;
 mod form;
+mod kernels;
 mod like;
 mod listed;
 mod pattern;
@@ -27,7 +28,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::compute::kernels::{boolean, cmp, nullif::nullif, zip::zip};
 use datafusion::arrow::error::ArrowError;
-use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, MAX_KEY_BYTES, Rows, Value};
+use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, MAX_KEY_BYTES, Rows};
 
 use crate::invariant::Invariant;
 use crate::source::convert::arrow_type;
@@ -36,6 +37,7 @@ pub(crate) use cast::constant;
 use counted::count;
 #[cfg(test)]
 pub(crate) use counted::steps_of;
+use kernels::Kernel;
 pub(crate) use text_functions::at_most;
 
 /// An expression compiled for batches of rows.
@@ -61,14 +63,7 @@ enum Node {
     Match(Box<Program>, pattern::Matcher),
     Case(Vec<(Program, Program)>, Option<Box<Program>>),
     Cast(Box<Program>),
-    Greatest(Function, Vec<Program>),
-    Bucket(Box<Program>, buckets::Buckets),
-    Replace(Box<Program>, find::Replacing),
-    SplitPart(Box<Program>, find::Splitting),
-    Pad(Box<Program>, text_functions::Padding),
-    Format(Box<Program>, form::Form),
-    Parse(Box<Program>, form::Form),
-    Call(Function, Vec<Program>),
+    Call(Kernel, Vec<Program>),
 }
 
 /// An array, or one value for all rows.
@@ -154,17 +149,16 @@ impl Program {
                 Node::Case(branches, otherwise.as_deref().map(boxed).transpose()?)
             }
             ExprKind::Cast(e) => Node::Cast(boxed(e)?),
-            ExprKind::Call(function, arguments) if has_constants(*function) => {
-                let (first, constants) = arguments.split_first().ok_or_else(|| unexpected())?;
-                with_constants(*function, boxed(first)?, constants)?
-            }
-            ExprKind::Call(function @ (Function::Greatest | Function::Least), arguments) => {
-                let all = arguments.iter().map(child).collect::<Result<_, _>>()?;
-                Node::Greatest(*function, all)
-            }
-            ExprKind::Call(function, arguments) => {
-                let arguments = arguments.iter().map(child).collect::<Result<_, _>>()?;
-                Node::Call(*function, arguments)
+            ExprKind::Call(function, operands) => {
+                let kernel = Kernel::new(*function, operands, expr.column_type)?;
+                let count = match kernel {
+                    Kernel::OfFirst(_) => 1,
+                    Kernel::OfAll(_) => operands.len(),
+                };
+                Node::Call(
+                    kernel,
+                    operands.iter().take(count).map(child).collect::<Result<_, _>>()?,
+                )
             }
         };
         Ok(Self { kind, column_type: expr.column_type, padded })
@@ -251,44 +245,14 @@ impl Program {
                 let keys = keys.iter().map(key);
                 Arc::new(among.found(&keys.collect::<Result<Vec<_>, _>>()?)?)
             }
-            Node::Greatest(function, arguments) => {
-                let mut all = arguments.iter();
-                let mut result = all.next().ok_or_else(|| unexpected())?.evaluate(columns, rows)?;
-                for argument in all {
-                    let value = argument.evaluate(columns, rows)?;
-                    count(|| text_functions::compared(&value, &result));
-                    let beyond = match function {
-                        Function::Greatest => cmp::gt(&value, &result)?,
-                        _ => cmp::lt(&value, &result)?,
-                    };
-                    // NULL if one of them is.
-                    let taken = boolean::or(&known(&beyond), &boolean::is_null(&value)?)?;
-                    result = zip(&taken, &value, &result)?;
+            Node::Call(kernel, operands) => {
+                let arrays = operands.iter().map(|e| e.evaluate(columns, rows));
+                let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+                match (kernel, arrays.as_slice()) {
+                    (Kernel::OfFirst(compute), [only]) => compute(only)?,
+                    (Kernel::OfFirst(_), _) => return Err(unexpected()),
+                    (Kernel::OfAll(compute), all) => compute(all)?,
                 }
-                result
-            }
-            Node::Bucket(e, buckets) => buckets.found(&e.evaluate(columns, rows)?)?,
-            Node::Replace(e, replacing) => replacing.applied(&e.evaluate(columns, rows)?)?,
-            Node::SplitPart(e, splitting) => splitting.applied(&e.evaluate(columns, rows)?)?,
-            Node::Pad(e, padding) => padding.applied(&e.evaluate(columns, rows)?)?,
-            Node::Format(e, form) => form.written(&e.evaluate(columns, rows)?)?,
-            Node::Parse(e, form) => form.read(&e.evaluate(columns, rows)?, self.column_type)?,
-            Node::Call(Function::Coalesce, arguments) => {
-                let mut all = arguments.iter().rev();
-                let last = all.next().ok_or_else(|| unexpected())?;
-                let mut result = last.evaluate(columns, rows)?;
-                for argument in all {
-                    let value = argument.evaluate(columns, rows)?;
-                    result = zip(&boolean::is_not_null(&value)?, &value, &result)?;
-                }
-                result
-            }
-            Node::Call(function, arguments) => {
-                let arguments = arguments
-                    .iter()
-                    .map(|e| e.evaluate(columns, rows))
-                    .collect::<Result<Vec<_>, _>>()?;
-                call(*function, &arguments, self.column_type)?
             }
         };
         Ok(Operand { array, constant: false })
@@ -326,45 +290,6 @@ pub(crate) fn with_null_row(columns: &[ArrayRef]) -> Result<Vec<ArrayRef>, Arrow
     columns.iter().map(padded).collect()
 }
 
-/// Whether all operands of the function but the first are constants.
-fn has_constants(function: Function) -> bool {
-    matches!(
-        function,
-        Function::WidthBucket
-            | Function::RangeBucket
-            | Function::Replace
-            | Function::SplitPart { .. }
-            | Function::Pad { .. }
-            | Function::DateFormat
-            | Function::DateParse
-    )
-}
-
-fn with_constants(
-    function: Function,
-    of: Box<Program>,
-    constants: &[Expr],
-) -> Result<Node, ArrowError> {
-    let text = |index: usize| match constants.get(index).map(|e| &e.kind) {
-        Some(ExprKind::Literal(Value::String(text))) => Ok(text.as_str()),
-        _ => Err(unexpected()),
-    };
-    Ok(match function {
-        Function::WidthBucket => Node::Bucket(of, buckets::Buckets::even(constants)?),
-        Function::RangeBucket => Node::Bucket(of, buckets::Buckets::listed(constants)?),
-        Function::Replace => Node::Replace(of, find::Replacing::new(text(0)?, text(1)?)),
-        Function::SplitPart { part, or_empty } => {
-            Node::SplitPart(of, find::Splitting::new(text(0)?, part, or_empty))
-        }
-        Function::Pad { length, left } => {
-            Node::Pad(of, text_functions::Padding::new(text(0)?, length, left))
-        }
-        Function::DateFormat => Node::Format(of, form::Form::new(text(0)?)?),
-        Function::DateParse => Node::Parse(of, form::Form::new(text(0)?)?),
-        _ => return Err(unexpected()),
-    })
-}
-
 /// The values as text, as a cast writes them.
 pub(crate) fn as_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
     cast::cast(array, from, ColumnType::String)
@@ -387,54 +312,6 @@ fn compare(op: BinaryOp, left: &Operand, right: &Operand) -> Result<BooleanArray
         BinaryOp::Le => cmp::lt_eq(left, right),
         BinaryOp::Gt => cmp::gt(left, right),
         BinaryOp::Ge => cmp::gt_eq(left, right),
-        _ => Err(unexpected()),
-    }
-}
-
-fn call(
-    function: Function,
-    arguments: &[ArrayRef],
-    column_type: ColumnType,
-) -> Result<ArrayRef, ArrowError> {
-    match (function, arguments) {
-        (Function::Negate | Function::Abs | Function::Sign | Function::ToInt, [x]) => {
-            arithmetic::unary(function, x)
-        }
-        (
-            Function::Floor
-            | Function::Ceil
-            | Function::Round(_)
-            | Function::Sqrt
-            | Function::Trunc
-            | Function::Ln
-            | Function::Log10
-            | Function::Exp,
-            [x],
-        ) => arithmetic::float(function, x),
-        (
-            Function::Lower
-            | Function::Upper
-            | Function::Trim
-            | Function::LTrim
-            | Function::RTrim
-            | Function::InitCap
-            | Function::Reverse
-            | Function::Substr { .. }
-            | Function::Right(_),
-            [x],
-        ) => text_functions::map(function, x),
-        (Function::Length, [x]) => text_functions::length(x),
-        (Function::StartsWith | Function::EndsWith, [x, y]) => {
-            text_functions::compare(function, x, y)
-        }
-        (Function::Code, [x]) => code::codes(x),
-        (Function::Position, [x, y]) => find::position(x, y),
-        (Function::Concat, texts) => text_functions::concat(texts),
-        (Function::DatePart(part), [x]) => time::part(part, x),
-        (Function::DateTrunc(part), [x]) => time::truncate(part, x, column_type),
-        (Function::MakeDate, [year, month, day]) => time::dates(year, month, day),
-        (Function::DateAdd(part), [x, n]) => shift::added(part, x, n),
-        (Function::DateDiff { part, whole }, [x, y]) => shift::difference(part, whole, x, y),
         _ => Err(unexpected()),
     }
 }

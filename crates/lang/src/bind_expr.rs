@@ -1,9 +1,9 @@
 //! From the syntax of an expression to a typed one.
 
 mod buckets;
+mod calls;
 mod common_types;
 mod dates;
-mod functions;
 mod literals;
 mod mixed_types;
 mod operators;
@@ -13,17 +13,17 @@ mod row_scope;
 
 use sqlparser::ast::{self, CastKind, UnaryOperator};
 
+use self::calls::plain_rounding;
+pub use self::calls::{function_names, misspelt_function};
 pub use self::common_types::{balanced, cast, compare, paired, unify_all, where_true};
 use self::common_types::{checked_cast, negate, negate_if};
-use self::functions::plain_rounding;
-pub use self::functions::{function_names, misspelt_function};
 use self::literals::{constant, date_part, sql_type, typed_literal};
 use self::mixed_types::{Comparison, compared_with};
 pub use self::placeholder::placeholder;
 use self::placeholder::released;
 pub use self::row_scope::{RowScope, Visible, bind_expression, bind_row_expression};
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
+use crate::expr::{BinaryOp, Expr, ExprKind, MatchUse};
 use crate::types::ColumnType;
 
 /// Deepest nesting of an expression's syntax.
@@ -247,7 +247,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
             {
                 negate_if(true, self.in_list(left, listed(right).unwrap_or_default())?)
             }
-            E::Position { expr, r#in } => self.position(r#in, expr, "POSITION")?,
+            E::Position { expr, r#in } => self.named("STRPOS", &[r#in, expr])?,
             E::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref())?
             }
@@ -276,28 +276,25 @@ impl<'a, R: Resolve> Binder<'a, R> {
                     "day + INTERVAL 30 DAY, or DATE_ADD(day, INTERVAL 30 DAY)",
                 ));
             }
-            E::Floor { expr, field } if plain_rounding(field) => {
-                let inner = self.float(expr, "FLOOR")?;
-                Expr::call(Function::Floor, vec![inner], ColumnType::Float)
-            }
-            E::Ceil { expr, field } if plain_rounding(field) => {
-                let inner = self.float(expr, "CEIL")?;
-                Expr::call(Function::Ceil, vec![inner], ColumnType::Float)
-            }
+            E::Floor { expr, field } if plain_rounding(field) => self.named("FLOOR", &[expr])?,
+            E::Ceil { expr, field } if plain_rounding(field) => self.named("CEIL", &[expr])?,
             E::Substring {
                 expr,
                 substring_from: Some(from),
                 substring_for,
                 special: _,
                 shorthand: _,
-            } => self.substr(expr, from, substring_for.as_deref())?,
+            } => match substring_for {
+                Some(length) => self.named("SUBSTR", &[expr, from, length])?,
+                None => self.named("SUBSTR", &[expr, from])?,
+            },
             E::Trim { trim_where, trim_what: None, expr, trim_characters: None } => {
-                let function = match trim_where {
-                    None | Some(ast::TrimWhereField::Both) => Function::Trim,
-                    Some(ast::TrimWhereField::Leading) => Function::LTrim,
-                    Some(ast::TrimWhereField::Trailing) => Function::RTrim,
+                let name = match trim_where {
+                    None | Some(ast::TrimWhereField::Both) => "TRIM",
+                    Some(ast::TrimWhereField::Leading) => "LTRIM",
+                    Some(ast::TrimWhereField::Trailing) => "RTRIM",
                 };
-                Expr::call(function, vec![self.text(expr, "TRIM")?], ColumnType::String)
+                self.named(name, &[expr])?
             }
             E::Function(function) => self.function(function)?,
             E::CompoundFieldAccess { root, access_chain } => self.item(root, access_chain)?,

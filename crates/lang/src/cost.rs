@@ -6,9 +6,9 @@
 //! The cost of a text grows with its bytes. So the bytes of every text are bounded: by its column
 //! (`max_bytes` in the contract), or by the expression that makes it.
 
-use crate::date_forms::form_bytes;
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
+use crate::expr::{BinaryOp, Expr, ExprKind, MatchUse};
+use crate::functions::{AT_ONCE, CHOSEN, Function, HASHED, NEW_TEXT, Texts};
 use crate::like::like_parts;
 use crate::pattern::{Pattern, TemplatePiece, most_looks, template};
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES, Value};
@@ -20,23 +20,6 @@ pub const MAX_ROW_OPERATIONS: u64 = 12_000;
 /// a nanosecond so that it also bounds the number of parts, all of which start anew with the first
 /// row of a batch.
 const PART: u64 = 4;
-/// A new text: it is copied, at 16 bytes an operation, into a buffer of its own.
-const NEW_TEXT: u64 = 30;
-/// Bytes that are compared or copied by one operation.
-const AT_ONCE: u64 = 16;
-/// A character to upper or lower case, for each of its bytes.
-const CASED: u64 = 8;
-/// A character whose case depends on where it stands in a word, for each of its bytes.
-const WORDED: u64 = 16;
-/// A value that is taken from one of two columns, as a condition says: a row can end a run of
-/// values from one and begin a run from the other.
-const CHOSEN: u64 = 40;
-/// A byte of text that is hashed.
-const HASHED: u64 = 2;
-/// A byte of text that is searched for another.
-const SEARCHED: u64 = 2;
-/// A byte of text that is searched for every occurrence of another: each byte can be one.
-const FOUND: u64 = 6;
 /// A byte of text that is read as a number, date or timestamp.
 const READ: u64 = 3;
 
@@ -123,52 +106,20 @@ impl Expr {
                 _ => value.most_bytes(columns),
             },
             ExprKind::Call(function, arguments) => {
-                let bytes =
-                    |index: usize| arguments.get(index).map_or(0, |e| e.most_bytes(columns));
-                let characters =
-                    |n: u32| usize::try_from(n).unwrap_or(usize::MAX).saturating_mul(4);
-                match function {
-                    Function::InitCap => (3 * bytes(0)).min(MAX_STRING_BYTES),
-                    Function::Pad { length, .. } => characters(*length),
-                    Function::Replace => {
-                        let (from, to) = (bytes(1), bytes(2));
-                        match bytes(0).checked_div(from) {
-                            Some(most) if to > from => {
-                                bytes(0).saturating_add(most * (to - from)).min(MAX_STRING_BYTES)
-                            }
-                            _ => bytes(0),
-                        }
+                // However deep they are nested, one byte becomes three at most.
+                let mut arguments = arguments;
+                if let Function::Lower | Function::Upper = function {
+                    while let [Self { kind: ExprKind::Call(inner, of), .. }] = arguments.as_slice()
+                        && let Function::Lower | Function::Upper = inner
+                    {
+                        arguments = of;
                     }
-                    Function::DateFormat => match arguments.get(1).map(|form| &form.kind) {
-                        Some(ExprKind::Literal(Value::String(form))) => form_bytes(form),
-                        _ => 0,
-                    },
-                    Function::Greatest | Function::Least => {
-                        arguments.iter().map(|e| e.most_bytes(columns)).max().unwrap_or(0)
-                    }
-                    Function::Lower | Function::Upper => {
-                        // However deep they are nested, one byte becomes three at most.
-                        let mut inner = self;
-                        while let ExprKind::Call(Function::Lower | Function::Upper, of) =
-                            &inner.kind
-                            && let Some(of) = of.first()
-                        {
-                            inner = of;
-                        }
-                        (3 * inner.most_bytes(columns)).min(MAX_STRING_BYTES)
-                    }
-                    Function::Substr { length: Some(n), .. } | Function::Right(n) => {
-                        bytes(0).min(characters(*n))
-                    }
-                    Function::Concat => {
-                        let all = arguments.iter().map(|e| e.most_bytes(columns));
-                        all.sum::<usize>().min(MAX_KEY_BYTES)
-                    }
-                    Function::Coalesce => {
-                        arguments.iter().map(|e| e.most_bytes(columns)).max().unwrap_or(0)
-                    }
-                    _ => bytes(0),
                 }
+                function.most_bytes(&Texts {
+                    bytes: &bytes_of(arguments, columns),
+                    result: 0,
+                    constant: constant_text(arguments),
+                })
             }
             _ => 0,
         }
@@ -217,62 +168,25 @@ impl Expr {
             // A branch that is not taken is computed, too.
             ExprKind::Case(branches, _) => CHOSEN * branches.len() as u64,
             ExprKind::Cast(value) => cast(value.column_type, self.column_type, bytes(value)),
-            ExprKind::Call(function, arguments) => {
-                let longest = arguments.iter().map(bytes).max().unwrap_or(0);
-                let shortest = arguments.iter().map(bytes).min().unwrap_or(0);
-                let new_text = NEW_TEXT + self.most_bytes(columns) as u64 / AT_ONCE;
-                match function {
-                    Function::Negate | Function::Abs | Function::Sign => 5,
-                    Function::Floor | Function::Ceil | Function::ToInt | Function::Trunc => 10,
-                    Function::Greatest | Function::Least => {
-                        (20 + CHOSEN + longest / AT_ONCE) * arguments.len() as u64
-                    }
-                    Function::WidthBucket => 20,
-                    Function::RangeBucket => (5 + shortest / AT_ONCE) * arguments.len() as u64,
-                    Function::Sqrt => 50,
-                    // A power of ten is computed.
-                    Function::Round(_) => 60,
-                    // Results near zero are dearest.
-                    Function::Ln | Function::Log10 | Function::Exp => 90,
-                    Function::Lower | Function::Upper => CASED * longest + new_text,
-                    Function::Trim | Function::LTrim | Function::RTrim => longest + new_text,
-                    Function::Substr { start, length } => {
-                        let to =
-                            length.map_or(u64::from(*start), |n| u64::from(*start) + u64::from(n));
-                        longest.min(to) + new_text
-                    }
-                    Function::Right(n) => longest.min(u64::from(*n)) + new_text,
-                    Function::InitCap => WORDED * longest + new_text,
-                    Function::Reverse => longest + new_text,
-                    // Two-way search takes a bounded number of looks at each byte.
-                    Function::Position => 30 + SEARCHED * arguments.iter().map(bytes).sum::<u64>(),
-                    Function::Replace | Function::SplitPart { .. } => {
-                        30 + FOUND * arguments.iter().map(bytes).sum::<u64>() + new_text
-                    }
-                    Function::Pad { length, .. } => {
-                        longest.min(4 * u64::from(*length)) + 2 * u64::from(*length) + new_text
-                    }
-                    Function::Length => 5 + 2 * longest / AT_ONCE,
-                    Function::StartsWith | Function::EndsWith => 10 + shortest / AT_ONCE,
-                    Function::Concat => 5 * arguments.len() as u64 + new_text,
-                    Function::Coalesce => CHOSEN * arguments.len() as u64,
-                    Function::Code => 30 + HASHED * longest.min(MAX_KEY_BYTES as u64),
-                    Function::DatePart(_) => 30,
-                    Function::DateTrunc(_) => 45,
-                    Function::DateAdd(_) => 60,
-                    Function::DateDiff { .. } => 60,
-                    Function::DateFormat => 30 + 5 * self.most_bytes(columns) as u64 + new_text,
-                    // Each piece of the form looks at a bounded number of bytes.
-                    Function::DateParse => match arguments.get(1).map(|form| &form.kind) {
-                        Some(ExprKind::Literal(Value::String(form))) => {
-                            40 + 5 * form_bytes(form) as u64
-                        }
-                        _ => 0,
-                    },
-                    Function::MakeDate => 40,
-                }
-            }
+            ExprKind::Call(function, arguments) => function.operations(&Texts {
+                bytes: &bytes_of(arguments, columns),
+                result: self.most_bytes(columns),
+                constant: constant_text(arguments),
+            }),
         }
+    }
+}
+
+/// The most bytes of each operand.
+fn bytes_of(operands: &[Expr], columns: &[usize]) -> Vec<usize> {
+    operands.iter().map(|e| e.most_bytes(columns)).collect()
+}
+
+/// The second operand, if it is a constant text.
+fn constant_text(operands: &[Expr]) -> Option<&str> {
+    match operands.get(1).map(|e| &e.kind) {
+        Some(ExprKind::Literal(Value::String(text))) => Some(text),
+        _ => None,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use hushtable_numbers::MAX_LATTICE;
 
-use crate::expr::{BinaryOp, Expr, ExprKind, Function};
+use crate::expr::{BinaryOp, Expr, ExprKind};
+use crate::functions::{Function, Nulls};
 use crate::range::{Facts, Range};
 use crate::types::{ColumnType, Value};
 
@@ -52,11 +53,12 @@ impl Expr {
                 );
                 total && never_null(of)
             }
-            ExprKind::Call(Function::Coalesce, all) => all.iter().any(never_null),
-            ExprKind::Call(Function::Greatest | Function::Least | Function::Sign, all) => {
-                all.iter().all(never_null)
-            }
-            ExprKind::Call(..) | ExprKind::Like { .. } | ExprKind::Match { .. } => false,
+            ExprKind::Call(function, all) => match function.nulls() {
+                Nulls::Possible => false,
+                Nulls::WhereOneIs => all.iter().all(never_null),
+                Nulls::WhereAllAre => all.iter().any(never_null),
+            },
+            ExprKind::Like { .. } | ExprKind::Match { .. } => false,
         }
     }
 

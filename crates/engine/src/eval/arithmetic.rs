@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
-use hushtable_lang::{BinaryOp, ColumnType, Function, rounded};
+use hushtable_lang::{BinaryOp, ColumnType};
 use hushtable_numbers::decimal::{round_quotient, within_digits};
 
 use super::unexpected;
@@ -83,74 +83,55 @@ pub(super) fn binary(
     })
 }
 
-pub(super) fn unary(function: Function, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+/// A function of each number: of whole numbers, of floats, and of the digits of decimals, beside
+/// those of one.
+pub(super) fn unary(
+    array: &ArrayRef,
+    whole: impl Fn(i64) -> Option<i64>,
+    float: impl Fn(f64) -> f64,
+    digits: impl Fn(i128, i128) -> i128,
+) -> Result<ArrayRef, ArrowError> {
     Ok(match array.data_type() {
         DataType::Int64 => {
-            let values = array.as_primitive::<Int64Type>();
-            let result: Int64Array = match function {
-                Function::Negate => values.unary_opt(i64::checked_neg),
-                Function::Abs => values.unary_opt(i64::checked_abs),
-                Function::Sign => values.unary(i64::signum),
-                _ => values.clone(),
-            };
-            Arc::new(result)
+            Arc::new(array.as_primitive::<Int64Type>().unary_opt::<_, Int64Type>(whole))
         }
         DataType::Float64 => {
             let values = array.as_primitive::<Float64Type>();
-            if function == Function::ToInt {
-                let int = |x: f64| {
-                    let rounded = x.round();
-                    // 2^63 itself is too large; -2^63 is not.
-                    (rounded >= -(2f64.powi(63)) && rounded < 2f64.powi(63))
-                        .then_some(rounded as i64)
-                };
-                return Ok(Arc::new(values.unary_opt::<_, Int64Type>(int)));
-            }
-            let result: Float64Array = match function {
-                Function::Negate => values.unary_opt(|x| number(-x, false)),
-                Function::Abs => values.unary_opt(|x| number(x.abs(), false)),
-                _ => values.unary_opt(|x| number(if x == 0.0 { 0.0 } else { x.signum() }, false)),
-            };
-            Arc::new(result)
+            Arc::new(values.unary_opt::<_, Float64Type>(|x| number(float(x), false)))
         }
         DataType::Decimal128(_, scale) => {
-            let values = array.as_primitive::<Decimal128Type>();
             let scale = u8::try_from(*scale).map_err(|_| unexpected())?;
             let one = 10i128.pow(u32::from(scale));
-            if function == Function::ToInt {
-                let int = |d: i128| i64::try_from(round_quotient(d, one)).ok();
-                return Ok(Arc::new(values.unary_opt::<_, Int64Type>(int)));
-            }
-            let digits: Decimal128Array = match function {
-                Function::Negate => values.unary(|d: i128| -d),
-                Function::Abs => values.unary(i128::abs),
-                _ => values.unary(|d: i128| d.signum() * one),
-            };
-            decimals(digits, scale)?
+            decimals(array.as_primitive::<Decimal128Type>().unary(|d| digits(d, one)), scale)?
         }
         _ => return Err(unexpected()),
     })
 }
 
-pub(super) fn float(function: Function, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let values = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected())?;
-    let compute = |x: f64| {
-        let result = match function {
-            Function::Floor => x.floor(),
-            Function::Ceil => x.ceil(),
-            Function::Trunc => x.trunc(),
-            Function::Round(digits) => {
-                let rounded = rounded(x, digits);
-                // A number too large to be scaled has no digits to round away.
-                if rounded.is_finite() { rounded } else { x }
-            }
-            Function::Sqrt => x.sqrt(),
-            Function::Ln if x > 0.0 => x.ln(),
-            Function::Log10 if x > 0.0 => x.log10(),
-            Function::Exp => x.exp(),
-            _ => f64::NAN,
-        };
-        number(result, x.is_finite())
+/// The nearest whole number; halves go away from zero.
+pub(super) fn to_whole(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let whole: Int64Array = match array.data_type() {
+        DataType::Int64 => return Ok(Arc::clone(array)),
+        DataType::Float64 => array.as_primitive::<Float64Type>().unary_opt(|x: f64| {
+            let rounded = x.round();
+            // 2^63 itself is too large; -2^63 is not.
+            (rounded >= -(2f64.powi(63)) && rounded < 2f64.powi(63)).then_some(rounded as i64)
+        }),
+        DataType::Decimal128(_, scale) => {
+            let one = 10i128.pow(u32::try_from(*scale).map_err(|_| unexpected())?);
+            let digits = array.as_primitive::<Decimal128Type>();
+            digits.unary_opt(|d: i128| i64::try_from(round_quotient(d, one)).ok())
+        }
+        _ => return Err(unexpected()),
     };
-    Ok(Arc::new(values.unary_opt::<_, Float64Type>(compute)))
+    Ok(Arc::new(whole))
+}
+
+/// A function of each float; what is no number is NULL.
+pub(super) fn float(
+    array: &ArrayRef,
+    function: impl Fn(f64) -> f64,
+) -> Result<ArrayRef, ArrowError> {
+    let values = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected())?;
+    Ok(Arc::new(values.unary_opt::<_, Float64Type>(|x| number(function(x), x.is_finite()))))
 }

@@ -1,5 +1,6 @@
 //! Text functions; a result longer than any text may be is NULL.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
@@ -8,7 +9,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::buffer::BooleanBuffer;
 use datafusion::arrow::compute::nullif;
 use datafusion::arrow::error::ArrowError;
-use hushtable_lang::{Function, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES};
+use hushtable_lang::{MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES};
 
 use super::counted::count;
 use super::unexpected;
@@ -28,33 +29,28 @@ pub(super) fn texts(array: &ArrayRef) -> Result<&StringViewArray, ArrowError> {
 }
 
 /// `text` without its first `n` characters.
-fn skipped(text: &str, n: usize) -> &str {
+pub(super) fn skipped(text: &str, n: usize) -> &str {
     count(|| text.len().min(n));
     text.char_indices().nth(n).map_or("", |(at, _)| &text[at..])
 }
 
 /// The first `n` characters of `text`.
-fn first(text: &str, n: usize) -> &str {
+pub(super) fn first(text: &str, n: usize) -> &str {
     count(|| text.len().min(n));
     text.char_indices().nth(n).map_or(text, |(at, _)| &text[..at])
 }
 
 /// The last `n` characters of `text`.
-fn last(text: &str, n: usize) -> &str {
+pub(super) fn last(text: &str, n: usize) -> &str {
     count(|| text.len().min(n));
     let Some(before) = n.checked_sub(1) else { return "" };
     text.char_indices().nth_back(before).map_or(text, |(at, _)| &text[at..])
 }
 
-fn trimmed(function: Function, text: &str) -> &str {
-    // White space as Unicode has it, as in GoogleSQL.
-    let rest = match function {
-        Function::LTrim => text.trim_start(),
-        Function::RTrim => text.trim_end(),
-        _ => text.trim(),
-    };
+/// The rest of a text, which is not copied.
+pub(super) fn trimmed<'a>(text: &str, rest: &'a str) -> Cow<'a, str> {
     count(|| text.len() - rest.len());
-    rest
+    rest.into()
 }
 
 /// Collects texts in blocks of memory that are small where there are few: a first row must not
@@ -73,7 +69,8 @@ fn in_greek_word(c: char) -> bool {
 /// Lower case. A sigma at the end of a word has its own form. The standard library looks for the
 /// ends of words across any number of marks, which takes long for some texts: here the characters
 /// next to the sigma decide.
-fn lower(text: &str) -> String {
+pub(super) fn lower(text: &str) -> String {
+    count(|| text.len());
     if !text.contains('Σ') {
         return text.to_lowercase();
     }
@@ -93,8 +90,21 @@ fn lower(text: &str) -> String {
     lower
 }
 
+/// Upper case.
+pub(super) fn upper(text: &str) -> String {
+    count(|| text.len());
+    text.to_uppercase()
+}
+
+/// The characters in reverse.
+pub(super) fn reversed(text: &str) -> String {
+    count(|| text.len());
+    text.chars().rev().collect()
+}
+
 /// The text with each word's first letter in upper case, and its others in lower case.
-fn words(text: &str) -> String {
+pub(super) fn words(text: &str) -> String {
+    count(|| text.len());
     let mut capitalised = String::with_capacity(text.len());
     let mut inside = false;
     for c in text.chars() {
@@ -147,41 +157,17 @@ impl Padding {
     }
 }
 
-pub(super) fn map(function: Function, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+/// A text of each text.
+pub(super) fn map(
+    array: &ArrayRef,
+    change: impl for<'a> Fn(&'a str) -> Cow<'a, str>,
+) -> Result<ArrayRef, ArrowError> {
     let values = texts(array)?;
     let mut builder = builder(values.len());
-    let mut line;
     for value in values {
-        let Some(text) = value else {
-            builder.append_null();
-            continue;
-        };
-        let part = match function {
-            Function::Lower | Function::Upper => {
-                count(|| text.len());
-                line = if function == Function::Lower { lower(text) } else { text.to_uppercase() };
-                line.as_str()
-            }
-            Function::InitCap => {
-                count(|| text.len());
-                line = words(text);
-                line.as_str()
-            }
-            Function::Reverse => {
-                count(|| text.len());
-                line = text.chars().rev().collect();
-                line.as_str()
-            }
-            Function::Trim | Function::LTrim | Function::RTrim => trimmed(function, text),
-            Function::Substr { start, length } => {
-                let rest = skipped(text, start.saturating_sub(1) as usize);
-                length.map_or(rest, |n| first(rest, n as usize))
-            }
-            Function::Right(length) => last(text, length as usize),
-            _ => return Err(unexpected()),
-        };
-        count(|| part.len() / 16);
-        builder.append_option((part.len() <= MAX_STRING_BYTES).then_some(part));
+        let part = value.map(&change);
+        count(|| part.as_ref().map_or(0, |part| part.len() / 16));
+        builder.append_option(part.filter(|part| part.len() <= MAX_STRING_BYTES));
     }
     Ok(Arc::new(builder.finish()))
 }
@@ -195,17 +181,15 @@ pub(super) fn length(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     Ok(Arc::new(lengths))
 }
 
+/// Whether a test of two texts holds, which looks at the shorter one once.
 pub(super) fn compare(
-    function: Function,
     left: &ArrayRef,
     right: &ArrayRef,
+    holds: impl Fn(&str, &str) -> bool,
 ) -> Result<ArrayRef, ArrowError> {
     let test = |x: &str, y: &str| {
         count(|| x.len().min(y.len()) / 16);
-        match function {
-            Function::StartsWith => x.starts_with(y),
-            _ => x.ends_with(y),
-        }
+        holds(x, y)
     };
     let pairs = texts(left)?.iter().zip(texts(right)?);
     let found: BooleanArray = pairs.map(|(x, y)| Some(test(x?, y?))).collect();

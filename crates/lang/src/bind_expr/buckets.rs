@@ -5,7 +5,8 @@ use sqlparser::ast;
 use super::literals::integer;
 use super::{Binder, Resolve, unify_all};
 use crate::error::Refusal;
-use crate::expr::{Expr, ExprKind, Function};
+use crate::expr::{Expr, ExprKind};
+use crate::functions::Function;
 use crate::types::{ColumnType, Value};
 
 impl<R: Resolve> Binder<'_, R> {
@@ -13,7 +14,7 @@ impl<R: Resolve> Binder<'_, R> {
     pub(super) fn bucket(
         &mut self,
         name: &str,
-        arguments: &[ast::Expr],
+        arguments: &[&ast::Expr],
     ) -> Result<Option<Expr>, Refusal> {
         match (name, arguments) {
             ("WIDTH_BUCKET", [x, low, high, buckets]) => {

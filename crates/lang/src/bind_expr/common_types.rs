@@ -2,7 +2,8 @@
 
 use super::literals::sql_name;
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, Function};
+use crate::expr::{BinaryOp, Expr, ExprKind};
+use crate::functions::Function;
 use crate::types::{ColumnType, Value};
 
 pub(super) fn scale_of(column_type: ColumnType) -> u8 {

@@ -6,8 +6,10 @@ use super::common_types::{cast, negate};
 use super::literals::date_part;
 use super::{Binder, Resolve};
 use crate::date_forms::{check_format, check_parsed, percent_form};
+use crate::date_part::DatePart;
 use crate::error::Refusal;
-use crate::expr::{DatePart, Expr, ExprKind, Function};
+use crate::expr::{Expr, ExprKind};
+use crate::functions::Function;
 use crate::types::{ColumnType, Value};
 
 /// A span of time: a number of date parts of one kind.
@@ -17,23 +19,18 @@ impl<R: Resolve> Binder<'_, R> {
     /// A function of dates; `None` if none has that name.
     pub(super) fn date_function(
         &mut self,
+        of_ours: &str,
         name: &str,
-        arguments: &[ast::Expr],
+        arguments: &[&ast::Expr],
     ) -> Result<Option<Expr>, Refusal> {
-        Ok(Some(match (name, arguments) {
+        Ok(Some(match (of_ours, arguments) {
             (
                 "YEAR" | "QUARTER" | "MONTH" | "WEEK" | "DAY" | "DAYOFWEEK" | "DAYOFYEAR" | "HOUR"
                 | "MINUTE" | "SECOND",
                 [x],
-            ) => self.extract(date_part(name)?, x, name)?,
-            ("DAYOFMONTH", [x]) => self.extract(DatePart::Day, x, name)?,
+            ) => self.extract(date_part(of_ours)?, x, name)?,
             ("WEEKOFYEAR", [x]) => self.extract(DatePart::IsoWeek, x, name)?,
             ("DATE_PART", [part, x]) => self.extract(text_part(part)?, x, name)?,
-            ("DATE" | "MAKE_DATE" | "DATE_FROM_PARTS" | "DATEFROMPARTS", [year, month, day]) => {
-                let parts = [year, month, day].map(|part| self.whole_number(part, name));
-                let [year, month, day] = parts;
-                Expr::call(Function::MakeDate, vec![year?, month?, day?], ColumnType::Date)
-            }
             ("DATE", [x]) => {
                 let inner = self.bind(x)?;
                 match inner.column_type {
@@ -41,13 +38,10 @@ impl<R: Resolve> Binder<'_, R> {
                     _ => cast(self.moment_of(inner, x, "DATE")?, ColumnType::Date),
                 }
             }
-            (
-                "DATE_TRUNC" | "TIMESTAMP_TRUNC" | "DATETIME_TRUNC",
-                [part @ ast::Expr::Value(_), x] | [x, part @ ast::Expr::Value(_)],
-            ) => self.truncated(name, x, text_part(part)?)?,
-            ("DATE_TRUNC" | "TIMESTAMP_TRUNC" | "DATETIME_TRUNC", [x, part]) => {
-                self.truncated(name, x, date_part(&part.to_string())?)?
+            ("DATE_TRUNC", [part @ ast::Expr::Value(_), x] | [x, part @ ast::Expr::Value(_)]) => {
+                self.truncated(name, x, text_part(part)?)?
             }
+            ("DATE_TRUNC", [x, part]) => self.truncated(name, x, date_part(&part.to_string())?)?,
             ("LAST_DAY", [x]) => {
                 let day = cast(self.moment(x, name)?, ColumnType::Date);
                 let month = Function::DateTrunc(DatePart::Month);
@@ -59,27 +53,21 @@ impl<R: Resolve> Binder<'_, R> {
                 let of_all = moved(first, (one(30), DatePart::Day));
                 Expr::call(Function::Coalesce, vec![last, of_all], ColumnType::Date)
             }
-            ("DATE_ADD" | "TIMESTAMP_ADD" | "DATETIME_ADD", [x, span]) => {
-                self.shifted(name, x, span, false)?
-            }
-            ("DATE_SUB" | "TIMESTAMP_SUB" | "DATETIME_SUB", [x, span]) => {
-                self.shifted(name, x, span, true)?
-            }
+            ("DATE_ADD", [x, span]) => self.shifted(name, x, span, false)?,
+            ("DATE_SUB", [x, span]) => self.shifted(name, x, span, true)?,
             // The form DATE_DIFF('day', start, end).
             (
-                "DATE_DIFF" | "DATEDIFF" | "TIMESTAMP_DIFF" | "DATETIME_DIFF",
+                "DATE_DIFF" | "DATEDIFF" | "TIMESTAMP_DIFF",
                 [part @ ast::Expr::Value(_), start, end],
             ) => self.difference(name, end, start, text_part(part)?)?,
             ("DATEDIFF", [part, start, end]) => {
                 self.difference(name, end, start, date_part(&part.to_string())?)?
             }
             ("DATEDIFF", [end, start]) => self.difference(name, end, start, DatePart::Day)?,
-            ("DATE_DIFF" | "TIMESTAMP_DIFF" | "DATETIME_DIFF", [end, start, part]) => {
+            ("DATE_DIFF" | "TIMESTAMP_DIFF", [end, start, part]) => {
                 self.difference(name, end, start, date_part(&part.to_string())?)?
             }
-            ("FORMAT_DATE" | "FORMAT_TIMESTAMP" | "FORMAT_DATETIME", [form, x]) => {
-                self.formatted(name, x, form)?
-            }
+            ("FORMAT_DATE", [form, x]) => self.formatted(name, x, form)?,
             ("STRFTIME", [form @ ast::Expr::Value(_), x] | [x, form]) => {
                 self.formatted(name, x, form)?
             }
@@ -90,9 +78,7 @@ impl<R: Resolve> Binder<'_, R> {
                 self.formatted_as(name, x, &percent_form(&form)?)?
             }
             ("PARSE_DATE", [form, x]) => self.parsed(name, x, form, ColumnType::Date)?,
-            ("PARSE_TIMESTAMP" | "PARSE_DATETIME", [form, x]) => {
-                self.parsed(name, x, form, ColumnType::Timestamp)?
-            }
+            ("PARSE_TIMESTAMP", [form, x]) => self.parsed(name, x, form, ColumnType::Timestamp)?,
             ("STRPTIME", [x, form]) => self.parsed(name, x, form, ColumnType::Timestamp)?,
             ("DAYNAME", [x]) => self.formatted_as(name, x, "%A")?,
             ("MONTHNAME", [x]) => self.formatted_as(name, x, "%B")?,
@@ -213,14 +199,19 @@ impl<R: Resolve> Binder<'_, R> {
         Ok(vec![(count, span_part(&field.to_string())?)])
     }
 
-    fn whole_number(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
+    pub(super) fn whole_number(
+        &mut self,
+        node: &ast::Expr,
+        context: &str,
+        form: &str,
+    ) -> Result<Expr, Refusal> {
         let expr = self.number(node, context)?;
         if expr.column_type == ColumnType::Int {
             return Ok(expr);
         }
         Err(Refusal::new(
             format!("{context} needs whole numbers; `{node}` is of type {}", expr.column_type),
-            "DATE(2026, 1, 31)",
+            form,
         ))
     }
 

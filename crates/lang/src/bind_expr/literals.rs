@@ -3,8 +3,9 @@
 use hushtable_numbers::Number;
 use sqlparser::ast;
 
+use crate::date_part::DatePart;
 use crate::error::Refusal;
-use crate::expr::{DatePart, Expr, ExprKind};
+use crate::expr::{Expr, ExprKind};
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, Value};
 
 /// The text of a text constant.

@@ -9,7 +9,8 @@ use super::literals::text;
 use super::mixed_types::{Comparison, compared_with};
 use super::{Binder, Resolve, number_of};
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
+use crate::expr::{BinaryOp, Expr, ExprKind, MatchUse};
+use crate::functions::Function;
 use crate::types::{ColumnType, MAX_SCALE, Value};
 
 impl<R: Resolve> Binder<'_, R> {

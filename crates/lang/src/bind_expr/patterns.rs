@@ -12,13 +12,14 @@ impl<R: Resolve> Binder<'_, R> {
     /// A function of regular expressions; `None` for others.
     pub(super) fn pattern_function(
         &mut self,
+        of_ours: &str,
         name: &str,
-        arguments: &[ast::Expr],
+        arguments: &[&ast::Expr],
     ) -> Result<Option<Expr>, Refusal> {
-        let match_use = match name {
-            "REGEXP_CONTAINS" | "REGEXP_LIKE" | "REGEXP_MATCHES" => MatchUse::Contains,
+        let match_use = match of_ours {
+            "REGEXP_CONTAINS" => MatchUse::Contains,
             "REGEXP_COUNT" => MatchUse::Count,
-            "REGEXP_EXTRACT" | "REGEXP_SUBSTR" => MatchUse::Extract,
+            "REGEXP_EXTRACT" => MatchUse::Extract,
             "REGEXP_REPLACE" => match arguments {
                 [_, _, with] => MatchUse::Replace(self.literal_text(with, name)?),
                 _ => return Ok(None),

@@ -2,6 +2,7 @@
 
 use super::Range;
 use crate::expr::{BinaryOp, Expr, ExprKind};
+use crate::number_range::outwards;
 use crate::types::{ColumnType, Value};
 
 /// Most expressions about which the conditions around an expression are remembered.
@@ -201,7 +202,7 @@ impl<'a> Scope<'a> {
                 _ => 1,
             };
             let whole = match other {
-                Range::Exact(low, high) => super::outwards(low, high, one),
+                Range::Exact(low, high) => outwards(low, high, one),
                 Range::Float(low, high) => (low.floor() as i128, high.ceil() as i128),
                 Range::Nothing => return,
             };

@@ -351,7 +351,7 @@ functions! {
     /// Number of characters.
     Length => {
         sql: [Form::new(
-            &["LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH"],
+            &["LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH", "STRLEN"],
             "LENGTH(x)",
             &[Text],
             INT,

@@ -288,13 +288,16 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 Some(length) => self.named("SUBSTR", &[expr, from, length])?,
                 None => self.named("SUBSTR", &[expr, from])?,
             },
-            E::Trim { trim_where, trim_what: None, expr, trim_characters: None } => {
+            E::Trim { trim_where, trim_what, expr, trim_characters } => {
                 let name = match trim_where {
                     None | Some(ast::TrimWhereField::Both) => "TRIM",
                     Some(ast::TrimWhereField::Leading) => "LTRIM",
                     Some(ast::TrimWhereField::Trailing) => "RTRIM",
                 };
-                self.named(name, &[expr])?
+                let of = trim_what.iter().map(AsRef::as_ref);
+                let of = of.chain(trim_characters.iter().flatten());
+                let arguments = [expr.as_ref()].into_iter().chain(of);
+                self.named(name, &arguments.collect::<Vec<_>>())?
             }
             E::Function(function) => self.function(function)?,
             E::CompoundFieldAccess { root, access_chain } => self.item(root, access_chain)?,

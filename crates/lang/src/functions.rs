@@ -195,6 +195,12 @@ impl Texts<'_> {
         self.bytes.iter().map(|bytes| *bytes as u64).sum()
     }
 
+    /// The cost of a byte, where each character is looked up among those of an operand.
+    fn looked_up(&self, among: usize) -> u64 {
+        let bytes = self.bytes.get(among).copied().unwrap_or(0);
+        4 + 2 * u64::from((bytes + 1).ilog2())
+    }
+
     /// The cost of writing the result.
     fn new_text(&self) -> u64 {
         NEW_TEXT + self.result as u64 / AT_ONCE

@@ -92,6 +92,15 @@ impl Kernel {
             Function::Trim => mapped(|text| text_functions::trimmed(text, text.trim())),
             Function::LTrim => mapped(|text| text_functions::trimmed(text, text.trim_start())),
             Function::RTrim => mapped(|text| text_functions::trimmed(text, text.trim_end())),
+            Function::TrimOf { left, right } => {
+                let characters = text_functions::sorted(text(0)?.chars().map(|c| (c, ())));
+                mapped(move |text| {
+                    let is_one = |c: char| text_functions::found(&characters, c).is_some();
+                    let rest = if left { text.trim_start_matches(is_one) } else { text };
+                    let rest = if right { rest.trim_end_matches(is_one) } else { rest };
+                    text_functions::trimmed(text, rest)
+                })
+            }
             Function::Length => first(text_functions::length),
             Function::Substr { start, length } => mapped(move |text| {
                 let rest = text_functions::skipped(text, start.saturating_sub(1) as usize);

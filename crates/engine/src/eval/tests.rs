@@ -140,6 +140,8 @@ const DEAREST: &[&str] = &[
     "UPPER(s) LIKE '%_b%'",
     "TRIM(s)",
     "LTRIM(s) || RTRIM(s)",
+    "TRIM(s, 'a01éb')",
+    "LTRIM(s, 'a') || RTRIM(s, '日é')",
     "LENGTH(s)",
     "SUBSTR(s, 3)",
     "SUBSTR(s, 300, 200)",

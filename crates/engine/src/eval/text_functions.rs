@@ -53,6 +53,20 @@ pub(super) fn trimmed<'a>(text: &str, rest: &'a str) -> Cow<'a, str> {
     rest.into()
 }
 
+/// Characters in their order, each with what first stands beside it.
+pub(super) fn sorted<T>(all: impl Iterator<Item = (char, T)>) -> Vec<(char, T)> {
+    let mut all: Vec<(char, T)> = all.collect();
+    all.sort_by_key(|(c, _)| *c);
+    all.dedup_by_key(|(c, _)| *c);
+    all
+}
+
+/// The value beside a character, in the order of characters.
+pub(super) fn found<T>(sorted: &[(char, T)], c: char) -> Option<&T> {
+    let at = sorted.binary_search_by_key(&c, |(other, _)| *other).ok()?;
+    sorted.get(at).map(|(_, value)| value)
+}
+
 /// Collects texts in blocks of memory that are small where there are few: a first row must not
 /// cost more than a further one.
 pub(super) fn builder(rows: usize) -> StringViewBuilder {

@@ -342,6 +342,28 @@ functions! {
         cost: |of| of.longest() + of.new_text(),
         characters: |of| *of.first()?,
     }
+    /// Without any of some constant characters at its ends.
+    TrimOf {
+        /// Whether they are taken from the start.
+        left: bool,
+        /// Whether they are taken from the end.
+        right: bool,
+    } => {
+        name: if left && right { "TRIM" } else if left { "LTRIM" } else { "RTRIM" },
+        sql: [
+            Form::new(&["TRIM", "BTRIM"], "TRIM(x, '0 ')", &[Text, ConstantText], TEXT, |_| {
+                Some(Function::TrimOf { left: true, right: true })
+            }),
+            Form::new(&["LTRIM"], "LTRIM(x, '0')", &[Text, ConstantText], TEXT, |_| {
+                Some(Function::TrimOf { left: true, right: false })
+            }),
+            Form::new(&["RTRIM"], "RTRIM(x, '.')", &[Text, ConstantText], TEXT, |_| {
+                Some(Function::TrimOf { left: false, right: true })
+            })
+        ],
+        cost: |of| of.looked_up(1) * of.first() as u64 + of.new_text(),
+        characters: |of| *of.first()?,
+    }
     /// The characters in reverse.
     Reverse => {
         sql: [Form::new(&["REVERSE"], "REVERSE(x)", &[Text], TEXT, |_| Some(Function::Reverse))],

@@ -38,7 +38,6 @@ static FOREIGN: &[(&[&str], Instead)] = &[
     (&["LEN"], Calls(&["LENGTH(x)"])),
     (&["UCASE"], Calls(&["UPPER(x)"])),
     (&["LCASE"], Calls(&["LOWER(x)"])),
-    (&["BTRIM"], Calls(&["TRIM(x)"])),
     (&["LOCATE", "CHARINDEX"], Calls(&["STRPOS(x, 'a')"])),
     (&["PREFIX", "STARTSWITH"], Calls(&["STARTS_WITH(x, 'a')"])),
     (&["SUFFIX", "ENDSWITH"], Calls(&["ENDS_WITH(x, 'a')"])),

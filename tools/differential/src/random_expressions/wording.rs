@@ -5,7 +5,7 @@ use crate::spelling::{Kind, Sql, form, same};
 
 impl Expressions<'_> {
     pub(super) fn words(&mut self, depth: u64) -> Sql {
-        match self.below(22) {
+        match self.below(23) {
             0 | 1 => {
                 let (a, b) = (self.of(Kind::Words, depth), self.of(Kind::Words, depth));
                 let ours = self.pick(&["({0} || {1})", "CONCAT({0}, {1})"]);
@@ -101,6 +101,12 @@ impl Expressions<'_> {
                 ]);
                 let ours = format!("FORMAT_DATE('{ours}', {{0}})");
                 form(&ours, &format!("strftime({{0}}, '{theirs}')"), &[&a])
+            }
+            22 => {
+                let a = self.of(Kind::Words, depth);
+                let name = self.pick(&["TRIM", "LTRIM", "RTRIM"]);
+                let of = self.word();
+                same(&format!("{name}({{0}}, {{1}})"), &[&a, &of])
             }
             19 => same("DAYNAME({0})", &[&self.of(Kind::Day, depth)]),
             20 => {

@@ -124,6 +124,11 @@ impl Kernel {
                 let replacing = find::Replacing::new(text(0)?, text(1)?);
                 first(move |x| replacing.applied(x))
             }
+            Function::Translate => {
+                let mut to = text(1)?.chars();
+                let pairs = text_functions::sorted(text(0)?.chars().map(|from| (from, to.next())));
+                mapped(move |text| text_functions::translated(text, &pairs).into())
+            }
             Function::SplitPart { part, or_empty } => {
                 let splitting = find::Splitting::new(text(0)?, part, or_empty);
                 first(move |x| splitting.applied(x))

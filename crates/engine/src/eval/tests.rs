@@ -183,6 +183,8 @@ const DEAREST: &[&str] = &[
     "CONTAINS(s, 'aaaaaaaaaaaaaaaaaaaaaaab')",
     "REPLACE(s, 'a', 'bcd')",
     "REPLACE(s, 'aaaa', '')",
+    "TRANSLATE(s, 'a01é', '日😀b')",
+    "TRANSLATE(s, 'abc日', '')",
     "SPLIT_PART(s, 'a', 500)",
     "SPLIT_PART(s, 'aab', -2)",
     "SPLIT(s, 'aab')[SAFE_OFFSET(2)]",

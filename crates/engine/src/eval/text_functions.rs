@@ -67,6 +67,13 @@ pub(super) fn found<T>(sorted: &[(char, T)], c: char) -> Option<&T> {
     sorted.get(at).map(|(_, value)| value)
 }
 
+/// The text with characters replaced by those beside them, or left out.
+pub(super) fn translated(text: &str, pairs: &[(char, Option<char>)]) -> String {
+    count(|| 2 * text.len());
+    let replaced = |c: char| found(pairs, c).copied().unwrap_or(Some(c));
+    text.chars().filter_map(replaced).collect()
+}
+
 /// Collects texts in blocks of memory that are small where there are few: a first row must not
 /// cost more than a further one.
 pub(super) fn builder(rows: usize) -> StringViewBuilder {

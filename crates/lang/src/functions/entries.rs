@@ -509,6 +509,24 @@ functions! {
             }
         },
     }
+    /// The first text with each character that is in one constant replaced by the one at its place
+    /// in another; left out where there is none.
+    Translate => {
+        sql: [Form::new(
+            &["TRANSLATE"],
+            "TRANSLATE(x, 'áé.', 'ae')",
+            &[Text, ConstantText, ConstantText],
+            TEXT,
+            |_| Some(Function::Translate),
+        )],
+        cost: |of| (of.looked_up(1) + 4) * of.first() as u64 + of.new_text(),
+        bytes: |of| {
+            // One byte can become a character of the second constant.
+            let most = of.bytes.get(2).map_or(1, |bytes| (*bytes).clamp(1, 4));
+            (of.first() * most).min(MAX_STRING_BYTES)
+        },
+        characters: |of| *of.first()?,
+    }
     /// A part of the first text, which a constant divides.
     SplitPart {
         /// From 1, or backwards from -1.

@@ -5,7 +5,7 @@ use crate::spelling::{Kind, Sql, form, same};
 
 impl Expressions<'_> {
     pub(super) fn words(&mut self, depth: u64) -> Sql {
-        match self.below(23) {
+        match self.below(24) {
             0 | 1 => {
                 let (a, b) = (self.of(Kind::Words, depth), self.of(Kind::Words, depth));
                 let ours = self.pick(&["({0} || {1})", "CONCAT({0}, {1})"]);
@@ -107,6 +107,13 @@ impl Expressions<'_> {
                 let name = self.pick(&["TRIM", "LTRIM", "RTRIM"]);
                 let of = self.word();
                 same(&format!("{name}({{0}}, {{1}})"), &[&a, &of])
+            }
+            23 => {
+                let a = self.of(Kind::Words, depth);
+                let from = self.pick(&["ab", "a-é", " \\", "日A1"]);
+                let to = self.pick(&["x", "", "éa", "zzzz"]);
+                let (from, to) = (self.constant(from), self.constant(to));
+                same("TRANSLATE({0}, {1}, {2})", &[&a, &from, &to])
             }
             19 => same("DAYNAME({0})", &[&self.of(Kind::Day, depth)]),
             20 => {

@@ -134,6 +134,10 @@ impl Kernel {
                 first(move |x| splitting.applied(x))
             }
             Function::Concat => all(text_functions::concat),
+            Function::ConcatWith => all(|arrays| {
+                let (between, texts) = arrays.split_first().ok_or_else(|| unexpected())?;
+                text_functions::concat_with(between, texts)
+            }),
             Function::Code => first(code::codes),
             Function::DatePart(part) => first(move |x| time::part(part, x)),
             Function::DateTrunc(part) => first(move |x| time::truncate(part, x, result)),

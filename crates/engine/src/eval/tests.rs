@@ -149,6 +149,8 @@ const DEAREST: &[&str] = &[
     "RIGHT(s, 500)",
     "s || s || s",
     "CONCAT(s, s, s, s, s, s, s, s)",
+    "CONCAT_WS(s, s, 'a', s, s)",
+    "CONCAT_WS('--', SUBSTR(s, 1, 3), LEFT(s, 2), s, NULL)",
     "STARTS_WITH(s, s)",
     "ENDS_WITH(s, UPPER(s))",
     "s < UPPER(s)",

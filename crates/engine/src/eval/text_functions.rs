@@ -254,3 +254,28 @@ pub(super) fn concat(arrays: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
     }
     Ok(Arc::new(builder.finish()))
 }
+
+/// The texts of each row that are not NULL, with another between them.
+pub(super) fn concat_with(between: &ArrayRef, arrays: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
+    let (between, parts) = (texts(between)?, arrays.iter().map(texts));
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    let mut builder = builder(between.len());
+    let mut line = String::new();
+    for (row, between) in between.iter().enumerate() {
+        line.clear();
+        let mut before = "";
+        // Text that would be too long is not put together further.
+        let fits = parts.iter().filter(|part| part.is_valid(row)).all(|part| {
+            let pieces =
+                [std::mem::replace(&mut before, between.unwrap_or_default()), part.value(row)];
+            pieces.into_iter().all(|piece| {
+                let fits = line.len() + piece.len() <= MAX_KEY_BYTES;
+                count(|| 1 + if fits { piece.len() / 16 } else { 0 });
+                line.push_str(if fits { piece } else { "" });
+                fits
+            })
+        });
+        builder.append_option((between.is_some() && fits).then_some(&line));
+    }
+    Ok(Arc::new(builder.finish()))
+}

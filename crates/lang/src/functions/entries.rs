@@ -571,6 +571,24 @@ functions! {
         bytes: |of| of.bytes.iter().sum::<usize>().min(MAX_KEY_BYTES),
         characters: |of| of.iter().try_fold(0u64, |sum, next| sum.checked_add((*next)?)),
     }
+    /// The texts after the first that are not NULL, with the first between them.
+    ConcatWith => {
+        sql: [Form::new(&["CONCAT_WS"], "CONCAT_WS(', ', x, x)", &[Text, Text], TEXT, |_| {
+            Some(Function::ConcatWith)
+        })
+        .repeated()],
+        cost: |of| 10 * of.operands() + of.new_text(),
+        bytes: |of| {
+            let between = of.first().saturating_mul(of.bytes.len().saturating_sub(2));
+            let texts = of.bytes.iter().skip(1).sum::<usize>();
+            texts.saturating_add(between).min(MAX_KEY_BYTES)
+        },
+        characters: |of| {
+            let (first, texts) = of.split_first()?;
+            let between = (*first)?.checked_mul(texts.len().checked_sub(1)? as u64)?;
+            texts.iter().try_fold(between, |sum, next| sum.checked_add((*next)?))
+        },
+    }
     /// A whole number for each value, to tell values apart: of texts and decimals by a hash of 64
     /// bits. NULL for text over [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES). It has no name in SQL.
     Code => {

@@ -5,7 +5,7 @@ use crate::spelling::{Kind, Sql, form, same};
 
 impl Expressions<'_> {
     pub(super) fn words(&mut self, depth: u64) -> Sql {
-        match self.below(24) {
+        match self.below(25) {
             0 | 1 => {
                 let (a, b) = (self.of(Kind::Words, depth), self.of(Kind::Words, depth));
                 let ours = self.pick(&["({0} || {1})", "CONCAT({0}, {1})"]);
@@ -114,6 +114,11 @@ impl Expressions<'_> {
                 let to = self.pick(&["x", "", "éa", "zzzz"]);
                 let (from, to) = (self.constant(from), self.constant(to));
                 same("TRANSLATE({0}, {1}, {2})", &[&a, &from, &to])
+            }
+            24 => {
+                let (a, b) = (self.of(Kind::Words, depth), self.of(Kind::Words, depth));
+                let between = self.leaf(Kind::Words);
+                same("CONCAT_WS({0}, {1}, {2})", &[&between, &a, &b])
             }
             19 => same("DAYNAME({0})", &[&self.of(Kind::Day, depth)]),
             20 => {

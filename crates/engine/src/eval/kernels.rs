@@ -106,6 +106,10 @@ impl Kernel {
                 let rest = text_functions::skipped(text, start.saturating_sub(1) as usize);
                 length.map_or(rest, |n| text_functions::first(rest, n as usize)).into()
             }),
+            Function::FromEnd { start, length } => mapped(move |text| {
+                let rest = text_functions::last(text, start as usize);
+                length.map_or(rest, |n| text_functions::first(rest, n as usize)).into()
+            }),
             Function::Right(length) => {
                 mapped(move |text| text_functions::last(text, length as usize).into())
             }

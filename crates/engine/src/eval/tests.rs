@@ -145,6 +145,8 @@ const DEAREST: &[&str] = &[
     "LENGTH(s)",
     "SUBSTR(s, 3)",
     "SUBSTR(s, 300, 200)",
+    "SUBSTR(s, -300, 200)",
+    "SUBSTR(s, -500)",
     "LEFT(s, 100)",
     "RIGHT(s, 500)",
     "s || s || s",

@@ -32,9 +32,11 @@ const TEXT: Option<ColumnType> = Some(ColumnType::String);
 /// The type of the first operand.
 const SAME: Option<ColumnType> = None;
 
-/// The first character of a part, from 1.
-const FROM: super::Takes =
-    Constant(|n| n > 0 && u32::try_from(n).is_ok(), "whole number of at least 1");
+/// The first character of a part, from 1, or backwards from -1.
+const FROM: super::Takes = Constant(
+    |n| n != 0 && u32::try_from(n.unsigned_abs()).is_ok(),
+    "whole number from 1, or backwards from -1",
+);
 
 macro_rules! functions {
     (@given $default:expr) => { $default };
@@ -395,7 +397,14 @@ functions! {
                 "SUBSTR(x, 1, 2) is the first two characters, RIGHT(x, 2) the last two",
                 &[Text, FROM, COUNT],
                 TEXT,
-                |of| Some(Function::Substr { start: of.get(0)?, length: of.get(1) }),
+                |of| {
+                    let (from, length) = (of.get::<i64>(0)?, of.get(1));
+                    let start = u32::try_from(from.unsigned_abs()).ok()?;
+                    Some(match from > 0 {
+                        true => Function::Substr { start, length },
+                        false => Function::FromEnd { start, length },
+                    })
+                },
             )
             .optional(1),
             Form::new(
@@ -415,6 +424,23 @@ functions! {
             let rest = |all: u64| all.saturating_sub(u64::from(start).max(1) - 1);
             at_most(length, (*of.first()?).map(rest))
         },
+    }
+    /// Characters from `start` (1 is the last), at most `length` of them; from the first where
+    /// there are not so many.
+    FromEnd {
+        /// First character, from the end.
+        start: u32,
+        /// Most characters.
+        length: Option<u32>,
+    } => {
+        name: "SUBSTR",
+        sql: [],
+        cost: |of| {
+            let read = u64::from(start) + u64::from(length.unwrap_or(0));
+            of.longest().min(read) + of.longest() / AT_ONCE + of.new_text()
+        },
+        bytes: |of| of.first().min(bytes_of(start.min(length.unwrap_or(start)))),
+        characters: |of| at_most(Some(start.min(length.unwrap_or(start))), *of.first()?),
     }
     /// The given number of last characters.
     Right(length: u32) => {

@@ -26,7 +26,14 @@ impl Expressions<'_> {
             5..=7 => {
                 let a = self.of(Kind::Words, depth);
                 let (n, m) = (self.small(1, 4), self.small(0, 4));
-                let ours = match self.below(4) {
+                let from_end = format!("SUBSTR({{0}}, -{n}, {m})");
+                let ours = match self.below(6) {
+                    4 => format!("SUBSTR({{0}}, -{n})"),
+                    5 => {
+                        // The other engine counts characters before the first one.
+                        let theirs = format!("left(right({{0}}, {n}), {m})");
+                        return form(&from_end, &theirs, &[&a]);
+                    }
                     0 => format!("SUBSTR({{0}}, {n})"),
                     1 => format!("SUBSTR({{0}}, {n}, {m})"),
                     2 => format!("LEFT({{0}}, {m})"),

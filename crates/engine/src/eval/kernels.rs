@@ -14,12 +14,15 @@ use super::{
 
 type Computed = Result<ArrayRef, ArrowError>;
 
+/// A function of all columns of a call.
+type OfColumns = Box<dyn Fn(&[ArrayRef]) -> Computed + Send + Sync>;
+
 /// A function on arrays, compiled for what is constant in a call.
 pub(super) enum Kernel {
     /// Of the first operand; the others are constants that it holds.
     OfFirst(Box<dyn Fn(&ArrayRef) -> Computed + Send + Sync>),
     /// Of all operands.
-    OfAll(Box<dyn Fn(&[ArrayRef]) -> Computed + Send + Sync>),
+    OfAll(OfColumns),
 }
 
 impl Kernel {

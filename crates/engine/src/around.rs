@@ -7,7 +7,9 @@
 mod function;
 mod lowered;
 mod pairs;
+mod planned_rows;
 mod slot;
+mod sub_queries;
 
 use std::sync::Arc;
 
@@ -208,7 +210,7 @@ fn refused(error: DataFusionError) -> EngineError {
     }
     EngineError::Refused(Refusal::new(
         format!("cannot run the SQL around the private parts: {}", in_short(root)),
-        "change that SQL: it costs nothing, and parts that are on record stay free",
+        "change that SQL: parts that are on record stay free",
     ))
 }
 

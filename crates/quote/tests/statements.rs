@@ -542,6 +542,128 @@ fn the_origins_of_columns_follow_from_the_tree() {
     assert_eq!((distinct.origins.as_they_are, distinct.computed), (false, None));
 }
 
+/// A sub-query that is a value has one row at most by its form, or is refused before the charge
+/// with a hint that works.
+#[test]
+fn a_value_of_a_sub_query_has_one_row_by_its_form() {
+    let bound = |query: &str| {
+        let sql = format!(
+            "{TOWNS}, one AS (SELECT COUNT(*) AS c FROM people) SELECT {query} AS x FROM t"
+        );
+        SqlStatement::bind(&sql, &contract())
+    };
+    for query in [
+        "(SELECT MAX(n) FROM t)",
+        "(SELECT c FROM one)",
+        "(SELECT c FROM one WHERE c > 3)",
+        "(SELECT n FROM t ORDER BY n LIMIT 1)",
+        "(SELECT n FROM t u WHERE u.town = t.town)",
+        "(SELECT u.n FROM t u WHERE t.town = u.town AND u.n < t.n)",
+        "(SELECT n FROM t WHERE town = 'Here')",
+        "(SELECT n FROM t WHERE town IS NULL)",
+        "(SELECT n + m FROM (SELECT town AS k, n, a AS m FROM t) u WHERE k = t.town)",
+        "(SELECT u.n FROM t u JOIN t v USING (town) WHERE v.town = t.town)",
+        "(SELECT u.n FROM t u JOIN t v ON u.town = v.town WHERE v.town = t.town)",
+        "(SELECT v.n FROM t u LEFT JOIN t v ON u.town = v.town WHERE u.town = t.town)",
+        "(SELECT u.n FROM t u CROSS JOIN one WHERE u.town = t.town)",
+        "(SELECT SUM(n) FROM t u WHERE u.a = t.a GROUP BY u.a)",
+        "(SELECT DISTINCT a FROM t u WHERE u.a = t.a)",
+        "(SELECT town FROM t u WHERE u.town = t.town EXCEPT DISTINCT SELECT town FROM t)",
+        "(SELECT t.n)",
+    ] {
+        bound(query).unwrap_or_else(|refusal| panic!("{query}: {}", refusal.what));
+    }
+    for (query, mended) in [
+        ("(SELECT n FROM t)", "(SELECT n FROM t ORDER BY 1 LIMIT 1)"),
+        ("(SELECT n FROM t ORDER BY a)", "(SELECT n FROM t ORDER BY a LIMIT 1)"),
+        ("(SELECT n FROM t LIMIT 2)", "(SELECT n FROM t LIMIT 1)"),
+        ("(SELECT n FROM t LIMIT 2 OFFSET 1)", "(SELECT n FROM t LIMIT 1 OFFSET 1)"),
+        (
+            "(SELECT n FROM t u WHERE u.town < t.town)",
+            "(SELECT MAX(n) FROM t u WHERE u.town < t.town)",
+        ),
+        (
+            "(SELECT n FROM t u WHERE u.town = t.town OR n = 1)",
+            "(SELECT n FROM t u WHERE u.town = t.town)",
+        ),
+        ("(SELECT n FROM t u WHERE u.a = t.a)", "(SELECT MAX(n) FROM t u WHERE u.a = t.a)"),
+        ("(SELECT n FROM t u WHERE u.town = u.town)", "(SELECT n FROM t u WHERE u.town = t.town)"),
+        (
+            "(SELECT u.n FROM t u FULL JOIN t v USING (town) WHERE u.town = t.town)",
+            "(SELECT u.n FROM t u LEFT JOIN t v USING (town) WHERE u.town = t.town)",
+        ),
+        (
+            "(SELECT u.n FROM t u LEFT JOIN t v ON u.a = v.a WHERE u.town = t.town)",
+            "(SELECT MAX(u.n) FROM t u LEFT JOIN t v ON u.a = v.a WHERE u.town = t.town)",
+        ),
+        (
+            "(SELECT n FROM t UNION ALL SELECT 1)",
+            "(SELECT n FROM t UNION ALL SELECT 1 ORDER BY 1 LIMIT 1)",
+        ),
+        (
+            "(SELECT SUM(n) FROM t GROUP BY a)",
+            "(SELECT SUM(n) FROM t GROUP BY a ORDER BY 1 LIMIT 1)",
+        ),
+        (
+            "(SELECT SUM(n) FROM t WHERE a = 3 GROUP BY ROLLUP (a))",
+            "(SELECT SUM(n) FROM t WHERE a = 3 GROUP BY a)",
+        ),
+    ] {
+        let refusal = bound(query).unwrap_err();
+        assert!(
+            refusal.what.ends_with("may have several rows, but one value is needed here"),
+            "{query}"
+        );
+        bound(mended).unwrap_or_else(|refusal| panic!("{mended}: {}", refusal.what));
+    }
+}
+
+/// Plain SQL that has no reason to be refused: the key of a FULL JOIN links the next one, GROUPING
+/// of several keys is a number of bits, and OPTIONS go with a query of WITH that nothing reads.
+#[test]
+fn what_is_plain_sql_around_parts_is_bound() {
+    let unread = "u AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) AS c \
+                  FROM people) SELECT n FROM t";
+    for sql in [
+        "SELECT town FROM t FULL JOIN t b USING (town) FULL JOIN t c USING (town) FULL JOIN t d \
+         USING (town) FULL JOIN t e USING (town) FULL JOIN t f USING (town)",
+        "SELECT GROUPING(town, n) AS g FROM t GROUP BY ROLLUP (town, n) HAVING g > 0",
+        "SELECT town FROM (t JOIN t b USING (town)) JOIN t c USING (town)",
+        "SELECT NTILE(1) OVER (ORDER BY n ROWS BETWEEN 2 PRECEDING AND 2 PRECEDING) AS x FROM t",
+    ] {
+        around(sql);
+    }
+    SqlStatement::bind(&format!("{TOWNS}, {unread}"), &contract()).unwrap();
+}
+
+/// A sub-query that reads columns from outside is computed over their values, so the rows outside
+/// are planned twice. That is counted where such queries are nested.
+#[test]
+fn copies_of_the_rows_around_sub_queries_are_counted() {
+    let nested = |depth: usize| {
+        let mut from = "t".to_owned();
+        for _ in 0..depth {
+            from = format!(
+                "(SELECT town, (SELECT MAX(n) FROM t WHERE town < o.town) AS n FROM {from} o)"
+            );
+        }
+        SqlStatement::bind(&format!("{TOWNS} SELECT town, n FROM {from} o"), &contract())
+    };
+    nested(5).unwrap();
+    let refusal = nested(20).unwrap_err();
+    assert!(refusal.what.contains("has more than 2000 columns"), "{}", refusal.what);
+    // So are those of IN, where it matters that it may be NULL.
+    let nested = |membership: &str, depth: usize| {
+        let inner = format!(" WHERE n {membership} (SELECT n FROM t").repeat(depth);
+        let sql = format!("{TOWNS} SELECT n FROM t{inner}{}", ")".repeat(depth));
+        SqlStatement::bind(&sql, &contract())
+    };
+    nested("IN", 20).unwrap();
+    nested("NOT IN", 3).unwrap();
+    let refusal = nested("NOT IN", 20).unwrap_err();
+    assert!(refusal.what.contains("has more than 2000 columns"), "{}", refusal.what);
+}
+
 /// Types are known when the SQL around parts is bound, so what does not fit is refused there, with
 /// its place.
 #[test]
@@ -571,15 +693,44 @@ fn what_does_not_fit_around_parts_is_refused_with_its_place() {
         ("SELECT n FROM t UNION ALL SELECT town FROM t", "column 1 of UNION mixes int", ""),
         ("SELECT n FROM t WHERE town IN (SELECT n FROM t)", "IN mixes string and int", "town IN"),
         ("SELECT 1 FROM t x JOIN t y USING (size)", "there is no released column `size`", "size"),
+        ("SELECT NTILE(0) OVER (ORDER BY n) FROM t", "NTILE counts from 1; `0` is below it", "0"),
+        ("SELECT NTH_VALUE(n, 0) OVER (ORDER BY n) FROM t", "NTH_VALUE counts from 1", "0"),
         (
-            "SELECT n FROM t WHERE n > 9 OR town NOT IN (SELECT town FROM t)",
-            "NOT IN as one that AND joins",
-            "n > 9 OR",
+            "SELECT SUM(n) OVER (ORDER BY n ROWS BETWEEN CURRENT ROW AND 2 PRECEDING) FROM t",
+            "a frame from CURRENT ROW to 2 PRECEDING ends before it begins",
+            "SUM(n)",
         ),
         (
-            "SELECT n FROM t WHERE (town IN (SELECT town FROM t)) IS NULL",
-            "IN with a sub-query around private parts is supported in conditions alone",
-            "town IN",
+            "SELECT SUM(n) OVER (ORDER BY n ROWS 1 FOLLOWING) FROM t",
+            "a frame from 1 FOLLOWING to CURRENT ROW ends before it begins",
+            "SUM(n)",
+        ),
+        (
+            "SELECT SUM(n) OVER (GROUPS CURRENT ROW) FROM t",
+            "a frame of GROUPS needs an order",
+            "SUM(n)",
+        ),
+        (
+            "SELECT SUM(n) OVER (ORDER BY n, a RANGE 1 PRECEDING) FROM t",
+            "counts from one value that rows are ordered by, but there are 2",
+            "SUM(n)",
+        ),
+        ("SELECT x.n FROM t x JOIN t X ON x.n = x.n", "two tables in FROM have the name", "t X"),
+        ("SELECT n FROM t, t", "two tables in FROM have the name `t`", "t"),
+        (
+            "SELECT (SELECT n FROM t) AS m FROM t",
+            "`(SELECT n FROM t)` may have several rows, but one value is needed here",
+            "SELECT",
+        ),
+        (
+            "SELECT n FROM t x LEFT JOIN t y ON x.a = y.a AND x.n IN (SELECT n FROM t)",
+            "ON of a LEFT JOIN has a sub-query that reads its rows",
+            "x.a = y.a",
+        ),
+        (
+            "SELECT n FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.n < t.n GROUP BY CUBE (a))",
+            "a sub-query that reads columns from outside has a level of all rows",
+            "SELECT",
         ),
         (
             "SELECT SUM(n) OVER (ORDER BY town RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",

@@ -6,16 +6,18 @@
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Column, JoinType, Result, ScalarValue, Spans};
+use datafusion::common::{Column, JoinType, Result, ScalarValue};
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{
-    AggregateFunction as AggregateCall, Exists, InSubquery, NullTreatment, Sort, TryCast,
-    WindowFunction as WindowExpr, WindowFunctionParams,
+    AggregateFunction as AggregateCall, NullTreatment, Sort, TryCast, WindowFunction as WindowExpr,
+    WindowFunctionParams,
 };
+use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
-    Expr as Planned, ExprSchemable, GroupingSet, LogicalPlan, LogicalPlanBuilder, ScalarUDF,
-    Subquery, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition, lit,
+    Expr as Planned, ExprSchemable, GroupingSet, LogicalPlan, LogicalPlanBuilder, Operator,
+    ScalarUDF, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
+    binary_expr, lit, when,
 };
 use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind};
 use hushtable_plan::around_tree::{
@@ -24,21 +26,9 @@ use hushtable_plan::around_tree::{
 };
 
 use super::function::Function;
+use super::planned_rows::{Domain, Hidden, Rows, broken};
 use crate::eval::constant;
-use crate::invariant::Invariant;
 use crate::source::convert::arrow_type;
-
-/// A plan, and where the columns of its node are in it.
-#[derive(Clone)]
-pub(super) struct Rows {
-    pub(super) plan: LogicalPlan,
-    columns: Vec<Column>,
-    /// The column with the cells of each column, if there is one.
-    cells: Vec<Option<Column>>,
-    /// The columns with the cells of the operands of each column, if it is an expression over
-    /// released values.
-    operands: Vec<Option<Vec<Column>>>,
-}
 
 /// Where the columns of a result are in its plan, by their indices.
 #[derive(Clone, Debug)]
@@ -49,24 +39,6 @@ pub(crate) struct Found {
     /// The columns with the cells of the operands of each column, if it is an expression over
     /// released values.
     pub(crate) operands: Vec<Option<Vec<usize>>>,
-}
-
-/// The hidden columns that a plan has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hidden {
-    /// None: its values are compared, or stand in an expression.
-    Without,
-    /// The cells of its columns.
-    Cells,
-    /// The cells of operands, too: its columns are those of the result.
-    Operands,
-}
-
-/// The inputs of the expressions around a sub-query, the nearest first.
-#[derive(Clone, Copy)]
-struct Outer<'a> {
-    input: &'a Rows,
-    outer: Option<&'a Outer<'a>>,
 }
 
 /// The state of a walk through the tree.
@@ -80,27 +52,6 @@ pub(super) struct Lowering<'a> {
     names: usize,
 }
 
-fn broken(what: &'static str) -> datafusion::error::DataFusionError {
-    Invariant::new(what).into()
-}
-
-impl Rows {
-    fn column(&self, index: usize) -> Result<&Column> {
-        self.columns.get(index).ok_or_else(|| broken("SQL around parts reads a column it lacks"))
-    }
-
-    /// These columns in a plan that hands them on.
-    fn within(self, plan: LogicalPlan) -> Self {
-        Self { plan, ..self }
-    }
-
-    /// The columns of a plan that are not followed back.
-    fn new(plan: LogicalPlan, columns: Vec<Column>) -> Self {
-        let (cells, operands) = (vec![None; columns.len()], vec![None; columns.len()]);
-        Self { plan, columns, cells, operands }
-    }
-}
-
 impl<'a> Lowering<'a> {
     pub(super) fn new(state: &'a SessionState, tables: &'a [Arc<dyn TableProvider>]) -> Self {
         Self { state, tables, functions: Vec::new(), names: 0 }
@@ -108,7 +59,8 @@ impl<'a> Lowering<'a> {
 
     /// The plan of a whole result, and where its columns and those of their cells are in it.
     pub(super) fn whole(&mut self, node: &Node) -> Result<(LogicalPlan, Found)> {
-        let Rows { plan, columns, cells, operands } = self.lower(node, None, Hidden::Operands)?;
+        let rows = self.lower(node, None, Hidden::Operands)?;
+        let Rows { plan, columns, cells, operands, .. } = rows;
         let schema = Arc::clone(plan.schema());
         let index = |column: &Column| schema.index_of_column(column);
         let all = |columns: &Vec<Column>| columns.iter().map(index).collect::<Result<Vec<_>>>();
@@ -127,16 +79,28 @@ impl<'a> Lowering<'a> {
     }
 
     /// A name that no other column or table of the plan has.
-    fn name(&mut self) -> String {
+    pub(super) fn name(&mut self) -> String {
         self.names += 1;
         format!("c{}", self.names)
     }
 
-    fn named(&mut self, expr: Planned) -> Planned {
+    pub(super) fn named(&mut self, expr: Planned) -> Planned {
         expr.alias(self.name())
     }
 
-    fn lower(&mut self, node: &Node, outer: Option<&Outer<'_>>, hidden: Hidden) -> Result<Rows> {
+    /// The rows of a node, for each row of a domain if there is one.
+    pub(super) fn lower(
+        &mut self,
+        node: &Node,
+        domain: Option<&Domain>,
+        hidden: Hidden,
+    ) -> Result<Rows> {
+        if let Some(domain) = domain
+            && node.outer_columns().is_empty()
+        {
+            let rows = self.lower(node, None, hidden)?;
+            return self.repeated(rows, domain);
+        }
         // Cells of columns that are not handed on are not needed.
         let cells = match hidden {
             Hidden::Without => Hidden::Without,
@@ -144,57 +108,105 @@ impl<'a> Lowering<'a> {
         };
         match node {
             Node::One => Ok(Rows::new(LogicalPlanBuilder::empty(true).build()?, Vec::new())),
-            Node::Released { table, columns, one_row: _ } => self.released(*table, columns.len()),
+            Node::Released { table, columns, unique: _ } => self.released(*table, columns.len()),
             Node::Filter(input, condition) => {
-                let input = self.lower(input, outer, cells)?;
-                let condition = self.scalar(condition, &input, outer)?;
+                let input = self.lower(input, domain, cells)?;
+                let input = self.attached_to_condition(input, condition, domain)?;
+                let condition = self.scalar(condition, &input, domain)?;
                 let plan =
                     LogicalPlanBuilder::new(input.plan.clone()).filter(condition)?.build()?;
-                Ok(input.within(plan))
+                // The sub-queries of the condition are for it alone.
+                Ok(Rows { attached: Vec::new(), ..input.within(plan) })
             }
             Node::Project(input, columns) => {
-                let input = self.lower(input, outer, hidden)?;
-                self.project(&input, columns, outer, hidden)
+                let input = self.lower(input, domain, hidden)?;
+                self.project(input, columns, domain, hidden)
             }
-            Node::Join(join) => self.join(join, outer, cells),
+            Node::Join(join) => self.join(join, domain, cells),
             Node::Set(set) => {
                 let cells = match set.operation {
                     SetOperation::UnionAll => cells,
                     // Rows that are compared are compared without their cells.
                     _ => Hidden::Without,
                 };
-                let left = self.lower(&set.left, outer, cells)?;
-                let right = self.lower(&set.right, outer, cells)?;
+                let left = self.lower(&set.left, domain, cells)?;
+                let right = self.lower(&set.right, domain, cells)?;
                 self.set(set.operation, &set.columns, left, right)
             }
             Node::Distinct(input) => {
-                let input = self.lower(input, outer, Hidden::Without)?;
+                let input = self.lower(input, domain, Hidden::Without)?;
                 let input = self.bare(input)?;
                 let plan = LogicalPlanBuilder::new(input.plan.clone()).distinct()?.build()?;
                 Ok(input.within(plan))
             }
             Node::Aggregate { input, keys, levels, aggregates } => {
-                let input = self.lower(input, outer, Hidden::Without)?;
-                self.aggregate(&input, (keys, levels.as_deref()), aggregates, outer)
+                let input = self.lower(input, domain, Hidden::Without)?;
+                self.aggregate(input, (keys, levels.as_deref()), aggregates, domain)
             }
             Node::Window(input, windows) => {
-                let input = self.lower(input, outer, cells)?;
-                self.windows(input, windows, outer)
+                let input = self.lower(input, domain, cells)?;
+                self.windows(input, windows, domain)
             }
+            // Rows that are for a row of a domain have no order among the others.
+            Node::Sort(input, _) if domain.is_some() => self.lower(input, domain, hidden),
             Node::Sort(input, by) => {
-                let input = self.lower(input, outer, hidden)?;
-                let by = self.order(by, &input, outer)?;
+                let input = self.lower(input, domain, hidden)?;
+                let input = self.attached(input, by.iter().map(|key| &key.value), domain)?;
+                let by = self.order(by, &input, domain)?;
                 let plan = LogicalPlanBuilder::new(input.plan.clone()).sort(by)?.build()?;
                 Ok(input.within(plan))
             }
-            Node::Limit { input, offset, limit } => {
-                let input = self.lower(input, outer, hidden)?;
-                let most = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
-                let (offset, limit) = (most(*offset), limit.map(most));
-                let plan = LogicalPlanBuilder::new(input.plan.clone()).limit(offset, limit)?;
-                Ok(input.within(plan.build()?))
-            }
+            Node::Limit { input, offset, limit } => match domain {
+                Some(domain) => self.limited_each(input, (*offset, *limit), domain),
+                None => {
+                    let input = self.lower(input, domain, hidden)?;
+                    let most = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
+                    let (offset, limit) = (most(*offset), limit.map(most));
+                    let plan = LogicalPlanBuilder::new(input.plan.clone()).limit(offset, limit)?;
+                    Ok(input.within(plan.build()?))
+                }
+            },
         }
+    }
+
+    /// Some of the first rows for each row of a domain.
+    fn limited_each(
+        &mut self,
+        input: &Node,
+        (offset, limit): (u64, Option<u64>),
+        domain: &Domain,
+    ) -> Result<Rows> {
+        let (input, by) = match input {
+            Node::Sort(input, by) => (input.as_ref(), by.as_slice()),
+            other => (other, &[][..]),
+        };
+        let input = self.lower(input, Some(domain), Hidden::Without)?;
+        let input = self.attached(input, by.iter().map(|key| &key.value), Some(domain))?;
+        let order_by = self.order(by, &input, Some(domain))?;
+        let number = self.state.window_functions().get("row_number");
+        let number = number.ok_or_else(|| broken("a window function is missing"))?;
+        let number = WindowExpr {
+            fun: WindowFunctionDefinition::WindowUDF(Arc::clone(number)),
+            params: WindowFunctionParams {
+                args: Vec::new(),
+                partition_by: input.domain.iter().cloned().map(Planned::Column).collect(),
+                window_frame: WindowFrame::new((!order_by.is_empty()).then_some(false)),
+                order_by,
+                filter: None,
+                null_treatment: None,
+                distinct: false,
+            },
+        };
+        let number = Planned::WindowFunction(Box::new(number));
+        let column = Column::new_unqualified(number.schema_name().to_string());
+        let plan = LogicalPlanBuilder::window_plan(input.plan.clone(), [number])?;
+        let mut taken = Planned::Column(column.clone()).gt(lit(offset));
+        if let Some(limit) = limit {
+            taken = taken.and(Planned::Column(column).lt_eq(lit(offset.saturating_add(limit))));
+        }
+        let plan = LogicalPlanBuilder::new(plan).filter(taken)?.build()?;
+        let rows = input.within(plan);
+        self.bare(rows)
     }
 
     fn released(&mut self, table: usize, width: usize) -> Result<Rows> {
@@ -209,22 +221,22 @@ impl<'a> Lowering<'a> {
         Ok(Rows { cells, ..Rows::new(plan, columns) })
     }
 
-    /// Only the columns of the node, without hidden ones.
-    fn bare(&mut self, rows: Rows) -> Result<Rows> {
-        if rows.plan.schema().fields().len() == rows.columns.len() {
+    /// Only the columns of the node and of its domain, without hidden ones.
+    pub(super) fn bare(&mut self, rows: Rows) -> Result<Rows> {
+        let all: Vec<_> = rows.domain.iter().chain(&rows.columns).cloned().collect();
+        if rows.plan.schema().fields().len() == all.len() {
             return Ok(rows);
         }
-        let exprs: Vec<_> = rows.columns.iter().cloned().map(Planned::Column).collect();
+        let exprs = all.into_iter().map(Planned::Column);
         let plan = LogicalPlanBuilder::new(rows.plan).project(exprs)?.build()?;
-        Ok(Rows::new(plan, rows.columns))
+        Ok(Rows { domain: rows.domain, ..Rows::new(plan, rows.columns) })
     }
 
     /// Rows under an alias, where they are a projection: a long chain of projections would be
-    /// merged into one deep expression, which takes long to plan. Not in sub-queries: DataFusion
-    /// does not find through an alias what it adds to correlated ones.
-    fn apart(&mut self, rows: &Rows, outer: Option<&Outer<'_>>) -> Result<Rows> {
-        if outer.is_some() || !matches!(rows.plan, LogicalPlan::Projection(_)) {
-            return Ok(rows.clone());
+    /// merged into one deep expression, which takes long to plan.
+    fn apart(&mut self, rows: Rows) -> Result<Rows> {
+        if !matches!(rows.plan, LogicalPlan::Projection(_)) {
+            return Ok(rows);
         }
         let schema = Arc::clone(rows.plan.schema());
         let plan = LogicalPlanBuilder::new(rows.plan.clone()).alias(self.name())?.build()?;
@@ -237,6 +249,8 @@ impl<'a> Lowering<'a> {
         let all = |columns: &Vec<Column>| columns.iter().map(moved).collect::<Result<Vec<_>>>();
         Ok(Rows {
             columns: all(&rows.columns)?,
+            domain: all(&rows.domain)?,
+            attached: Vec::new(),
             cells: rows
                 .cells
                 .iter()
@@ -253,21 +267,23 @@ impl<'a> Lowering<'a> {
 
     fn project(
         &mut self,
-        input: &Rows,
+        input: Rows,
         scalars: &[Scalar],
-        outer: Option<&Outer<'_>>,
+        domain: Option<&Domain>,
         hidden: Hidden,
     ) -> Result<Rows> {
-        let input = &self.apart(input, outer)?;
-        let mut exprs = Vec::with_capacity(scalars.len());
+        let input = self.apart(input)?;
+        let input = &self.attached(input, scalars, domain)?;
+        let mut exprs: Vec<_> = input.domain.iter().cloned().map(Planned::Column).collect();
         let mut rows = Rows::new(input.plan.clone(), Vec::with_capacity(scalars.len()));
+        rows.domain.clone_from(&input.domain);
         let mut add = |lowering: &mut Self, expr: Planned| {
             let name = lowering.name();
             exprs.push(expr.alias(name.clone()));
             Column::new_unqualified(name)
         };
         for scalar in scalars {
-            let expr = self.scalar(scalar, input, outer)?;
+            let expr = self.scalar(scalar, input, domain)?;
             rows.columns.push(add(self, expr));
             let index = scalar.as_column();
             let mut hand_on = |cell: &Column| add(self, Planned::Column(cell.clone()));
@@ -293,39 +309,81 @@ impl<'a> Lowering<'a> {
         Ok(rows)
     }
 
-    fn join(&mut self, join: &Join, outer: Option<&Outer<'_>>, hidden: Hidden) -> Result<Rows> {
-        let left = self.lower(&join.left, outer, hidden)?;
-        let right = self.lower(&join.right, outer, hidden)?;
+    fn join(&mut self, join: &Join, domain: Option<&Domain>, hidden: Hidden) -> Result<Rows> {
+        let left = self.lower(&join.left, domain, hidden)?;
+        let of_left = matches!(join.kind, JoinSides::Inner | JoinSides::Left);
+        let alone = of_left && join.right.outer_columns().is_empty();
+        let right = self.lower(&join.right, domain.filter(|_| !alone), hidden)?;
         let kind = match join.kind {
             JoinSides::Inner => JoinType::Inner,
             JoinSides::Left => JoinType::Left,
             JoinSides::Right => JoinType::Right,
             JoinSides::Full => JoinType::Full,
         };
-        let pairs = LogicalPlanBuilder::new(left.plan.clone()).cross_join(right.plan.clone())?;
-        let both = Rows {
-            plan: pairs.build()?,
+        // Rows that are for the same row of the domain.
+        let pairs = left.domain.iter().cloned().map(Planned::Column);
+        let pairs = pairs.zip(right.domain.iter().cloned().map(Planned::Column));
+        let same = pairs.map(|(left, right)| binary_expr(left, Operator::IsNotDistinctFrom, right));
+        let same: Vec<_> = same.collect();
+        let plan = LogicalPlanBuilder::new(left.plan.clone()).cross_join(right.plan.clone())?;
+        let mut both = Rows {
+            plan: plan.build()?,
             columns: [left.columns, right.columns].concat(),
             cells: [left.cells, right.cells].concat(),
             operands: [left.operands, right.operands].concat(),
+            domain: if join.kind == JoinSides::Right { right.domain.clone() } else { left.domain },
+            attached: Vec::new(),
         };
-        let Some(on) = &join.on else { return Ok(both) };
-        let on = self.scalar(on, &both, outer)?;
-        let plan = LogicalPlanBuilder::new(left.plan).join_on(right.plan, kind, [on])?.build()?;
-        let mut rows = both.within(plan);
-        if !join.merged.is_empty() {
+        let mut rows = if join.kind == JoinSides::Inner {
+            both = self.attached(both, &join.on, domain)?;
+            let on = join.on.iter().map(|on| self.scalar(on, &both, domain));
+            let on = same.into_iter().map(Ok).chain(on).collect::<Result<Vec<_>>>()?;
+            let mut plan = both.plan.clone();
+            if let Some(on) = conjunction(on) {
+                plan = LogicalPlanBuilder::new(plan).filter(on)?.build()?;
+            }
+            both.within(plan)
+        } else {
+            let on = join.on.iter().map(|on| self.condition(on, &both, domain));
+            let on = same.into_iter().map(Ok).chain(on).collect::<Result<Vec<_>>>()?;
+            let plan = LogicalPlanBuilder::new(left.plan).join_on(right.plan, kind, on)?;
+            both.within(plan.build()?)
+        };
+        let merged_domain = join.kind == JoinSides::Full && domain.is_some();
+        if !join.merged.is_empty() || merged_domain {
             let mut all: Vec<_> =
                 rows.plan.schema().columns().into_iter().map(Planned::Column).collect();
             for merged in &join.merged {
                 let name = self.name();
-                all.push(self.scalar(merged, &rows, outer)?.alias(name.clone()));
+                all.push(self.scalar(merged, &rows, domain)?.alias(name.clone()));
                 rows.columns.push(Column::new_unqualified(name));
                 rows.cells.push(None);
                 rows.operands.push(None);
             }
+            if merged_domain {
+                for (left, right) in rows.domain.iter_mut().zip(right.domain) {
+                    let name = self.name();
+                    let left_value = Planned::Column(left.clone());
+                    let value = when(left_value.clone().is_null(), Planned::Column(right))
+                        .otherwise(left_value)?;
+                    all.push(value.alias(name.clone()));
+                    *left = Column::new_unqualified(name);
+                }
+            }
             rows.plan = LogicalPlanBuilder::new(rows.plan).project(all)?.build()?;
         }
         Ok(rows)
+    }
+
+    /// The condition of an outer join. Its sub-queries read nothing from outside, and have one
+    /// value.
+    fn condition(&mut self, on: &Scalar, both: &Rows, domain: Option<&Domain>) -> Result<Planned> {
+        let fields = both.plan.schema().fields().len();
+        let both = self.attached(both.clone(), [on], domain)?;
+        if both.plan.schema().fields().len() > fields {
+            return Err(broken("the condition of an outer join has a sub-query of its rows"));
+        }
+        self.scalar(on, &both, domain)
     }
 
     fn set(
@@ -335,11 +393,11 @@ impl<'a> Lowering<'a> {
         left: Rows,
         right: Rows,
     ) -> Result<Rows> {
-        let width = types.len();
+        let (width, domain) = (types.len(), left.domain.len());
         let with_cells: Vec<bool> =
             left.cells.iter().zip(&right.cells).map(|(l, r)| l.is_some() || r.is_some()).collect();
         let mut side = |rows: Rows| {
-            let mut exprs = Vec::with_capacity(width);
+            let mut exprs: Vec<_> = rows.domain.into_iter().map(Planned::Column).collect();
             for (column, own) in rows.columns.into_iter().zip(types) {
                 let (column, own) = (Planned::Column(column), arrow_type(*own));
                 exprs.push(match column.get_type(rows.plan.schema())? == own {
@@ -362,22 +420,27 @@ impl<'a> Lowering<'a> {
             SetOperation::Intersect => LogicalPlanBuilder::intersect(left, right, false)?,
         };
         let plan = LogicalPlanBuilder::new(plan).alias(self.name())?.build()?;
-        let mut columns = plan.schema().columns();
+        let mut domain_columns = plan.schema().columns();
+        let mut columns = domain_columns.split_off(domain);
         let mut hidden = columns.split_off(width).into_iter();
         let cells = with_cells.iter().map(|&has| if has { hidden.next() } else { None });
-        Ok(Rows { cells: cells.collect(), ..Rows::new(plan, columns) })
+        let cells = cells.collect();
+        Ok(Rows { cells, domain: domain_columns, ..Rows::new(plan, columns) })
     }
 
     fn aggregate(
         &mut self,
-        input: &Rows,
+        input: Rows,
         (keys, levels): (&[Scalar], Option<&[Vec<usize>]>),
         aggregates: &[Aggregate],
-        outer: Option<&Outer<'_>>,
+        domain: Option<&Domain>,
     ) -> Result<Rows> {
+        let one_row = keys.is_empty() && levels.is_none();
         let types = keys.iter().map(|key| key.expr.column_type);
         let types: Vec<_> = types.chain(aggregates.iter().map(|call| call.column_type)).collect();
-        let keys = keys.iter().map(|key| self.scalar(key, input, outer));
+        let scalars = keys.iter().chain(aggregates.iter().flat_map(Aggregate::scalars));
+        let input = &self.attached(input, scalars, domain)?;
+        let keys = keys.iter().map(|key| self.scalar(key, input, domain));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let mut calls = Vec::with_capacity(aggregates.len());
         for aggregate in aggregates {
@@ -385,10 +448,10 @@ impl<'a> Lowering<'a> {
                 AggregateFunction::Grouping(key) => {
                     vec![keys.get(key).ok_or_else(|| broken("GROUPING is of no key"))?.clone()]
                 }
-                _ => self.counted(&aggregate.operands, input, outer)?,
+                _ => self.counted(&aggregate.operands, input, domain)?,
             };
             let filter = aggregate.filter.as_ref();
-            let filter = filter.map(|filter| self.scalar(filter, input, outer)).transpose()?;
+            let filter = filter.map(|filter| self.scalar(filter, input, domain)).transpose()?;
             let function = self.called(aggregate.function)?;
             let (distinct, filter) = (aggregate.distinct, filter.map(Box::new));
             let call =
@@ -396,11 +459,13 @@ impl<'a> Lowering<'a> {
             calls.push(self.named(Planned::AggregateFunction(call)));
         }
         let width = keys.len();
+        let each: Vec<_> = input.domain.iter().cloned().map(Planned::Column).collect();
         let by = match levels {
-            None => keys,
+            None => each.into_iter().chain(keys).collect(),
             Some(levels) => {
                 let level = |level: &Vec<usize>| {
-                    level.iter().filter_map(|&key| keys.get(key).cloned()).collect()
+                    let keys = level.iter().filter_map(|&key| keys.get(key).cloned());
+                    each.iter().cloned().chain(keys).collect()
                 };
                 let levels = levels.iter().map(level).collect();
                 vec![Planned::GroupingSet(GroupingSet::GroupingSets(levels))]
@@ -408,11 +473,17 @@ impl<'a> Lowering<'a> {
         };
         let plan = LogicalPlanBuilder::new(input.plan.clone()).aggregate(by, calls)?.build()?;
         // With levels, a number of the level stands behind the keys.
-        let mut columns = plan.schema().columns();
+        let mut each = plan.schema().columns();
+        let mut columns = each.split_off(input.domain.len());
         let calls = columns.split_off(columns.len() - aggregates.len());
         columns.truncate(width);
         columns.extend(calls);
-        self.in_types(Rows::new(plan, columns), 0, &types)
+        let rows = Rows { domain: each, ..Rows::new(plan, columns) };
+        let rows = self.in_types(rows, 0, &types)?;
+        let Some(domain) = domain.filter(|_| one_row) else { return Ok(rows) };
+        let is_count = |index: &usize| aggregates[*index].function == AggregateFunction::Count;
+        let counts: Vec<usize> = (0..aggregates.len()).filter(is_count).collect();
+        self.in_all(rows, &counts, domain)
     }
 
     /// Operands of an aggregate; those of COUNT(*) are one for each row.
@@ -420,33 +491,35 @@ impl<'a> Lowering<'a> {
         &mut self,
         operands: &[Scalar],
         input: &Rows,
-        outer: Option<&Outer<'_>>,
+        domain: Option<&Domain>,
     ) -> Result<Vec<Planned>> {
         if operands.is_empty() {
             return Ok(vec![lit(1i64)]);
         }
-        operands.iter().map(|operand| self.scalar(operand, input, outer)).collect()
+        operands.iter().map(|operand| self.scalar(operand, input, domain)).collect()
     }
 
     fn windows(
         &mut self,
         input: Rows,
         windows: &[Window],
-        outer: Option<&Outer<'_>>,
+        domain: Option<&Domain>,
     ) -> Result<Rows> {
         let width = input.columns.len();
+        let scalars = windows.iter().flat_map(Window::scalars);
+        let input = self.attached(input, scalars, domain)?;
         let mut calls = Vec::with_capacity(windows.len());
         for window in windows {
             let (fun, operands) = match window.function {
                 WindowCall::Aggregate(function) => (
                     WindowFunctionDefinition::AggregateUDF(self.called(function)?),
-                    self.counted(&window.operands, &input, outer)?,
+                    self.counted(&window.operands, &input, domain)?,
                 ),
                 function => {
                     let found = self.state.window_functions().get(window_name(function));
                     let found = found.ok_or_else(|| broken("a window function is missing"))?;
                     let operands = window.operands.iter();
-                    let operands = operands.map(|operand| self.scalar(operand, &input, outer));
+                    let operands = operands.map(|operand| self.scalar(operand, &input, domain));
                     (
                         WindowFunctionDefinition::WindowUDF(Arc::clone(found)),
                         operands.collect::<Result<_>>()?,
@@ -454,9 +527,10 @@ impl<'a> Lowering<'a> {
                 }
             };
             let partition_by = window.partition_by.iter();
-            let partition_by = partition_by.map(|key| self.scalar(key, &input, outer));
-            let partition_by = partition_by.collect::<Result<_>>()?;
-            let mut order_by = self.order(&window.order_by, &input, outer)?;
+            let partition_by = partition_by.map(|key| self.scalar(key, &input, domain));
+            let each = input.domain.iter().cloned().map(Planned::Column);
+            let partition_by = each.map(Ok).chain(partition_by).collect::<Result<_>>()?;
+            let mut order_by = self.order(&window.order_by, &input, domain)?;
             let window_frame = match &window.frame {
                 None => WindowFrame::new((!order_by.is_empty()).then_some(false)),
                 Some(frame) => {
@@ -491,7 +565,7 @@ impl<'a> Lowering<'a> {
     /// Columns from an index on, in types of the engine's own and under new names.
     fn in_types(&mut self, mut rows: Rows, first: usize, types: &[ColumnType]) -> Result<Rows> {
         let schema = Arc::clone(rows.plan.schema());
-        let unchanged = rows.columns.iter().take(first);
+        let unchanged = rows.domain.iter().chain(rows.columns.iter().take(first));
         let hidden = rows.operands.iter().flatten().flatten().chain(rows.cells.iter().flatten());
         let mut all: Vec<_> = unchanged.chain(hidden).cloned().map(Planned::Column).collect();
         for (column, own) in rows.columns.iter_mut().skip(first).zip(types) {
@@ -501,6 +575,7 @@ impl<'a> Lowering<'a> {
             *column = Column::new_unqualified(name);
         }
         rows.plan = LogicalPlanBuilder::new(rows.plan).project(all)?.build()?;
+        rows.attached.clear();
         Ok(rows)
     }
 
@@ -508,10 +583,10 @@ impl<'a> Lowering<'a> {
         &mut self,
         by: &[SortKey],
         input: &Rows,
-        outer: Option<&Outer<'_>>,
+        domain: Option<&Domain>,
     ) -> Result<Vec<Sort>> {
         let sort = |SortKey { value, descending, nulls_first }: &SortKey| {
-            Ok(Sort::new(self.scalar(value, input, outer)?, !descending, *nulls_first))
+            Ok(Sort::new(self.scalar(value, input, domain)?, !descending, *nulls_first))
         };
         by.iter().map(sort).collect()
     }
@@ -524,54 +599,33 @@ impl<'a> Lowering<'a> {
         found.cloned().ok_or_else(|| broken("an aggregate function is missing"))
     }
 
-    /// A scalar expression over the columns of a plan.
-    fn scalar(
+    /// A scalar expression over the columns of a plan, to which its sub-queries are attached.
+    pub(super) fn scalar(
         &mut self,
         scalar: &Scalar,
         input: &Rows,
-        outer: Option<&Outer<'_>>,
+        domain: Option<&Domain>,
     ) -> Result<Planned> {
-        let inner = Outer { input, outer };
         let mut operands = Vec::with_capacity(scalar.operands.len());
         for operand in &scalar.operands {
-            operands.push(match operand {
-                Operand::Column(index) => Planned::Column(input.column(*index)?.clone()),
-                Operand::Outer { level, column } => {
-                    let mut around = outer;
-                    for _ in 0..*level {
-                        around = around.and_then(|around| around.outer);
-                    }
-                    let around =
-                        around.ok_or_else(|| broken("a sub-query has nothing around it"))?;
-                    let column = around.input.column(*column)?;
-                    let field = around.input.plan.schema().qualified_field_from_column(column)?.1;
-                    Planned::OuterReferenceColumn(Arc::clone(field), column.clone())
+            operands.push(match (operand, domain) {
+                (Operand::Column(index), _) => Planned::Column(input.column(*index)?.clone()),
+                (Operand::Outer { level, column }, Some(domain)) => {
+                    Planned::Column(domain.find(input, *level, *column)?.clone())
                 }
-                Operand::Value(node) => Planned::ScalarSubquery(self.subquery(node, &inner)?),
-                Operand::Exists(node) => {
-                    Planned::Exists(Exists::new(self.subquery(node, &inner)?, false))
-                }
-                Operand::Among(value, node) => {
-                    let value = Box::new(self.scalar(value, input, outer)?);
-                    let subquery = self.subquery(node, &inner)?;
-                    Planned::InSubquery(InSubquery::new(value, subquery, false))
+                _ => {
+                    let attached = input.attached.iter().find(|(known, _)| known == operand);
+                    let attached = attached.map(|(_, value)| value.clone());
+                    attached.ok_or_else(|| broken("a sub-query has nothing around it"))?
                 }
             });
         }
         self.expression(&scalar.expr, &operands)
     }
 
-    fn subquery(&mut self, node: &Node, outer: &Outer<'_>) -> Result<Subquery> {
-        let rows = self.lower(node, Some(outer), Hidden::Without)?;
-        let plan = self.bare(rows)?.plan;
-        let outer_ref_columns = plan.all_out_ref_exprs();
-        Ok(Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Spans::new() })
-    }
-
     /// An expression over operands. Comparisons and logic are DataFusion's, which joins by them;
     /// everything else is a call of a function that computes it.
     fn expression(&mut self, expr: &Expr, operands: &[Planned]) -> Result<Planned> {
-        use datafusion::logical_expr::{Operator, binary_expr};
         Ok(match &expr.kind {
             ExprKind::Column(index) => operands
                 .get(*index)
@@ -581,15 +635,7 @@ impl<'a> Lowering<'a> {
                 let value = constant(value, expr.column_type)?;
                 Planned::Literal(ScalarValue::try_from_array(&value, 0)?, None)
             }
-            ExprKind::Not(inner) => match self.expression(inner, operands)? {
-                Planned::Exists(exists) => {
-                    Planned::Exists(Exists { negated: !exists.negated, ..exists })
-                }
-                Planned::InSubquery(among) => {
-                    Planned::InSubquery(InSubquery { negated: !among.negated, ..among })
-                }
-                inner => !inner,
-            },
+            ExprKind::Not(inner) => !self.expression(inner, operands)?,
             ExprKind::IsNull(inner) => self.expression(inner, operands)?.is_null(),
             ExprKind::Binary(op, left, right) => {
                 let op = match op {

@@ -56,10 +56,7 @@ impl All {
 
 fn too_many(most: u64) -> Refusal {
     Refusal::new(
-        format!(
-            "the SQL around the private parts pairs more than {most} rows of their releases; the \
-             parts are charged and on record, so other SQL around them costs nothing"
-        ),
+        format!("the SQL around the private parts pairs more than {most} rows of their releases"),
         "join on keys that tell rows apart, aggregate before the join, or take the rows that \
          matter in a sub-query with ORDER BY … LIMIT 1000",
     )

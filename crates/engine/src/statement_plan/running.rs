@@ -14,7 +14,7 @@ use hushtable_quote::Quote;
 use super::StatementPlan;
 use super::paying::{PaidPart, begin};
 use crate::answer::{Answering, Question, Timings};
-use crate::answer_table::{Answer, AnswerTable, Behind, Charges};
+use crate::answer_table::{AccountCharge, Answer, AnswerTable, Behind, Charges};
 use crate::around::AroundPlan;
 use crate::consistent;
 use crate::error::EngineError;
@@ -42,6 +42,33 @@ pub(super) struct Released {
 struct Whole {
     stated: Vec<PartStatement>,
     clipping_reports: Vec<ClippingReport>,
+    /// The charges for it, in words.
+    spent: String,
+}
+
+/// The charges in words.
+fn spent(charges: &Charges) -> String {
+    let of = |account: &AccountCharge| {
+        account.charged.as_ref().map(|charged| format!("{charged} on `{}`", account.population))
+    };
+    let all: Vec<String> = charges.accounts.iter().filter_map(of).collect();
+    match all.is_empty() {
+        true => "nothing was charged now".to_owned(),
+        false => format!("charged {}", all.join(", ")),
+    }
+}
+
+/// A refusal that depends on released values, with what was charged for them.
+fn after_the_charge(error: EngineError, spent: &str) -> EngineError {
+    match error {
+        EngineError::Refused(mut refusal) => {
+            refusal.what += "; ";
+            refusal.what += spent;
+            refusal.what += ": the releases are on record, and other SQL around them costs nothing";
+            EngineError::Refused(refusal)
+        }
+        other => other,
+    }
 }
 
 impl StatementPlan {
@@ -113,7 +140,7 @@ impl StatementPlan {
         }
         let mut timings = Timings::default();
         let started = Instant::now();
-        let (mut ledger, paid) = heavy(|| {
+        let (mut ledger, paid, spent) = heavy(|| {
             let mut ledger = self.session.ledger_of(&self.progress)?;
             let before = self.answered_before(Some(&*ledger))?;
             let paid = self.pay(&mut *ledger)?;
@@ -123,10 +150,10 @@ impl StatementPlan {
                 ledger.give_up_when(Arc::new(|| false));
             }
             charged(&charges);
-            Ok::<_, EngineError>((ledger, paid))
+            Ok::<_, EngineError>((ledger, paid, spent(&charges)))
         })?;
         timings.ledger = started.elapsed();
-        let mut whole = Whole { stated: Vec::new(), clipping_reports: Vec::new() };
+        let mut whole = Whole { stated: Vec::new(), clipping_reports: Vec::new(), spent };
         let mut released: Vec<Released> = Vec::with_capacity(paid.len());
         for (index, paid) in paid.into_iter().enumerate() {
             let mut answering = Answering { ledger: &mut *ledger, generator: &mut *generator };
@@ -176,7 +203,10 @@ impl StatementPlan {
             return Ok(());
         }
         let (table, behind) = match (&self.statement.around, &self.around) {
-            (Some(around), Some(plan)) => self.around(around, plan, &released).await?,
+            (Some(around), Some(plan)) => {
+                let ran = self.around(around, plan, &released).await;
+                ran.map_err(|error| after_the_charge(error, &whole.spent))?
+            }
             _ => {
                 let last = released.get(self.last_asked()?);
                 let last = last.ok_or(EngineError::inconsistent(

@@ -460,6 +460,8 @@ town"#,
     );
     let refused = ask(&place, &sql, 1).unwrap_err();
     assert!(refused.contains("more than 20000000 rows"), "{refused}");
+    let spent = "; charged epsilon = 1 on `person`: the releases are on record";
+    assert!(refused.contains(spent), "{refused}");
     let one = (1, 1, ["epsilon = 0", "epsilon = 1"].map(str::to_owned).to_vec());
     assert_eq!(charges(&place), one);
     let answer = ask(&place, &format!("{counts} SELECT COUNT(*) AS n FROM t"), 2).unwrap();

@@ -6,12 +6,14 @@
 //! its expression ([`Traced`]).
 
 mod collective;
+mod correlation;
 mod expressions;
 mod from_clause;
 mod provenance;
 mod queries;
 mod scope;
 pub mod tree;
+mod unique;
 mod unlinked;
 
 use hushtable_lang::{ColumnType, Expr, Refusal};
@@ -49,8 +51,8 @@ const PER_WINDOW: usize = 100;
 /// The table that a part releases, as SQL around it sees it.
 pub(super) struct PartTable {
     pub(super) columns: Vec<(String, ColumnType)>,
-    /// Whether it has one row at most.
-    pub(super) one_row: bool,
+    /// Columns whose values no two of its rows share: none where it has one row at most.
+    pub(super) unique: Option<Vec<usize>>,
 }
 
 impl Around {
@@ -124,8 +126,7 @@ impl Walk<'_> {
             return Ok((named.node.clone(), named.outputs.clone()));
         }
         let part = (0..self.parts.len()).find(|&part| part_name(part) == part_of(name));
-        let Some(PartTable { columns, one_row }) = part.and_then(|part| self.parts.get(part))
-        else {
+        let Some(PartTable { columns, unique }) = part.and_then(|part| self.parts.get(part)) else {
             return Err(Refusal::new(
                 format!("there is no released table `{name}`"),
                 "name a common table expression or a sub-query that aggregates protected rows",
@@ -143,7 +144,7 @@ impl Walk<'_> {
         };
         let outputs = columns.iter().map(output).collect();
         let columns = columns.iter().map(|(_, column_type)| *column_type).collect();
-        Ok((Node::Released { table, columns, one_row: *one_row }, outputs))
+        Ok((Node::Released { table, columns, unique: unique.clone() }, outputs))
     }
 }
 

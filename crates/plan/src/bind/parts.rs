@@ -30,7 +30,7 @@ use self::settle::settle;
 use self::splitter::{Kind, Splitter};
 use super::around::{Around, PartTable};
 use super::released_tables::MAX_OUTPUTS;
-use super::{ChosenLimits, Groups, PrivateQuery};
+use super::{ChosenLimits, PrivateQuery};
 use hushtable_privacy::Loss;
 
 /// Most private parts of one statement.
@@ -282,10 +282,9 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
     let (around, used) = match kind {
         Kind::Part(last) => (None, vec![last]),
         Kind::Rows | Kind::Constant | Kind::Around => {
-            let released = drafts.iter().map(|draft| PartTable {
-                columns: draft.columns(),
-                one_row: draft.query.groups == Groups::Single || draft.query.limit == Some(1),
-            });
+            let released = drafts
+                .iter()
+                .map(|draft| PartTable { columns: draft.columns(), unique: draft.unique() });
             let released: Vec<PartTable> = released.collect();
             let (around, used) = Around::new(&query, &released)?;
             (Some(around), used)

@@ -3,7 +3,7 @@
 use hushtable_lang::bind_expr::{
     Binder, Resolve, cast, condition, number_of, unify_all, where_true,
 };
-use hushtable_lang::{BinaryOp, Call, ColumnType, Expr, ExprKind, Refusal, Value};
+use hushtable_lang::{Call, ColumnType, Expr, ExprKind, Refusal, Value};
 use sqlparser::ast;
 
 use super::collective::{aggregate, is_collective, name_of, window};
@@ -21,6 +21,9 @@ const AGGREGATES: &str = "use COUNT, COUNTIF, SUM, AVG, MIN, MAX, MEDIAN, STDDEV
 const WINDOWS: &str = "use ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, \
                        LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE or aggregates, OVER (PARTITION \
                        BY … ORDER BY …)";
+
+const FILTERED_WINDOWS: &str = "put the condition inside: COUNTIF(x > 3) OVER (…), or SUM(IF(x > \
+                                3, y, NULL)) OVER (…)";
 
 /// Most scalar expressions of SQL around private parts.
 const MAX_COMPUTED: usize = 300;
@@ -96,10 +99,21 @@ impl Walk<'_> {
         several: Several<'_>,
         tables: &Tables,
     ) -> Result<Scalar, Refusal> {
+        let scalar = self.bound(node, view, several, tables)?;
+        self.has(scalar.planned_again(false)).map_err(|refusal| refusal.at(node))?;
+        Ok(scalar)
+    }
+
+    fn bound(
+        &mut self,
+        node: &ast::Expr,
+        view: View<'_>,
+        several: Several<'_>,
+        tables: &Tables,
+    ) -> Result<Scalar, Refusal> {
         let mut clause = Clause { walk: self, tables, view, several, operands: Vec::new() };
         let expr = Binder::new(&mut clause).bind(node)?;
         let scalar = Scalar { expr, operands: clause.operands };
-        check_memberships(&scalar).map_err(|refusal| refusal.at(node))?;
         if !scalar.is_plain() && !self.computed.contains(&scalar.expr) {
             self.computed.push(scalar.expr.clone());
         }
@@ -123,7 +137,10 @@ impl Walk<'_> {
         several: Several<'_>,
         tables: &Tables,
     ) -> Result<Scalar, Refusal> {
-        let Scalar { expr, operands } = self.scalar(node, view, several, tables)?;
+        let scalar = self.bound(node, view, several, tables)?;
+        let keeps_rows = matches!(clause, "WHERE" | "HAVING" | "QUALIFY");
+        self.has(scalar.planned_again(keeps_rows)).map_err(|refusal| refusal.at(node))?;
+        let Scalar { expr, operands } = scalar;
         let expr = condition(expr, clause).map_err(|refusal| refusal.at(node))?;
         Ok(Scalar { expr, operands })
     }
@@ -151,7 +168,12 @@ impl Resolve for Clause<'_, '_, '_> {
                 let among = self.among(expr, subquery);
                 return Some(among.map(|among| self.negated(among, *negated)));
             }
-            E::Function(function) if is_collective(function) => self.collective(function),
+            E::Function(function) if is_collective(function) => {
+                if let Some(bits) = grouping_bits(function) {
+                    return Some(Binder::new(self).bind(&bits));
+                }
+                self.collective(function).map_err(|refusal| refusal.at(node))
+            }
             _ => return None,
         };
         Some(operand.map(|(operand, column_type)| self.operand(operand, column_type)))
@@ -204,6 +226,11 @@ impl<'c> Clause<'c, '_, '_> {
 
     fn query(&mut self, query: &ast::Query) -> Result<(Node, Vec<ColumnType>), Refusal> {
         let (node, outputs) = self.walk.query(query, self.tables, Some(&self.view))?;
+        if !node.outer_columns().is_empty() {
+            // It is computed over the values of these columns, so the rows outside are there again.
+            self.walk.has(self.view.written_out())?;
+            check_levels(&node).map_err(|refusal| refusal.at(query))?;
+        }
         Ok((node, outputs.into_iter().map(|column| column.column_type).collect()))
     }
 
@@ -221,6 +248,9 @@ impl<'c> Clause<'c, '_, '_> {
 
     fn value(&mut self, query: &ast::Query) -> Result<(Operand, ColumnType), Refusal> {
         let (node, column_type) = self.column_of(query)?;
+        if !node.has_one_row() {
+            return Err(several_rows(query));
+        }
         Ok((Operand::Value(Box::new(node)), column_type))
     }
 
@@ -250,7 +280,11 @@ impl<'c> Clause<'c, '_, '_> {
     fn collective(&mut self, function: &ast::Function) -> Result<(Operand, ColumnType), Refusal> {
         let name = name_of(function);
         let over = function.over.is_some();
-        let hint = if over { WINDOWS } else { AGGREGATES };
+        let hint = match (over, function.filter.is_some()) {
+            (true, true) => FILTERED_WINDOWS,
+            (true, false) => WINDOWS,
+            (false, _) => AGGREGATES,
+        };
         let odd = || unsupported(function, hint);
         let aggregate = aggregate(&name);
         let (called, least, most) = match (aggregate, window(&name)) {
@@ -382,7 +416,12 @@ impl<'c> Clause<'c, '_, '_> {
         let order_by =
             order_by.iter().map(|item| Ok(SortKey::of(self.of_groups(&item.expr)?, item.options)));
         let order_by = order_by.collect::<Result<Vec<_>, Refusal>>()?;
-        let frame = window_frame.as_ref().map(|frame| framed(frame, spec)).transpose()?;
+        let frame = window_frame.as_ref().map(|frame| {
+            let bound = framed(frame, spec)?;
+            check_frame(&bound, frame, &order_by)?;
+            Ok::<_, Refusal>(bound)
+        });
+        let frame = frame.transpose()?;
         let is_number = |key: &SortKey| key.value.expr.column_type.is_numeric();
         if frame.as_ref().is_some_and(Frame::counts_values) && !order_by.iter().all(is_number) {
             return Err(Refusal::new(
@@ -410,41 +449,54 @@ impl SortKey {
     }
 }
 
-/// Refuses IN with a sub-query where it matters that it is NULL and not false: the engine below
-/// computes it with two truths, but for NOT IN that is a condition of its own.
-fn check_memberships(scalar: &Scalar) -> Result<(), Refusal> {
-    let is_membership = |expr: &Expr| match expr.kind {
-        ExprKind::Column(index) => matches!(scalar.operands.get(index), Some(Operand::Among(..))),
-        _ => false,
+/// Refuses a sub-query of several rows where one value is needed.
+fn several_rows(query: &ast::Query) -> Refusal {
+    let one = match (&query.order_by, &query.limit_clause) {
+        (None, None) => "end it with ORDER BY 1 LIMIT 1",
+        (Some(_), None) => "end it with LIMIT 1",
+        (_, Some(_)) => "end it with LIMIT 1 in place of its LIMIT",
     };
-    // Conditions that are true only where their parts are: NULL keeps no row, and neither does
-    // false.
-    let mut conditions = vec![(&scalar.expr, true)];
-    while let Some((expr, is_conjunct)) = conditions.pop() {
-        let fits = match &expr.kind {
-            ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) => {
-                let is_conjunct = is_conjunct && *op == BinaryOp::And;
-                conditions.extend([left, right].map(|side| (side.as_ref(), is_conjunct)));
-                true
-            }
-            ExprKind::Not(inner) if is_conjunct && is_membership(inner) => true,
-            ExprKind::Column(_) => true,
-            _ => {
-                let mut found = false;
-                expr.visit(&mut |part| found |= is_membership(part));
-                !found
-            }
-        };
-        if !fits {
-            return Err(Refusal::new(
-                "IN with a sub-query around private parts is supported in conditions alone, and \
-                 NOT IN as one that AND joins to others",
-                "WHERE k NOT IN (SELECT k FROM t WHERE k IS NOT NULL) AND …; or NOT EXISTS \
-                 (SELECT 1 FROM t WHERE t.k = a.k), which may stand under OR, too",
-            ));
-        }
+    Refusal::new(
+        format!("`({query})` may have several rows, but one value is needed here"),
+        format!(
+            "{one}, or show an aggregate in it, as MAX(x); where each row has one partner, an \
+             equality for each key says so; for all rows, JOIN"
+        ),
+    )
+    .at(query)
+}
+
+/// Refuses a level of all rows in a sub-query that reads columns from outside: it would have a row
+/// where there is none to aggregate, but for no row outside in particular.
+fn check_levels(node: &Node) -> Result<(), Refusal> {
+    if !node.outer_columns().is_empty() && node.has_total() {
+        return Err(Refusal::new(
+            "a sub-query that reads columns from outside has a level of all rows",
+            "GROUP BY its keys without ROLLUP, CUBE or (), or JOIN … GROUP BY ROLLUP (…)",
+        ));
     }
     Ok(())
+}
+
+/// GROUPING of several keys by those of each: a bit for each key, the last one the lowest.
+fn grouping_bits(function: &ast::Function) -> Option<ast::Expr> {
+    let call = Call::of(function)?;
+    if name_of(function) != "GROUPING" || function.over.is_some() || call.arguments.len() < 2 {
+        return None;
+    }
+    let ast::FunctionArguments::List(list) = &function.args else { return None };
+    let bit = |argument: &ast::FunctionArg| {
+        let args = vec![argument.clone()];
+        let list = ast::FunctionArgumentList { args, ..list.clone() };
+        let args = ast::FunctionArguments::List(list);
+        ast::Expr::Function(ast::Function { args, ..function.clone() })
+    };
+    let binary =
+        |left, op, right| ast::Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) };
+    let two = || ast::Expr::value(ast::Value::Number("2".to_owned(), false));
+    let doubled = |bits| binary(bits, ast::BinaryOperator::Multiply, two());
+    let bits = list.args.iter().map(bit);
+    bits.reduce(|bits, bit| binary(doubled(bits), ast::BinaryOperator::Plus, bit))
 }
 
 /// The index of an item, which is added where it is new.
@@ -488,10 +540,12 @@ fn typed(
         W::Aggregate(A::Min | A::Max) | W::FirstValue | W::LastValue => first,
         W::NthValue => {
             constant(name, operands, nodes, 1)?;
+            positive(name, operands, nodes, 1)?;
             first
         }
         W::Ntile => {
             constant(name, operands, nodes, 0)?;
+            positive(name, operands, nodes, 0)?;
             ColumnType::Int
         }
         W::Aggregate(
@@ -544,6 +598,61 @@ fn constant(
         return Err(
             Refusal::new(format!("{name} needs a {what}; `{node}` is none"), hint).at(*node)
         );
+    }
+    Ok(())
+}
+
+/// Refuses a number of buckets or a position that is not 1 or more.
+fn positive(
+    name: &str,
+    operands: &[Scalar],
+    nodes: &[&ast::Expr],
+    index: usize,
+) -> Result<(), Refusal> {
+    match (operands.get(index).map(|operand| &operand.expr.kind), nodes.get(index)) {
+        (Some(ExprKind::Literal(Value::Int(number))), Some(node)) if *number < 1 => {
+            let hint = if index == 0 { format!("{name}(4)") } else { format!("{name}(n, 2)") };
+            Err(Refusal::new(format!("{name} counts from 1; `{node}` is below it"), hint).at(*node))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a frame that has no rows, and one that counts from an order that is not there.
+fn check_frame(
+    frame: &Frame,
+    written: &ast::WindowFrame,
+    order_by: &[SortKey],
+) -> Result<(), Refusal> {
+    let distance = |bound: &FrameBound| match bound {
+        FrameBound::Preceding(by) => by.map_or(i64::MIN, |by| -i64::from(by)),
+        FrameBound::CurrentRow => 0,
+        FrameBound::Following(by) => by.map_or(i64::MAX, i64::from),
+    };
+    let units = written.units;
+    if distance(&frame.start) > distance(&frame.end) {
+        let (start, end) = (&written.start_bound, written.end_bound.as_ref());
+        let end = end.unwrap_or(&ast::WindowFrameBound::CurrentRow);
+        return Err(Refusal::new(
+            format!("a frame from {start} to {end} ends before it begins"),
+            format!("{units} BETWEEN {end} AND {start}"),
+        ));
+    }
+    if frame.units == FrameUnits::Groups && order_by.is_empty() {
+        return Err(Refusal::new(
+            "a frame of GROUPS needs an order: a group is the rows that are equal in it",
+            "OVER (ORDER BY x GROUPS …), or ROWS in place of GROUPS",
+        ));
+    }
+    if frame.counts_values() && order_by.len() != 1 {
+        return Err(Refusal::new(
+            format!(
+                "a frame of RANGE with a distance counts from one value that rows are ordered by, \
+                 but there are {}",
+                order_by.len()
+            ),
+            "ORDER BY one number, or ROWS in place of RANGE",
+        ));
     }
     Ok(())
 }

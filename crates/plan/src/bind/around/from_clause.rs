@@ -27,6 +27,7 @@ impl Walk<'_> {
                 None => (right, right_scope),
                 Some((left, scope)) => {
                     let scope = scope.beside(left.width(), right_scope);
+                    let scope = scope.map_err(|refusal| refusal.at(item))?;
                     let node = pairs(left, right, JoinSides::Inner, None);
                     self.has(node.width())?;
                     (node, scope)
@@ -44,9 +45,11 @@ impl Walk<'_> {
         before: &mut usize,
     ) -> Result<(Node, Scope), Refusal> {
         use ast::JoinOperator as J;
+        let columns = self.columns;
         let mut all = self.factor(&from.relation, (tables, outer), before)?;
         for join in &from.joins {
             let right = self.factor(&join.relation, (tables, outer), before)?;
+            let at = |refusal: Refusal| refusal.at(&join.relation);
             let (kind, constraint) = match &join.join_operator {
                 _ if join.global => return Err(no_join(join)),
                 J::Join(c) | J::Inner(c) => (JoinSides::Inner, c),
@@ -54,7 +57,7 @@ impl Walk<'_> {
                 J::Right(c) | J::RightOuter(c) => (JoinSides::Right, c),
                 J::FullOuter(c) => (JoinSides::Full, c),
                 J::CrossJoin(ast::JoinConstraint::None) => {
-                    let scope = all.1.beside(all.0.width(), right.1);
+                    let scope = all.1.beside(all.0.width(), right.1).map_err(at)?;
                     all = (pairs(all.0, right.0, JoinSides::Inner, None), scope);
                     self.has(all.0.width())?;
                     continue;
@@ -63,12 +66,16 @@ impl Walk<'_> {
             };
             all = match constraint {
                 ast::JoinConstraint::On(node) => {
-                    let scope = all.1.beside(all.0.width(), right.1);
-                    let view = View { scope: &scope, keys: None, outer };
+                    let scope = all.1.beside(all.0.width(), right.1).map_err(at)?;
+                    let columns = self.columns.saturating_sub(columns);
+                    let view = View { scope: &scope, keys: None, outer, columns };
                     let on = self.condition((node, "ON"), view, Several::None, tables)?;
+                    if kind != JoinSides::Inner && on.reads_sub_queries_of_rows() {
+                        return Err(outer_sub_query(join).at(node));
+                    }
                     (pairs(all.0, right.0, kind, Some(on)), scope)
                 }
-                ast::JoinConstraint::Using(names) => using(all, right, kind, names)?,
+                ast::JoinConstraint::Using(names) => using(all, right, kind, names).map_err(at)?,
                 ast::JoinConstraint::None | ast::JoinConstraint::Natural => {
                     return Err(Refusal::new(
                         format!("`{}` names no columns to join on", join.to_string().trim()),
@@ -115,6 +122,23 @@ impl Walk<'_> {
     }
 }
 
+/// Refuses a sub-query of the rows that an outer join pairs: it has a value for each pair, and
+/// there are no pairs before the rows are joined.
+fn outer_sub_query(join: &ast::Join) -> Refusal {
+    let kind = match join.join_operator {
+        ast::JoinOperator::Right(_) | ast::JoinOperator::RightOuter(_) => "RIGHT JOIN",
+        ast::JoinOperator::FullOuter(_) => "FULL JOIN",
+        _ => "LEFT JOIN",
+    };
+    Refusal::new(
+        format!("ON of a {kind} has a sub-query that reads its rows"),
+        format!(
+            "compute it as a column before: FROM (SELECT *, EXISTS (SELECT …) AS found FROM a) \
+             AS a {kind} b ON a.k = b.k AND a.found"
+        ),
+    )
+}
+
 fn pairs(left: Node, right: Node, kind: JoinSides, on: Option<Scalar>) -> Node {
     Node::Join(Box::new(Join { left, right, kind, on, merged: Vec::new() }))
 }
@@ -158,7 +182,7 @@ fn using(
         columns.push((&ident.value, column));
     }
     let on = paired(conditions, &Expr::and).map(|expr| Scalar { expr, operands });
-    let mut scope = left_scope.beside(left_width, right_scope);
+    let mut scope = left_scope.beside(left_width, right_scope)?;
     for (name, column) in columns {
         scope.merge(name, column);
     }

@@ -139,8 +139,10 @@ impl Walk<'_> {
         outer: Option<&View<'_>>,
     ) -> Result<Unordered, Refusal> {
         check_columns(select.projection.len())?;
+        let before = self.columns;
         let (mut node, scope) = self.from(&select.from, tables, outer)?;
-        let rows = View { scope: &scope, keys: None, outer };
+        let columns = self.columns.saturating_sub(before);
+        let rows = View { scope: &scope, keys: None, outer, columns };
         let selection = select.selection.as_ref();
         let selection = selection
             .map(|node| self.condition((node, "WHERE"), rows, Several::None, tables))

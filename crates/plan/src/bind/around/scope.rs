@@ -60,12 +60,23 @@ impl Scope {
     }
 
     /// The columns of both, where this one has that many.
-    pub(super) fn beside(mut self, width: usize, mut other: Self) -> Self {
+    ///
+    /// # Errors
+    /// When two tables have the same name.
+    pub(super) fn beside(mut self, width: usize, mut other: Self) -> Result<Self, Refusal> {
+        let is_known =
+            |name: &str| self.tables.iter().any(|table| table.name.eq_ignore_ascii_case(name));
+        if let Some(ScopeTable { name, .. }) = other.tables.iter().find(|t| is_known(&t.name)) {
+            return Err(Refusal::new(
+                format!("two tables in FROM have the name `{name}`"),
+                format!("give one of them another alias, as in AS {name}_2"),
+            ));
+        }
         other.tables.iter_mut().for_each(|table| table.first += width);
         other.merged.iter_mut().for_each(|(_, (index, _))| *index += width);
         self.tables.extend(other.tables);
         self.merged.extend(other.merged);
-        self
+        Ok(self)
     }
 
     /// Notes the column that a name means which USING has joined.
@@ -159,12 +170,20 @@ pub(super) struct View<'a> {
     pub(super) keys: Option<&'a [(ast::Expr, Scalar)]>,
     /// The columns around a sub-query, which it may name, too.
     pub(super) outer: Option<&'a View<'a>>,
+    /// The columns of FROM and of all that it reads, written out.
+    pub(super) columns: usize,
 }
 
 impl<'a> View<'a> {
     /// The rows of FROM under the groups.
     pub(super) fn rows(self) -> Self {
         Self { keys: None, ..self }
+    }
+
+    /// The columns of the rows and of those around them, written out.
+    pub(super) fn written_out(&self) -> usize {
+        let around = self.outer.map_or(0, Self::written_out);
+        self.columns.saturating_add(around)
     }
 
     /// A column of FROM, which has that name, as the node under the expression has it.

@@ -19,8 +19,9 @@ pub enum Node {
         table: usize,
         /// The types of its columns.
         columns: Vec<ColumnType>,
-        /// Whether it has one row at most.
-        one_row: bool,
+        /// Columns whose values no two of its rows share, if there are any: none where it has one
+        /// row at most.
+        unique: Option<Vec<usize>>,
     },
     /// The rows for which the condition is true.
     Filter(Box<Node>, Scalar),
@@ -317,6 +318,15 @@ impl Scalar {
         }
     }
 
+    /// Whether it has sub-queries that come to different values for the rows of its input.
+    pub(super) fn reads_sub_queries_of_rows(&self) -> bool {
+        self.operands.iter().any(|operand| match operand {
+            Operand::Column(_) | Operand::Outer { .. } => false,
+            Operand::Value(node) | Operand::Exists(node) => !node.outer_columns().is_empty(),
+            Operand::Among(..) => true,
+        })
+    }
+
     /// Whether the expression is a constant or an operand as it is.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self.expr.kind, ExprKind::Column(_) | ExprKind::Literal(_))
@@ -336,25 +346,6 @@ impl Node {
             Self::Set(set) => set.columns.len(),
             Self::Aggregate { keys, aggregates, .. } => keys.len() + aggregates.len(),
             Self::Window(input, windows) => input.width() + windows.len(),
-        }
-    }
-
-    /// Whether it has one row at most, as its form says.
-    pub(super) fn has_one_row(&self) -> bool {
-        match self {
-            Self::One => true,
-            Self::Released { one_row, .. } => *one_row,
-            Self::Filter(input, _)
-            | Self::Project(input, _)
-            | Self::Distinct(input)
-            | Self::Window(input, _)
-            | Self::Sort(input, _) => input.has_one_row(),
-            Self::Join(join) => join.left.has_one_row() && join.right.has_one_row(),
-            Self::Set(..) => false,
-            Self::Aggregate { keys, levels, .. } => keys.is_empty() && levels.is_none(),
-            Self::Limit { input, limit, .. } => {
-                limit.is_some_and(|limit| limit <= 1) || input.has_one_row()
-            }
         }
     }
 }

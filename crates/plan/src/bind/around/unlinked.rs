@@ -43,6 +43,9 @@ pub(super) fn check_linked(from: &Node, condition: Option<&Scalar>) -> Result<()
 struct Tables<'t> {
     /// Each with its columns, and the index of the first one that equalities lead to.
     all: Vec<(Range<usize>, &'t Node, usize)>,
+    /// The columns that USING computes of both sides of a FULL JOIN, with the tables that each is
+    /// from.
+    merged: Vec<(usize, Vec<usize>)>,
 }
 
 impl<'t> Tables<'t> {
@@ -56,6 +59,11 @@ impl<'t> Tables<'t> {
         self.add(&join.left, first);
         self.add(&join.right, first + join.left.width());
         self.link(join.on.as_ref(), first);
+        let pairs = join.left.width() + join.right.width();
+        for (index, Scalar { expr, operands }) in join.merged.iter().enumerate() {
+            let from = self.read_by(expr, operands, first);
+            self.merged.push((first + pairs + index, from));
+        }
     }
 
     /// Links tables by the equalities of a condition over columns that begin with that index.
@@ -86,7 +94,12 @@ impl<'t> Tables<'t> {
             let Some(Operand::Column(column)) = operands.get(operand) else { return };
             let column = column + first;
             let table = self.all.iter().position(|(columns, ..)| columns.contains(&column));
-            read.extend(table.filter(|table| !read.contains(table)));
+            let merged = self.merged.iter().filter(|(merged, _)| *merged == column);
+            for table in merged.flat_map(|(_, tables)| tables).copied().chain(table) {
+                if !read.contains(&table) {
+                    read.push(table);
+                }
+            }
         });
         read
     }

@@ -42,7 +42,7 @@ pub(super) struct Clauses<'a> {
     /// Where the outermost SELECT stands, whose options hold for the whole statement.
     outermost: Option<Location>,
     paying: Paying<'a>,
-    /// Which clauses belong to a part.
+    /// Which clauses belong to a part, or to what nothing reads.
     used: Vec<bool>,
 }
 
@@ -90,8 +90,10 @@ impl<'a> Clauses<'a> {
         all: &'a [PrivacyClause],
         outermost: Option<Location>,
         paying: Paying<'a>,
+        unread: &[Location],
     ) -> Self {
-        Self { all, outermost, paying, used: vec![false; all.len()] }
+        let used = all.iter().map(|clause| unread.contains(&clause.select)).collect();
+        Self { all, outermost, paying, used }
     }
 
     fn at(&self, select: Option<Location>) -> Option<usize> {
@@ -317,6 +319,17 @@ impl Draft {
     pub(super) fn columns(&self) -> Vec<(String, ColumnType)> {
         let outputs = self.query.outputs.iter();
         outputs.map(|output| (output.name.clone(), output.expr.column_type)).collect()
+    }
+
+    /// The columns of its release that show its keys, if all of them are shown: no two rows have
+    /// the same keys. None where it has one row at most.
+    pub(super) fn unique(&self) -> Option<Vec<usize>> {
+        if self.query.groups == Groups::Single || self.query.limit == Some(1) {
+            return Some(Vec::new());
+        }
+        let outputs = &self.query.outputs;
+        let shown = |key| outputs.iter().position(|output| output.expr.is_column(key));
+        (0..self.query.keys.len()).map(shown).collect()
     }
 
     /// Whether it serves another part, and the statement does not ask for it.

@@ -2,7 +2,9 @@
 
 use hushtable_lang::Refusal;
 use hushtable_lang::bind_expr::{paired, too_deep};
+use hushtable_lang::sql::select_at;
 use sqlparser::ast::{self, BinaryOperator as Operator};
+use sqlparser::tokenizer::Location;
 
 use super::named_windows::NamedWindows;
 use crate::bind::walk::{on_mut, operands_mut, ordered_mut, select_list_mut, table_name};
@@ -41,16 +43,23 @@ impl Depth {
 
 /// Refuses a statement that is nested too deep to be walked. Chains of AND and OR, which the parser
 /// nests, are balanced: the same terms in the same order, in a shallow tree. Windows are written
-/// where they are used. Common table expressions that nothing reads are left out; returns their
-/// names.
+/// where they are used. Common table expressions that nothing reads are left out and returned.
 ///
 /// A query of WITH costs as much as if it were written out wherever it is named, and so do those
 /// that it names: 25 of them that each name the one before twice are 33 million. The size of the
 /// statement is counted here, before anything is bound.
-pub(super) fn settle(query: &mut ast::Query) -> Result<Vec<String>, Refusal> {
+pub(super) fn settle(query: &mut ast::Query) -> Result<Unread, Refusal> {
     let mut settling = Settling { times: 1, ..Settling::default() };
     settling.query(query, Depth::default())?;
     Ok(settling.unread)
+}
+
+/// Common table expressions that nothing reads.
+#[derive(Default)]
+pub(super) struct Unread {
+    pub(super) names: Vec<String>,
+    /// Where their SELECTs stand.
+    pub(super) selects: Vec<Location>,
 }
 
 #[derive(Default)]
@@ -68,7 +77,7 @@ struct Settling {
     /// Characters of named windows that were written where they are used.
     written: usize,
     /// The common table expressions that are left out.
-    unread: Vec<String>,
+    unread: Unread,
 }
 
 impl Settling {
@@ -101,13 +110,24 @@ impl Settling {
                 self.times = around;
                 with.cte_tables.push(cte);
             } else {
-                self.unread.push(cte.alias.name.value);
+                self.leave_out(cte, depth)?;
             }
         }
         with.cte_tables.reverse();
         if with.cte_tables.is_empty() {
             query.with = None;
         }
+        Ok(())
+    }
+
+    /// Leaves out what nothing reads; it counts for nothing.
+    fn leave_out(&mut self, mut cte: ast::Cte, depth: Depth) -> Result<(), Refusal> {
+        if self.times > 0 {
+            self.unread.names.push(cte.alias.name.value);
+        }
+        let around = std::mem::replace(&mut self.times, 0);
+        self.query(&mut cte.query, depth)?;
+        self.times = around;
         Ok(())
     }
 
@@ -159,6 +179,7 @@ impl Settling {
     }
 
     fn select(&mut self, select: &mut ast::Select, depth: Depth) -> Result<(), Refusal> {
+        let location = select_at(select);
         // The SELECT's list follows below, named windows are taken out, and the rest is refused by
         // name.
         let ast::Select {
@@ -187,6 +208,9 @@ impl Settling {
             value_table_mode: _,
             flavor: _,
         } = select;
+        if self.times == 0 {
+            self.unread.selects.push(location);
+        }
         self.operator()?;
         for from in from {
             self.from(from, depth)?;

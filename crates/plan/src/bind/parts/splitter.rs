@@ -11,6 +11,7 @@ use sqlparser::ast;
 
 use super::budget::{Clauses, Draft, PartRole, Paying, Terms};
 use super::consistent_levels::{Consistent, ConsistentLevel};
+use super::settle::Unread;
 use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, Read};
 use crate::bind::clauses;
 use crate::bind::from::{Selected, Tables};
@@ -112,7 +113,7 @@ impl<'a> Splitter<'a> {
         clauses: &'a [PrivacyClause],
         paying: Paying<'a>,
         query: &ast::Query,
-        unread: Vec<String>,
+        Unread { names, selects }: Unread,
         chosen: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
     ) -> Self {
         let outermost = match query.body.as_ref() {
@@ -121,11 +122,11 @@ impl<'a> Splitter<'a> {
         };
         Self {
             contract,
-            clauses: Clauses::new(clauses, outermost, paying),
+            clauses: Clauses::new(clauses, outermost, paying, &selects),
             drafts: Vec::new(),
             consistent: Vec::new(),
             bound: 0,
-            unread,
+            unread: names,
             chosen,
             limited: None,
         }

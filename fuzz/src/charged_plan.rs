@@ -47,9 +47,9 @@ unit = { of = \"person\", column = \"id\" }
 id = { type = \"int\" }
 town = { type = \"string\" }
 day = { type = \"date\" }
-n = { type = \"int\", bounds = [0, 100] }
+n = { type = \"int\", bounds = [0, 100], sum_bounds = [0, 100] }
 x = { type = \"decimal(2)\", bounds = [-5, 50] }
-f = { type = \"float\", bounds = [-1, 1] }
+f = { type = \"float\", bounds = [-1, 1], sum_bounds = [-3, 2] }
 [tables.towns]
 path = \"towns.csv\"
 public = true

@@ -90,9 +90,11 @@ pub struct Column {
     /// Whether every row has a value: then counts of it are those of rows, and a row without one
     /// counts as zero, within the bounds.
     pub not_null: bool,
-    /// Least and greatest that one unit adds to a group's sum.
+    /// Least and greatest value of a row.
     pub bounds: Option<(Number, Number)>,
-    /// Whether they are chosen privately for each query.
+    /// Least and greatest that all rows of one unit add to a group's sum.
+    pub sum_bounds: Option<(Number, Number)>,
+    /// Whether bounds are chosen privately for each query.
     pub automatic_bounds: bool,
     /// The lattice that contributions are rounded to.
     pub granularity: Option<Step>,
@@ -114,6 +116,7 @@ impl Column {
             expression: None,
             not_null: false,
             bounds: None,
+            sum_bounds: None,
             automatic_bounds: false,
             granularity: None,
             public_keys: None,

@@ -8,7 +8,7 @@ use datafusion::arrow::array::{ArrayRef, UInt64Array};
 use datafusion::arrow::compute::{concat, take};
 use datafusion::error::DataFusionError;
 use hushtable_lang::Value;
-use hushtable_mechanisms::{Candidates, Chosen, Memberships, TiedPart};
+use hushtable_mechanisms::{Candidates, Chosen, Memberships, TiedNumbers, TiedPart};
 use hushtable_noise::{BatchError, Generator};
 use hushtable_plan::{
     Groups, Key, Measurement, PrivateQuery, Thresholds, known_groups, public_groups,
@@ -224,7 +224,7 @@ impl Counted {
             };
             let drawn = match noise {
                 Noise::Tied(tied) => {
-                    // Sums are drawn with their count.
+                    // Sums and counts of values are drawn with the count of rows.
                     if tied.part == TiedPart::Count {
                         self.measure_tied(quote, (m, tied), chosen, generator, &mut noisy)?;
                     }
@@ -303,7 +303,7 @@ impl Counted {
         Ok(noisy)
     }
 
-    /// Draws a count, in place `count` of the measurements, and the sums that are measured with it.
+    /// Draws a count, with index `count` among the measurements, and what is measured with it.
     fn measure_tied(
         &self,
         quote: &Quote,
@@ -312,21 +312,27 @@ impl Counted {
         generator: &mut Generator,
         noisy: &mut [Option<Vec<i128>>],
     ) -> Result<(), EngineError> {
-        let unplaced =
-            || EngineError::inconsistent("a measurement has no place for its noisy numbers");
-        let mut places: Vec<(usize, usize)> = Vec::new();
-        for (place, noise) in quote.noise().iter().enumerate() {
-            if let Noise::Tied(other) = noise
-                && other.count == count
-                && let TiedPart::Sum(sum) = other.part
-            {
-                places.push((sum, place));
+        let (mut columns, mut sums) = (Vec::new(), Vec::new());
+        for (index, noise) in quote.noise().iter().enumerate() {
+            match noise {
+                Noise::Tied(other) if other.count == count => match other.part {
+                    TiedPart::Count => {}
+                    TiedPart::Values(column) => columns.push((column, index)),
+                    TiedPart::Sum(sum) => sums.push((sum, index)),
+                },
+                _ => {}
             }
         }
-        // The law pairs sums with its own order, whatever the order of the measurements.
-        places.sort_unstable();
-        let exact = |place: usize| {
-            let measured = self.measured.get(place).ok_or_else(|| {
+        // The law pairs numbers with its own order, whatever the order of the measurements.
+        columns.sort_unstable();
+        sums.sort_unstable();
+        if (columns.len(), sums.len()) != (tied.noise.columns(), tied.noise.sums()) {
+            return Err(EngineError::inconsistent(
+                "a count is drawn with other sums than its noise is made for",
+            ));
+        }
+        let exact = |index: usize| {
+            let measured = self.measured.get(index).ok_or_else(|| {
                 EngineError::inconsistent("a quote has noise for another number of measurements")
             })?;
             let exact = chosen.iter().map(|c| {
@@ -336,29 +342,26 @@ impl Counted {
             });
             exact.collect::<Result<Vec<i128>, EngineError>>()
         };
-        let mut counts = exact(count)?;
-        let sums = places.iter().map(|&(_, place)| exact(place));
-        let mut sums = sums.collect::<Result<Vec<_>, _>>()?;
-        // The noise is made for sums that go with their counts.
-        if sums.len() != tied.noise.sums() || sums.iter().any(|own| own.len() != counts.len()) {
+        let all = |indexes: &[(usize, usize)]| {
+            indexes.iter().map(|&(_, index)| exact(index)).collect::<Result<Vec<_>, _>>()
+        };
+        let mut numbers =
+            TiedNumbers { counts: exact(count)?, values: all(&columns)?, sums: all(&sums)? };
+        // The sensitivity of all ends rests on this. If the bounder failed to clamp, a unit could
+        // add more than the noise covers, and nothing later could notice.
+        if !tied.noise.holds(&numbers) {
             return Err(EngineError::inconsistent(
-                "a count is drawn with other sums than its noise is made for",
+                "numbers that are drawn with a count are outside the bounds that it allows",
             ));
         }
-        for (row, &count) in counts.iter().enumerate() {
-            let own = sums.iter().filter_map(|sums| sums.get(row).copied());
-            // The sensitivity of both ends rests on this. If the bounder failed to clamp, a unit
-            // could add more than the noise covers, and nothing later could notice.
-            if !tied.noise.holds(count, own) {
-                return Err(EngineError::inconsistent(
-                    "sums that are drawn with a count are outside the bounds that it allows",
-                ));
-            }
-        }
-        tied.noise.release(generator, &mut counts, &mut sums)?;
-        *noisy.get_mut(count).ok_or_else(unplaced)? = Some(counts);
-        for ((_, place), sums) in places.into_iter().zip(sums) {
-            *noisy.get_mut(place).ok_or_else(unplaced)? = Some(sums);
+        tied.noise.release(generator, &mut numbers)?;
+        let TiedNumbers { counts, values, sums: released } = numbers;
+        let others = columns.into_iter().zip(values).chain(sums.into_iter().zip(released));
+        let others = others.map(|((_, index), numbers)| (index, numbers));
+        for (index, numbers) in std::iter::once((count, counts)).chain(others) {
+            *noisy.get_mut(index).ok_or_else(|| {
+                EngineError::inconsistent("a measurement has no place for its noisy numbers")
+            })? = Some(numbers);
         }
         Ok(())
     }
@@ -369,8 +372,8 @@ impl Counted {
         if drawn == 0 {
             return 0;
         }
-        // Both ends of a sum and the common count beside what is kept; vectors may have twice the
-        // room that they need.
+        // All ends of a sum and its counts beside what is stored; vectors may have twice the room
+        // that they need.
         let numbers = (drawn + 4).saturating_mul(size_of::<i128>());
         let bytes = 2 * numbers.saturating_add(size_of::<Chosen>());
         self.groups.saturating_mul(bytes)

@@ -77,12 +77,14 @@ const CSV: &str = "\
 
 const SETTINGS: &str = "
 # What a column may have besides its type:
-#   bounds        SUM and AVG need them: the least and most that one unit adds to a group; \
-                  and MEDIAN
-#                 as its range. Choose them from what you know of such data, \
-                  never by looking at this
-#                 data.
+#   bounds        SUM, AVG and MEDIAN need them: the least and the greatest value of a row. \
+                  Choose
+#                 them from what you know of such data, never by looking at this data.
 #                   amount = { type = \"decimal(2)\", bounds = [0, 500] }
+#   sum_bounds    the least and the most that all rows of a unit add to a group's sum: narrower \
+                  ones
+#                 mean less noise
+#                   amount = { type = \"decimal(2)\", bounds = [0, 500], sum_bounds = [0, 800] }
 #   granularity   sums are rounded to multiples of it; the default suits most columns
 #                   amount = { type = \"float\", bounds = [0, 500], granularity = 0.0625 }
 #   public_keys   groups that are no secret: all are shown, empty or not, at no cost

@@ -1,15 +1,16 @@
-//! Sums and the count of the values in them, from one measurement.
+//! Sums and counts of the values in them, from one measurement.
 //!
 //! A value x from low to high is measured from both ends of its range: x - low and high - x. The
 //! two always add up to high - low, so that a unit moves both together by no more than it moves one
-//! of them, and their sums over a group give the count, the sum and the mean.
+//! of them, and their sums over a group give the count, the sum and the mean. A row without a value
+//! is a third end: it adds high - low to that one alone.
 
 use hushtable_noise::{EntropyError, Generator};
 use hushtable_privacy::{Contribution, Loss, Neighbouring, normal_quantile};
 
 use crate::additive::{Additive, AdditiveLaw};
 use crate::error::MechanismError;
-use crate::laplace_sum::{laplace_width, scale_around};
+use crate::laplace_sum::{MOST_PARTS, laplace_width, scale_around};
 
 /// Binary places of a noisy count before it is rounded.
 const PLACES: u32 = 32;
@@ -35,65 +36,95 @@ impl Span {
     }
 }
 
-/// Bound on one unit's effect on the sums from both ends, as a vector of two numbers for each
-/// group.
+/// Bound on one unit's effect on the sums from all ends, as a vector of two or three numbers for
+/// each group.
 ///
-/// *Proof.* In a group that it enters, a unit has c values, from 0 to `rows`, and adds a = sum of
-/// (x - low) and b = sum of (high - x). Both are at least 0, and a + b = c (high - low), so that
-/// a + b is at most w = rows (high - low), and a^2 + b^2 <= (a + b)^2 <= w^2. When a unit with
-/// `groups` groups comes or goes, l1 is at most groups w, and the square of l2 at most groups w^2.
-/// When it is replaced, the difference of two vectors that are nowhere below zero is no longer in
-/// l1 than both together, and its square is no larger than both squares together: 2 groups w and 2
-/// groups w^2. These are the sensitivities of one number from 0 to w in each of `groups` groups, of
-/// which a unit and its replacement share none. All of them are reached.
+/// *Proof.* In a group that it enters, a unit has n rows that count, from 0 to `rows`, c of which
+/// have a value. It adds a = sum of (x - low), b = sum of (high - x), and, where rows may have no
+/// value, z = (n - c) (high - low). All are at least 0, and a + b + z = n (high - low), so that
+/// their sum is at most w = rows (high - low), and a^2 + b^2 + z^2 <= (a + b + z)^2 <= w^2. When a
+/// unit with `groups` groups comes or goes, l1 is at most groups w, and the square of l2 at most
+/// groups w^2. When it is replaced, the difference of two vectors that are nowhere below zero is no
+/// longer in l1 than both together, and its square is no larger than both squares together: 2
+/// groups w and 2 groups w^2. These are the sensitivities of one number from 0 to w in each of
+/// `groups` groups, of which a unit and its replacement share none. All of them are reached.
 fn contribution(span: Span, groups: u32) -> Option<Contribution> {
     let most = span.width().checked_mul(span.rows.into())?;
     let high = i64::try_from(most).ok()?;
     Some(Contribution { groups, single_group: false, low: 0, high })
 }
 
-/// The measurement of one sum from both ends.
+/// A sum that is measured together with the count of the rows that it is of.
+#[derive(Clone, Copy, Debug)]
+pub struct TiedSum {
+    /// The range of its values.
+    pub span: Span,
+    /// The loss of its measurement.
+    pub share: Loss,
+    /// The index of the count of its values, where counted rows may have none; sums of the same
+    /// values have the same one.
+    pub values: Option<usize>,
+}
+
+/// The measurement of one sum from all ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ends {
     span: Span,
     noise: Additive,
+    values: Option<usize>,
+    /// Its part in counts, near the inverse of their variances.
+    weight: u32,
 }
 
-/// Noise on sums that share one count, each measured from both ends of its range.
+/// Noise on sums that share one count of rows, each measured from all ends of its range.
 ///
-/// Each pair gives a count of its own: both ends' sum over the width of the range. Their mean is
-/// the common count n, weighted by the inverse of their variances. A pair's difference gives the
-/// sum about the middle of the range, and the sum itself is that and the middle times n. As both
-/// ends have the same noise, sum and difference are uncorrelated, so that these are the
-/// least-squares estimates: of all linear ones without bias, none has a smaller variance.
+/// Each sum gives a count of its own: its ends' sum over the width of the range. Their mean, by the
+/// inverse of their variances, is the common count n. Where rows may have no value, both ends give
+/// the count of values, d, and all three give n; two thirds of what n has moved by the other sums
+/// are added to d, as two of the three ends have them. A pair's difference gives the sum about the
+/// middle of the range, and the sum itself is that and the middle times the count of values. As all
+/// ends have the same noise, these are the least-squares estimates: of all linear ones without
+/// bias, none has a smaller variance (proof: `theorems/queries.md#sums-and-their-count`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TiedSums {
     ends: Vec<Ends>,
-    weights: Vec<u32>,
+    columns: usize,
 }
 
 /// One of the numbers that are measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TiedPart {
-    /// The count.
+    /// The count of rows.
     Count,
+    /// The count of values at this index, where rows may have none.
+    Values(usize),
     /// The sum at this index.
     Sum(usize),
 }
 
+/// Numbers of groups that are measured together, measurement by measurement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TiedNumbers {
+    /// The groups' counts of rows.
+    pub counts: Vec<i128>,
+    /// Their counts of values, where rows may have none.
+    pub values: Vec<Vec<i128>>,
+    /// Their sums.
+    pub sums: Vec<Vec<i128>>,
+}
+
 impl TiedSums {
-    /// Noise for sums with these spans, each at its share, of units that enter `groups` groups at
-    /// most.
+    /// Noise for sums of units that enter `groups` groups at most.
     ///
     /// # Errors
     /// When a share is too small or a span too wide to draw noise for.
     pub fn new(
-        sums: &[(Span, Loss)],
+        sums: &[TiedSum],
         groups: u32,
         relation: Neighbouring,
     ) -> Result<Self, MechanismError> {
-        let ends = |&(span, share): &(Span, Loss)| {
-            // The sensitivity of one end is that of both: a row adds the width to the two together.
+        let ends = |&TiedSum { span, share, values }: &TiedSum| {
+            // The sensitivity of one end is that of all: a row adds the width to them together.
             let contribution = contribution(span, groups).ok_or(MechanismError::TooLarge)?;
             let noise = match share {
                 Loss::Approximate { epsilon, .. } => {
@@ -101,21 +132,20 @@ impl TiedSums {
                 }
                 Loss::Concentrated { rho, .. } => Additive::gaussian(contribution, relation, rho)?,
             };
-            Ok(Ends { span, noise })
+            Ok(Ends { span, noise, values, weight: 1 })
         };
-        let ends = sums.iter().map(ends).collect::<Result<Vec<_>, MechanismError>>()?;
-        // Any weights give a count without bias. These are near the inverse variances.
+        let mut ends = sums.iter().map(ends).collect::<Result<Vec<_>, MechanismError>>()?;
         let precision = |ends: &Ends| (ends.span.width() as f64 / ends.noise.scale()).powi(2);
         let largest = ends.iter().map(precision).fold(0.0, f64::max);
-        let weight = |ends: &Ends| {
+        for ends in &mut ends {
             let part = (precision(ends) / largest * LARGEST_WEIGHT).round();
-            part.clamp(1.0, LARGEST_WEIGHT) as u32
-        };
-        let weights = ends.iter().map(weight).collect();
-        Ok(Self { ends, weights })
+            ends.weight = part.clamp(1.0, LARGEST_WEIGHT) as u32;
+        }
+        let columns = ends.iter().filter_map(|ends| ends.values).max().map_or(0, |last| last + 1);
+        Ok(Self { ends, columns })
     }
 
-    /// The noise on both ends of the sum at `index`.
+    /// The noise on each end of the sum at `index`.
     pub fn noise(&self, index: usize) -> Option<&Additive> {
         self.ends.get(index).map(|ends| &ends.noise)
     }
@@ -125,9 +155,21 @@ impl TiedSums {
         self.ends.len()
     }
 
+    /// The number of counts of values.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// The span of the sum at `index`.
     pub fn span(&self, index: usize) -> Option<Span> {
         self.ends.get(index).map(|ends| ends.span)
+    }
+
+    /// Whether the tail of the common count's noise can be computed, so that the count can choose
+    /// groups.
+    pub fn count_can_decide(&self) -> bool {
+        let draws = |ends: &Ends| 2 + usize::from(ends.values.is_some());
+        self.is_gaussian() || self.ends.iter().map(draws).sum::<usize>() <= MOST_PARTS
     }
 
     /// Whether the noise is Gaussian.
@@ -135,69 +177,135 @@ impl TiedSums {
         self.ends.iter().all(|ends| matches!(ends.noise.law(), AdditiveLaw::RoundedGaussian(_)))
     }
 
-    /// Whether a group can have these exact numbers: a unit with a count of c has a sum from c low
-    /// to c high.
-    pub fn holds(&self, count: i128, sums: impl IntoIterator<Item = i128>) -> bool {
-        count >= 0
-            && self.ends.iter().zip(sums).all(|(ends, sum)| {
-                let (above, below) = ends.of(count, sum);
-                above >= 0 && below >= 0
+    /// Whether groups can have these exact numbers: with a count of n, n or fewer values, and c
+    /// values with a sum from c low to c high.
+    pub fn holds(&self, exact: &TiedNumbers) -> bool {
+        let groups = exact.counts.len();
+        let is_whole = exact.values.len() == self.columns
+            && exact.sums.len() == self.ends.len()
+            && exact.values.iter().chain(&exact.sums).all(|numbers| numbers.len() == groups);
+        is_whole
+            && exact.counts.iter().all(|count| *count >= 0)
+            && self.ends.iter().zip(&exact.sums).all(|(ends, sums)| {
+                let all = ends.of_groups(&exact.counts, &exact.values, sums);
+                all.into_iter().flatten().all(|end| end >= 0)
             })
     }
 
-    /// Replaces the counts of groups and their sums, measurement by measurement, by noisy ones.
+    /// Replaces the numbers of groups by noisy ones.
     ///
     /// # Errors
     /// When the operating system's generator fails; the numbers must then not be used.
     pub fn release(
         &self,
         generator: &mut Generator,
-        counts: &mut [i128],
-        sums: &mut [Vec<i128>],
+        numbers: &mut TiedNumbers,
     ) -> Result<(), EntropyError> {
-        let whole: i128 = self.weights.iter().map(|&w| i128::from(w)).sum::<i128>().max(1);
-        let mut common = vec![0i128; counts.len()];
-        for ((ends, &weight), sums) in self.ends.iter().zip(&self.weights).zip(sums.iter_mut()) {
-            let pairs = counts.iter().zip(sums.iter()).map(|(&n, &sum)| ends.of(n, sum));
-            let (mut above, mut below): (Vec<_>, Vec<_>) = pairs.unzip();
-            // Everything after these two draws is post-processing.
-            ends.noise.add(generator, &mut above)?;
-            ends.noise.add(generator, &mut below)?;
-            let pairs = above.iter().zip(&below);
-            for ((common, sum), (&above, &below)) in common.iter_mut().zip(sums).zip(pairs) {
-                let weighted = ends.fixed_count(above, below).saturating_mul(weight.into());
-                *common = common.saturating_add(weighted);
-                *sum = above.saturating_sub(below);
+        let groups = numbers.counts.len();
+        let none = || vec![0i128; groups];
+        // Of each column, the count by both ends and that by all three.
+        let mut of_columns = vec![(none(), none()); self.columns];
+        let mut common = none();
+        for (ends, sums) in self.ends.iter().zip(&mut numbers.sums) {
+            let mut all = ends.of_groups(&numbers.counts, &numbers.values, sums);
+            // Everything after these draws is post-processing.
+            for end in &mut all {
+                ends.noise.add(generator, end)?;
+            }
+            let [above, below, third @ ..] = all.as_slice() else { continue };
+            let weight = i128::from(ends.weight);
+            let fixed = |end: i128| ends.fixed_count(end).saturating_mul(weight);
+            let mut of_column = ends.values.and_then(|column| of_columns.get_mut(column));
+            for (group, (above, below)) in above.iter().zip(below).enumerate() {
+                let both = fixed(above.saturating_add(*below));
+                let third = third.first().and_then(|third| third.get(group));
+                let all = third.map_or(both, |third| both.saturating_add(fixed(*third)));
+                if let Some(count) = common.get_mut(group) {
+                    *count = count.saturating_add(all.saturating_mul(ends.part_of_common()));
+                }
+                if let Some((of_both, of_all)) = of_column.as_deref_mut()
+                    && let (Some(of_both), Some(of_all)) =
+                        (of_both.get_mut(group), of_all.get_mut(group))
+                {
+                    *of_both = of_both.saturating_add(both);
+                    *of_all = of_all.saturating_add(all);
+                }
+            }
+            for (sum, (above, below)) in sums.iter_mut().zip(above.iter().zip(below)) {
+                *sum = above.saturating_sub(*below);
             }
         }
+        let whole = self.ends.iter().map(|ends| i128::from(ends.weight) * ends.part_of_common());
+        let whole = whole.sum::<i128>().max(1);
         common.iter_mut().for_each(|common| *common = common.div_euclid(whole));
-        for (ends, sums) in self.ends.iter().zip(sums.iter_mut()) {
-            for (sum, &common) in sums.iter_mut().zip(&common) {
-                *sum = ends.sum(*sum, common);
+        let mut values = Vec::with_capacity(self.columns);
+        for (column, (of_both, of_all)) in of_columns.into_iter().enumerate() {
+            let whole = self.weight_of(column).max(1);
+            let moved = |((both, all), common): ((i128, i128), &i128)| {
+                let other = common.saturating_sub(all.div_euclid(whole)).saturating_mul(2);
+                both.div_euclid(whole).saturating_add(other.div_euclid(3))
+            };
+            let counts = of_both.into_iter().zip(of_all).zip(&common).map(moved);
+            values.push(counts.collect::<Vec<i128>>());
+        }
+        for (ends, sums) in self.ends.iter().zip(&mut numbers.sums) {
+            let counts = ends.values.and_then(|column| values.get(column)).unwrap_or(&common);
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum = ends.sum(*sum, *count);
             }
         }
-        for (count, common) in counts.iter_mut().zip(common) {
-            *count = common.saturating_add(1 << (PLACES - 1)) >> PLACES;
-        }
+        let rounded = |fixed: i128| fixed.saturating_add(1 << (PLACES - 1)) >> PLACES;
+        numbers.counts = common.into_iter().map(rounded).collect();
+        let of_column = |counts: Vec<i128>| counts.into_iter().map(rounded).collect();
+        numbers.values = values.into_iter().map(of_column).collect();
         Ok(())
+    }
+
+    /// The sum of the weights of the sums of a column.
+    fn weight_of(&self, column: usize) -> i128 {
+        let ends = self.ends.iter().filter(|ends| ends.values == Some(column));
+        ends.map(|ends| i128::from(ends.weight)).sum()
     }
 
     /// The noise of a part as multiples of independent draws, except for rounding: how often each
     /// is in it, and its mechanism. All parts have the same draws, in the same order.
     pub fn draws(&self, part: TiedPart) -> Vec<(f64, &Additive)> {
-        let whole: f64 = self.weights.iter().map(|&w| f64::from(w)).sum();
-        let middle = match part {
-            TiedPart::Count => 1.0,
-            TiedPart::Sum(index) => self
-                .ends
-                .get(index)
-                .map_or(0.0, |ends| 0.5 * (ends.span.low as f64 + ends.span.high as f64)),
+        let whole: f64 = self.ends.iter().map(Ends::weight_in_common).sum();
+        let ends_of_sum = match part {
+            TiedPart::Sum(index) => self.ends.get(index),
+            TiedPart::Count | TiedPart::Values(_) => None,
         };
-        let mut draws = Vec::with_capacity(2 * self.ends.len());
-        for (index, (ends, &weight)) in self.ends.iter().zip(&self.weights).enumerate() {
-            let common = middle * f64::from(weight) / (whole * ends.span.width() as f64);
+        let column = match part {
+            TiedPart::Values(column) => Some(column),
+            TiedPart::Count | TiedPart::Sum(_) => ends_of_sum.and_then(|ends| ends.values),
+        };
+        // How often the count is in the part.
+        let middle = match part {
+            TiedPart::Count | TiedPart::Values(_) => 1.0,
+            TiedPart::Sum(_) => {
+                ends_of_sum.map_or(0.0, |ends| 0.5 * (ends.span.low as f64 + ends.span.high as f64))
+            }
+        };
+        let weight_of_column = column.map_or(1.0, |column| self.weight_of(column) as f64);
+        let mut draws = Vec::with_capacity(3 * self.ends.len());
+        for (index, ends) in self.ends.iter().enumerate() {
+            let width = ends.span.width() as f64;
+            let common = ends.weight_in_common() / (whole * width);
+            let (mut both, mut third) = (common, common);
+            if column.is_some() {
+                let of_column = match ends.values == column {
+                    true => f64::from(ends.weight) / (weight_of_column * width),
+                    false => 0.0,
+                };
+                both = (of_column + 2.0 * common) / 3.0;
+                third = 2.0 * (common - of_column) / 3.0;
+            }
             let half = if part == TiedPart::Sum(index) { 0.5 } else { 0.0 };
-            draws.extend([(common + half, &ends.noise), (common - half, &ends.noise)]);
+            draws.push((middle * both + half, &ends.noise));
+            draws.push((middle * both - half, &ends.noise));
+            if ends.values.is_some() {
+                draws.push((middle * third, &ends.noise));
+            }
         }
         draws
     }
@@ -240,6 +348,21 @@ impl TiedSums {
 }
 
 impl Ends {
+    /// The sums from the low and to the high end and, where rows may have no value, the width of
+    /// the range for each that has none, for each group.
+    fn of_groups(&self, counts: &[i128], values: &[Vec<i128>], sums: &[i128]) -> Vec<Vec<i128>> {
+        let of_values = self.values.map(|column| values.get(column).map_or(&[][..], Vec::as_slice));
+        let counted = of_values.unwrap_or(counts);
+        let pairs = counted.iter().zip(sums).map(|(&count, &sum)| self.of(count, sum));
+        let (above, below) = pairs.unzip();
+        let mut ends: Vec<Vec<i128>> = vec![above, below];
+        ends.extend(of_values.map(|values| {
+            let pairs = counts.iter().zip(values);
+            pairs.map(|(n, c)| n.saturating_sub(*c).saturating_mul(self.span.width())).collect()
+        }));
+        ends
+    }
+
     /// The sums from the low and to the high end.
     fn of(&self, count: i128, sum: i128) -> (i128, i128) {
         let Span { low, high, .. } = self.span;
@@ -247,12 +370,22 @@ impl Ends {
         (sum.saturating_sub(times(low)), times(high).saturating_sub(sum))
     }
 
-    /// The count that both ends give, with [`PLACES`] binary places, rounded down.
-    fn fixed_count(&self, above: i128, below: i128) -> i128 {
-        let (both, width) = (above.saturating_add(below), self.span.width().max(1));
+    /// Its part in the common count, in sixths of its weight: three ends have one and a half times
+    /// the variance of two.
+    fn part_of_common(&self) -> i128 {
+        if self.values.is_some() { 2 } else { 3 }
+    }
+
+    fn weight_in_common(&self) -> f64 {
+        f64::from(self.weight) * self.part_of_common() as f64
+    }
+
+    /// The count that a sum of ends gives, with [`PLACES`] binary places, rounded down.
+    fn fixed_count(&self, ends: i128) -> i128 {
+        let width = self.span.width().max(1);
         // Rounded down on both sides of zero: noise can make the sum negative, and rounding towards
         // zero would bias small counts.
-        let (whole, rest) = (both.div_euclid(width), both.rem_euclid(width));
+        let (whole, rest) = (ends.div_euclid(width), ends.rem_euclid(width));
         whole.saturating_mul(1 << PLACES).saturating_add((rest << PLACES) / width)
     }
 

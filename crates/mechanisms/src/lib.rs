@@ -31,11 +31,11 @@ mod weighted;
 
 pub use additive::{Additive, AdditiveLaw, half_width};
 pub use count_threshold::CountThreshold;
-pub use ends::{Span, TiedPart, TiedSums};
+pub use ends::{Span, TiedNumbers, TiedPart, TiedSum, TiedSums};
 pub use error::MechanismError;
 pub use joint::{Reach, joint_delta};
 pub use joint_quantiles::JointQuantiles;
-pub use laplace_sum::scale_around;
+pub use laplace_sum::{laplace_width_bound, scale_around};
 pub use measured_count::MeasuredNoise;
 pub use memberships::Memberships;
 pub use optimal::Optimal;

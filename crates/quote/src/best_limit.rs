@@ -162,7 +162,7 @@ fn chosen_bounds(
     // The noise of a sum at a bound of one: it is in proportion to the bound.
     let example = |m: &Measurement| {
         let high = match &m.measure {
-            Measure::ClampedSum(of) if *of == sum.of => m.high,
+            Measure::ClampedSum(of) if *of == sum.of && !sum.per_row => m.high,
             Measure::SumOfRows { of, high, .. } if *of == sum.of && sum.per_row => *high,
             _ => return None,
         };

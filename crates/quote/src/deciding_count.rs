@@ -8,11 +8,15 @@ use hushtable_privacy::Loss;
 use crate::measurement_noise::Noise;
 
 /// The index of the deciding count: of units, else of rows, else of the values of a column. A count
-/// with a condition is never taken, as it would hide groups that have many other rows.
+/// with a condition is never taken, as it would hide groups that have many other rows. Of counts of
+/// several columns it is the first in canonical order: the order of SELECT must not decide, or the
+/// same aggregates in another order would be charged again.
 pub(crate) fn deciding_count(query: &PrivateQuery) -> Option<usize> {
-    let first = |test: fn(&Measure) -> bool| {
-        query.measurements().iter().position(|measurement| test(&measurement.measure))
+    let all = query.measurements();
+    let is = |index: usize, test: fn(&Measure) -> bool| {
+        all.get(index).is_some_and(|measurement| test(&measurement.measure))
     };
+    let first = |test| (0..all.len()).find(|&index| is(index, test));
     let values = |measure: &Measure| match measure {
         Measure::Values(of) => matches!(of.kind, ExprKind::Column(_)),
         _ => false,
@@ -20,7 +24,11 @@ pub(crate) fn deciding_count(query: &PrivateQuery) -> Option<usize> {
     // A unit adds at most one to a count of units, so its threshold is the lowest.
     first(|measure| *measure == Measure::Units)
         .or_else(|| first(|measure| *measure == Measure::Rows))
-        .or_else(|| first(values))
+        .or_else(|| {
+            // Binding excludes that a query cannot be written; it would have no deciding count.
+            let order = query.measurement_order().ok()?;
+            order.into_iter().find(|&index| is(index, values))
+        })
 }
 
 /// The selection by the deciding count, whose noise is among `noise`.

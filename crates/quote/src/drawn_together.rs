@@ -91,14 +91,14 @@ pub(crate) fn gathered(weights: &[u32], joint: &[SameValues]) -> Vec<u32> {
 /// separate share.
 pub(crate) fn better_joint(
     query: &PrivateQuery,
-    (loss, weights): (Loss, &[u32]),
+    (split, weights): (impl Fn(&[u32]) -> Vec<Loss>, &[u32]),
     apart: impl Fn(&Measurement, Loss) -> Option<f64>,
 ) -> Vec<SameValues> {
     let mut joint = same_values(query);
     if joint.is_empty() {
         return joint;
     }
-    let (separate, common) = (loss.split(weights), loss.split(&gathered(weights, &joint)));
+    let (separate, common) = (split(weights), split(&gathered(weights, &joint)));
     joint.retain(|group| {
         let alone = |index: &usize| {
             let measurement = query.measurements().get(*index)?;

@@ -272,6 +272,10 @@ pub struct MeasurementExplained {
     /// Where rows are bounded one by one: what of each row counts, and how many rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_row: Option<PerRowExplained>,
+    /// Where several rows of a unit are bounded one by one: what all of them must add up to at most
+    /// for less noise if their sum is clamped in their place, in the column's units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearer_sum_bound: Option<f64>,
     /// Multiples that contributions are rounded to, in the column's units.
     pub granularity: f64,
     /// Scale b of a Laplace or sigma of a Gaussian, in the column's units; for other mechanisms the
@@ -443,8 +447,13 @@ impl Explanation {
             .measurements()
             .iter()
             .zip(quote.noise())
-            .map(|(measurement, noise)| {
-                explain_measurement(measurement, noise, quote.selection(), &many)
+            .enumerate()
+            .map(|(index, (measurement, noise))| {
+                let step = measurement.step.to_f64();
+                MeasurementExplained {
+                    nearer_sum_bound: quote.nearer_sum_bound(index).map(|bound| bound * step),
+                    ..explain_measurement(measurement, noise, quote.selection(), &many)
+                }
             })
             .collect();
         let outputs = query
@@ -592,6 +601,7 @@ fn explain_measurement(
             }
             _ => None,
         },
+        nearer_sum_bound: None,
         granularity: step,
         noise_scale: scale.map(|scale| scale * step),
         half_width_95: half_width(1),

@@ -76,11 +76,16 @@ enum NoiseIdentity {
     /// By class, that of all others last.
     ByClass(Vec<Self>),
     OfSelection,
-    /// A part of a common measurement, with the noise on both ends of a sum.
+    /// A part of a common measurement, with the noise on the ends of a sum.
     Tied {
         count: usize,
-        part: Option<usize>,
+        /// The count of a sum's values, where it is not that of all rows.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        values: Option<usize>,
         ends: Option<Box<Self>>,
+        /// The range that the ends are of.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        span: Option<(i64, i64)>,
     },
 }
 
@@ -105,14 +110,18 @@ impl NoiseIdentity {
                 Self::Joint { first: leaf.position(*first)?, part: *part, events, rate }
             }
             Noise::OfSelection => Self::OfSelection,
-            Noise::Tied(Tied { count, part, noise }) => {
-                let sum = match part {
-                    TiedPart::Count => None,
-                    TiedPart::Sum(sum) => Some(*sum),
+            Noise::Tied(Tied { count, values, part, noise }) => {
+                let position = |index: &usize| leaf.position(*index);
+                let (ends, span) = match part {
+                    TiedPart::Sum(sum) => (noise.noise(*sum), noise.span(*sum)),
+                    TiedPart::Count | TiedPart::Values(_) => (None, None),
                 };
-                let ends = sum.and_then(|sum| noise.noise(sum));
-                let ends = ends.map(|ends| Box::new(Self::of_additive(ends)));
-                Self::Tied { count: leaf.position(*count)?, part: sum, ends }
+                Self::Tied {
+                    count: position(count)?,
+                    values: values.as_ref().map(position).transpose()?,
+                    ends: ends.map(|ends| Box::new(Self::of_additive(ends))),
+                    span: span.map(|span| (span.low, span.high)),
+                }
             }
         })
     }

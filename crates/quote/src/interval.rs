@@ -12,6 +12,7 @@
 
 mod linear;
 mod measured;
+mod plane;
 
 use hushtable_contract::{IntervalRequest, Level};
 use hushtable_lang::range::{Fact, Facts, Range};
@@ -19,7 +20,7 @@ use hushtable_lang::{ColumnType, Expr, ExprKind, Value};
 use hushtable_mechanisms::{QuantileSide, Seen, Selection};
 use hushtable_plan::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
 
-use self::linear::{Combined, FEW_HALVINGS, HALVINGS, Ratio, Term};
+use self::linear::{Combined, FEW_HALVINGS, HALVINGS, LastPlane, Ratio, Term};
 use self::measured::{Group, Measured, share};
 use crate::consistent::AdjustedNoise;
 use crate::quote::Quote;
@@ -61,6 +62,7 @@ struct Sharper<'a> {
     /// The index of the count by which groups are chosen, if the ratio shares its noise, and the
     /// count from which on groups are as good as always seen: the interval is for those.
     seen_anyway: Option<(usize, i128)>,
+    planes: LastPlane,
 }
 
 /// The part of the probability of a miss that is left to the ranges of measurements where there is
@@ -386,7 +388,8 @@ impl<'a> Sharper<'a> {
             }
             None => (None, outside),
         };
-        (noise.len() > 1).then_some(Self { ratio, around, noise, outside, seen_anyway })
+        let planes = LastPlane::default();
+        (noise.len() > 1).then_some(Self { ratio, around, noise, outside, seen_anyway, planes })
     }
 
     /// The range of the expression; `None` where that of the ratio is unbounded.
@@ -421,7 +424,7 @@ impl<'a> Sharper<'a> {
             let value = *steps.get(*index)? as f64 * step;
             terms.push(Term { index: *index, value, step, noise });
         }
-        let (low, high) = ratio.interval(&terms, self.outside, halvings)?;
+        let (low, high) = ratio.interval(&terms, self.outside, halvings, &self.planes)?;
         let exact = |scale: u8| {
             let one = 10f64.powi(scale.into());
             Range::Exact((low * one).ceil() as i128, (high * one).floor() as i128)

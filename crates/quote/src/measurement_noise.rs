@@ -59,7 +59,7 @@ impl Noise {
             Self::Joint(joint) => joint.pays().then(|| joint.draws.loss()),
             Self::Tied(tied) => match tied.part {
                 // The sums have paid.
-                TiedPart::Count => None,
+                TiedPart::Count | TiedPart::Values(_) => None,
                 TiedPart::Sum(sum) => tied.noise.noise(sum).map(Additive::loss),
             },
         }

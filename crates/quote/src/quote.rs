@@ -11,7 +11,8 @@ use hushtable_mechanisms::{
     SumMechanism,
 };
 use hushtable_plan::{
-    Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, as_gaussian, is_gaussian,
+    Clamps, Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, as_gaussian,
+    is_gaussian,
 };
 use hushtable_privacy::{Epsilon, Event, Loss, Rho};
 
@@ -137,6 +138,30 @@ impl Quote {
         (!noise.is_quantile()).then(|| deviation(noise, self.selection()))
     }
 
+    /// Of a sum whose rows are bounded one by one, the most that all rows of a unit may add up to
+    /// in a group for less noise if their sum is clamped in place of each, in steps; `None` where
+    /// one row may add more.
+    pub fn nearer_sum_bound(&self, measurement: usize) -> Option<f64> {
+        let of_rows = self.query.measurements().get(measurement)?;
+        let Measure::SumOfRows { clamps: Clamps::Rows, rows, .. } = of_rows.measure else {
+            return None;
+        };
+        // Apart from others, at its share of what choosing groups leaves; noise is in proportion to
+        // the bound, and to the inverse of the share or of its root.
+        let Plan { currency, .. } = self.mechanisms.plan;
+        let whole = noise_of(&self.query, of_rows, currency.without_delta()).ok()?.deviation()?;
+        let weights = self.query.measurements().iter().zip(self.noise());
+        let paid = weights.filter(|(_, noise)| !matches!(noise, Noise::OfSelection));
+        let all: f64 = paid.map(|(other, _)| f64::from(other.weight)).sum();
+        let left = 1.0 - self.selection_share().unwrap_or(0.0);
+        let share = left * f64::from(of_rows.weight) / all;
+        let of_units = whole / if currency.rho().is_some() { share.sqrt() } else { share };
+        let ratio = self.deviation(measurement)? / of_units;
+        let most = of_rows.low.unsigned_abs().max(of_rows.high.unsigned_abs()) as f64;
+        let bound = most * ratio.min(1.0);
+        (bound * f64::from(rows) > most * (1.0 + 1e-9)).then_some(bound)
+    }
+
     /// The second best mechanisms, where there were several to choose from.
     pub fn runner_up(&self) -> Option<RunnerUp> {
         self.runner_up
@@ -246,7 +271,10 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     let apart = |measurement: &Measurement, share| {
         noise_of(query, measurement, share).ok().and_then(|noise| noise.deviation())
     };
-    let ties = better_ties(query, (currency, &weights), reused, apart);
+    let order = canonical_order(query)?;
+    let split = |weights: &[u32]| split(&order, currency, weights);
+    let decides = deciding_count(query).filter(|_| strategy.is_some() && !by_itself);
+    let ties = better_ties((query, &order), (split, &weights), (reused, decides), apart);
     if !ties.is_empty() {
         weights = handed_over(&weights, &ties);
     }
@@ -254,9 +282,9 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
         Ok(Noise::Quantile(quantile)) => Some(quantile.deviation_even()),
         _ => None,
     };
-    let drawn_together = better_joint(query, (currency, &weights), apart);
+    let drawn_together = better_joint(query, (split, &weights), apart);
     let weights = gathered(&weights, &drawn_together);
-    let mut shares = split(query, currency, &weights)?;
+    let mut shares = split(&weights);
     let tied = tied(query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
     let joint = joint(query, &drawn_together, &shares).map_err(|e| refuse("quantiles", e))?;
     // The selection's weight was added last.
@@ -323,19 +351,22 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     Ok(Mechanisms { plan, selection, selection_share, noise, total })
 }
 
-/// Splits a loss over the measurements and what comes after them. A remainder is shared out in the
-/// measurements' canonical order, as SELECT may name them in any.
-fn split(query: &PrivateQuery, loss: Loss, weights: &[u32]) -> Result<Vec<Loss>, Refusal> {
-    let mut order = query.measurement_order().map_err(|_| {
+/// The order of a query's measurements that does not follow from the SELECT list: what depends on
+/// their order is done in it, or the same aggregates in another order would be charged again.
+fn canonical_order(query: &PrivateQuery) -> Result<Vec<usize>, Refusal> {
+    query.measurement_order().map_err(|_| {
         Refusal::new("the query cannot be written as JSON", "this is a fault in Hushtable")
-    })?;
-    // The order must not follow from the SELECT list, or the same aggregates in another order would
-    // have other shares and be charged again.
-    order.extend(order.len()..weights.len());
+    })
+}
+
+/// Splits a loss over the measurements, of which a remainder is shared out in this order, and what
+/// comes after them.
+fn split(order: &[usize], loss: Loss, weights: &[u32]) -> Vec<Loss> {
+    let order = order.iter().copied().chain(order.len()..weights.len()).collect::<Vec<_>>();
     let in_order: Vec<u32> = order.iter().filter_map(|&at| weights.get(at).copied()).collect();
     let mut shares: Vec<(usize, Loss)> = order.into_iter().zip(loss.split(&in_order)).collect();
     shares.sort_unstable_by_key(|(at, _)| *at);
-    Ok(shares.into_iter().map(|(_, share)| share).collect())
+    shares.into_iter().map(|(_, share)| share).collect()
 }
 
 /// The noise of a measurement at its share of the budget.

@@ -1,8 +1,8 @@
-//! Sums that are measured together with the count of their values.
+//! Sums and counts of values that are measured together with the count of rows.
 
 use std::sync::Arc;
 
-use hushtable_mechanisms::{MechanismError, Span, TiedPart, TiedSums};
+use hushtable_mechanisms::{MechanismError, Span, TiedPart, TiedSum, TiedSums};
 use hushtable_plan::{Measure, Measurement, PrivateQuery};
 use hushtable_privacy::Loss;
 
@@ -12,81 +12,151 @@ const PARTS: u32 = 840;
 /// The part of a measurement in a common one.
 #[derive(Clone, Debug)]
 pub struct Tied {
-    /// The index of the count among the measurements.
+    /// The index of the count of rows among the measurements.
     pub count: usize,
+    /// Of a sum, the index of the count of its values, where rows may have none.
+    pub values: Option<usize>,
     /// This part.
     pub part: TiedPart,
     /// The noise of all of them.
     pub noise: Arc<TiedSums>,
 }
 
-/// A count and the sums of the values that it counts.
+/// Measurements that have their noise together, by their indexes.
 pub(crate) struct Tie {
+    /// The count of rows.
     count: usize,
-    sums: Vec<(usize, Span)>,
+    /// Counts of values, where rows may have none.
+    columns: Vec<usize>,
+    sums: Vec<SumOfTie>,
 }
 
-/// Whether, whatever the data, a unit with a count of c in a group, as `count` counts, adds from c
-/// times the low to c times the high end of the span that is given back, as `sum` adds up.
-///
-/// *Proof.* The sum's values are those of rows where its expression is not NULL, or of all rows
-/// where its structure tells that it never is: then a NULL is zero ([`Expr::is_never_null`]). The
-/// count is of the same rows: of those where the same expression is not NULL, or of all. Where some
-/// of a unit's rows are added up, they are min(their number, `rows`), which is what the count is
-/// clamped to, and each of them, or their mean, is clamped to the span. Where all are added up and
-/// the sum is clamped, the count is at most one: it is one wherever there is a value, and then the
-/// sum is within the span.
-///
-/// [`Expr::is_never_null`]: crate::Expr::is_never_null
-fn span_of(query: &PrivateQuery, count: &Measurement, sum: &Measurement) -> Option<Span> {
-    let of = sum.measure.operand()?;
-    let same_rows = match &count.measure {
-        // A row without a value would be in the count and not in the sum, and their ends would not
-        // add up.
-        Measure::Units | Measure::Rows => of.is_never_null(),
-        Measure::Values(counted) => counted == of,
-        _ => false,
-    };
-    // A lower bound above zero would lift counts.
-    let most = if count.measure == Measure::Units { 1 } else { count.high };
-    if !same_rows || count.low > 0 {
-        return None;
+/// A sum of a tie, or a count of values as the sum of a one for each.
+struct SumOfTie {
+    index: usize,
+    span: Span,
+    /// The count of its values among the tie's.
+    column: Option<usize>,
+}
+
+/// The most that a unit adds to a count of rows or of their values; `None` where it is not from
+/// zero on.
+fn most_of(count: &Measurement) -> Option<i64> {
+    match count.measure {
+        Measure::Units => Some(1),
+        // A lower bound above zero would lift counts.
+        Measure::Rows | Measure::Values(_) if count.low <= 0 => Some(count.high),
+        _ => None,
     }
-    let span = match sum.measure {
-        Measure::ClampedSum(_) if most == 1 => Span { low: sum.low, high: sum.high, rows: 1 },
+}
+
+/// The range from c times the low to c times the high end of which, whatever the data, a unit with
+/// c values in a group adds a sum, where c is clamped to `most`.
+///
+/// *Proof.* Where some of a unit's rows are added up, they are min(their number, `rows`), which is
+/// what the count is clamped to, and each of them, or their mean, is clamped to the span. Where all
+/// are added up and the sum is clamped, the count is at most one: it is one wherever there is a
+/// value, and then the sum is within the span.
+fn span_of(query: &PrivateQuery, most: i64, sum: &Measurement) -> Option<Span> {
+    match sum.measure {
+        Measure::ClampedSum(_) if most == 1 => Some(Span { low: sum.low, high: sum.high, rows: 1 }),
         Measure::SumOfRows { low, high, rows, .. }
             // With another limit on rows the sum could have more rows than the count, beyond its
             // span.
             if most == i64::from(rows) && query.unit().is_some() =>
         {
-            Span { low, high, rows }
+            Some(Span { low, high, rows })
         }
-        _ => return None,
-    };
-    (span.low < span.high).then_some(span)
+        _ => None,
+    }
 }
 
-/// The counts whose sums can be measured with them; of counts of units only if the selection does
-/// not give them.
-fn ties(query: &PrivateQuery, units_are_given: bool) -> Vec<Tie> {
-    let mut taken = vec![false; query.measurements().len()];
+/// The counts that others can be measured with, in this order of the measurements; those of units
+/// only if the selection does not give them. With `with_missing`, counts and sums of some of the
+/// rows go with the count of all.
+///
+/// *Proof* that the numbers of a unit are as [`TiedSums`] needs them. The count of rows clamps n
+/// rows, and a count of values c of them, to the same most m, so that min(c, m) <= min(n, m). A
+/// sum's values are those of rows where its expression is not NULL, or of all rows where its
+/// structure tells that it never is: then a NULL is zero ([`Expr::is_never_null`]). So it goes with
+/// the count of all rows if it is never NULL; else with that of all and that of its values; and
+/// where nothing counts these, a row without one adds zero, so that the sum is that of all rows
+/// within a range that zero is in. A count of values is the sum of a one for each.
+///
+/// [`Expr::is_never_null`]: crate::Expr::is_never_null
+fn ties(
+    (query, order): (&PrivateQuery, &[usize]),
+    units_are_given: bool,
+    with_missing: bool,
+) -> Vec<Tie> {
+    let all = query.measurements();
+    let mut taken = vec![false; all.len()];
+    // Each measurement is in one tie: its noise is drawn once.
+    let mut take =
+        |index: usize| taken.get_mut(index).is_some_and(|taken| !std::mem::replace(taken, true));
+    // Counts of all rows come first: what has some of the rows is better measured with them.
+    let of_all = |m: &Measurement| matches!(m.measure, Measure::Units | Measure::Rows);
+    let (rows, values): (Vec<usize>, Vec<usize>) =
+        order.iter().partition(|&&index| all.get(index).is_some_and(of_all));
     let mut ties = Vec::new();
-    for (count, measurement) in query.measurements().iter().enumerate() {
+    for &count in rows.iter().chain(&values) {
+        let Some((measurement, most)) = all.get(count).and_then(|m| Some((m, most_of(m)?))) else {
+            continue;
+        };
         // The selection has drawn that count already; to measure it again would cost a second time.
-        if units_are_given && measurement.measure == Measure::Units {
+        if units_are_given && measurement.measure == Measure::Units || !take(count) {
             continue;
         }
-        let mut sums = Vec::new();
-        for (index, sum) in query.measurements().iter().enumerate() {
-            if let Some(span) = span_of(query, measurement, sum)
-                // Each sum is in one tie: its noise is drawn once, with one count.
-                && !std::mem::replace(&mut taken[index], true)
-            {
-                sums.push((index, span));
+        let mut tie = Tie { count, columns: Vec::new(), sums: Vec::new() };
+        for &index in order {
+            let Some((of, span)) =
+                all.get(index).and_then(|sum| sum.measure.operand().zip(span_of(query, most, sum)))
+            else {
+                continue;
+            };
+            let counts_values = |&at: &usize| {
+                all.get(at).is_some_and(|values| {
+                    most_of(values) == Some(most)
+                        && matches!(&values.measure, Measure::Values(counted) if counted == of)
+                })
+            };
+            let (span, column) = match &measurement.measure {
+                Measure::Values(counted) if counted == of => (span, None),
+                Measure::Values(_) => continue,
+                _ if of.is_never_null() => (span, None),
+                _ if !with_missing => continue,
+                _ => match values.iter().copied().find(counts_values) {
+                    Some(at) => (span, Some(at)),
+                    None => (Span { low: span.low.min(0), high: span.high.max(0), ..span }, None),
+                },
+            };
+            if span.low >= span.high || !take(index) {
+                continue;
+            }
+            let column = column.map(|at| {
+                tie.columns.iter().position(|other| *other == at).unwrap_or_else(|| {
+                    // No other tie has it: a sum of the same values would have brought it there.
+                    let free = take(at);
+                    debug_assert!(free, "a count of values is in two ties");
+                    tie.columns.push(at);
+                    tie.columns.len() - 1
+                })
+            });
+            tie.sums.push(SumOfTie { index, span, column });
+        }
+        if with_missing && of_all(measurement) {
+            for &index in &values {
+                let same = all.get(index).and_then(most_of) == Some(most);
+                if let Some(rows) = u32::try_from(most).ok().filter(|_| same)
+                    && take(index)
+                {
+                    let span = Span { low: 0, high: 1, rows };
+                    tie.sums.push(SumOfTie { index, span, column: None });
+                }
             }
         }
-        if !sums.is_empty() {
-            ties.push(Tie { count, sums });
+        if !tie.sums.is_empty() {
+            ties.push(tie);
         }
     }
     ties
@@ -95,49 +165,82 @@ fn ties(query: &PrivateQuery, units_are_given: bool) -> Vec<Tie> {
 /// The weights of all measurements, where the counts of ties have handed theirs to their sums.
 pub(crate) fn handed_over(weights: &[u32], ties: &[Tie]) -> Vec<u32> {
     let mut handed: Vec<u32> = weights.iter().map(|w| w.saturating_mul(PARTS)).collect();
-    for Tie { count, sums } in ties {
-        let whole = handed.get_mut(*count).map(std::mem::take).unwrap_or_default();
+    let mut hand = |count: usize, sums: &[&SumOfTie]| {
+        let whole = handed.get_mut(count).map(std::mem::take).unwrap_or_default();
         let each = whole / sums.len().max(1) as u32;
         // The remainder goes to the first sum, so that the tie keeps all of its weight.
         let mut left = whole - each * sums.len() as u32;
-        for (index, _) in sums {
-            if let Some(weight) = handed.get_mut(*index) {
+        for sum in sums {
+            if let Some(weight) = handed.get_mut(sum.index) {
                 *weight += each + std::mem::take(&mut left);
             }
+        }
+    };
+    for tie in ties {
+        hand(tie.count, &tie.sums.iter().collect::<Vec<_>>());
+        for (column, &count) in tie.columns.iter().enumerate() {
+            let sums = tie.sums.iter().filter(|sum| sum.column == Some(column));
+            hand(count, &sums.collect::<Vec<_>>());
         }
     }
     handed
 }
 
-/// The counts that are better measured together with their sums than apart: then neither the count
-/// nor any of its sums has more noise, at the same total cost. `apart` gives the deviation of a
-/// measurement's noise at its separate share.
+/// The ties that are better than separate measurements: none of theirs has more noise, at the same
+/// total cost. `apart` gives the deviation of a measurement's noise at its separate share.
+///
+/// The count at `decides` chooses the groups, and is measured with others only if the tail of what
+/// they have in common can be computed.
 pub(crate) fn better_ties(
-    query: &PrivateQuery,
-    (loss, weights): (Loss, &[u32]),
-    units_are_given: bool,
+    (query, order): (&PrivateQuery, &[usize]),
+    (split, weights): (impl Fn(&[u32]) -> Vec<Loss>, &[u32]),
+    (units_are_given, decides): (bool, Option<usize>),
     apart: impl Fn(&Measurement, Loss) -> Option<f64>,
 ) -> Vec<Tie> {
-    let mut ties = ties(query, units_are_given);
-    if ties.is_empty() {
-        return ties;
+    let separate = split(weights);
+    let separate = query.measurements().iter().zip(&separate);
+    let separate: Vec<Option<f64>> = separate.map(|(m, share)| apart(m, *share)).collect();
+    // Those that are better together, and by how much: the sum of the logarithms of their gains.
+    let better = |mut ties: Vec<Tie>| {
+        let common = split(&handed_over(weights, &ties));
+        let mut gain = 0.0;
+        ties.retain(|tie| {
+            let gain_of_tie = tied_noise(query, tie, &common).ok().and_then(|noise| {
+                if decides == Some(tie.count) && !noise.count_can_decide() {
+                    return None;
+                }
+                let mut sum = 0.0;
+                for (index, part) in tie.parts() {
+                    let apart = separate.get(index).copied().flatten()?;
+                    let together = noise.deviation(part);
+                    // Equal deviations differ by the rounding of two draws in place of one, which
+                    // must not decide.
+                    if together > apart * 1.001 {
+                        return None;
+                    }
+                    sum += (apart / together).ln();
+                }
+                Some(sum)
+            });
+            gain += gain_of_tie.unwrap_or(0.0);
+            gain_of_tie.is_some()
+        });
+        (ties, gain)
+    };
+    let (plain, gain) = better(ties((query, order), units_are_given, false));
+    let (with_missing, larger) = better(ties((query, order), units_are_given, true));
+    if larger > gain + 1e-9 { with_missing } else { plain }
+}
+
+impl Tie {
+    /// The measurements, and which part each is.
+    fn parts(&self) -> impl Iterator<Item = (usize, TiedPart)> {
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.map(|(column, &index)| (index, TiedPart::Values(column)));
+        let sums = self.sums.iter().enumerate();
+        let sums = sums.map(|(at, sum)| (sum.index, TiedPart::Sum(at)));
+        std::iter::once((self.count, TiedPart::Count)).chain(columns).chain(sums)
     }
-    let (separate, common) = (loss.split(weights), loss.split(&handed_over(weights, &ties)));
-    ties.retain(|tie| {
-        let better = |part, index: usize, noise: &TiedSums| {
-            let alone = query.measurements().get(index).zip(separate.get(index));
-            let alone = alone.and_then(|(measurement, share)| apart(measurement, *share));
-            // Equal deviations may differ in their last bits, and must not decide by them.
-            alone.is_some_and(|apart| noise.deviation(part) <= apart * (1.0 + 1e-9))
-        };
-        let sums = |noise: &TiedSums| {
-            let mut sums = tie.sums.iter().enumerate();
-            sums.all(|(sum, (index, _))| better(TiedPart::Sum(sum), *index, noise))
-        };
-        tied_noise(query, tie, &common)
-            .is_ok_and(|noise| better(TiedPart::Count, tie.count, &noise) && sums(&noise))
-    });
-    ties
 }
 
 /// The noise of what is measured together, at the indexes of the query's measurements.
@@ -152,15 +255,18 @@ pub(crate) fn tied(
     let mut noises: Vec<Option<Tied>> = vec![None; query.measurements().len()];
     for tie in ties {
         let noise = Arc::new(tied_noise(query, tie, shares)?);
-        let mut put = |index: usize, part| {
+        let mut put = |index: usize, part, values| {
             if let Some(entry) = noises.get_mut(index) {
-                let noise = Arc::clone(&noise);
-                *entry = Some(Tied { count: tie.count, part, noise });
+                *entry = Some(Tied { count: tie.count, values, part, noise: Arc::clone(&noise) });
             }
         };
-        put(tie.count, TiedPart::Count);
-        for (sum, (index, _)) in tie.sums.iter().enumerate() {
-            put(*index, TiedPart::Sum(sum));
+        put(tie.count, TiedPart::Count, None);
+        for (column, &index) in tie.columns.iter().enumerate() {
+            put(index, TiedPart::Values(column), None);
+        }
+        for (at, sum) in tie.sums.iter().enumerate() {
+            let values = sum.column.and_then(|column| tie.columns.get(column)).copied();
+            put(sum.index, TiedPart::Sum(at), values);
         }
     }
     Ok(noises)
@@ -171,10 +277,10 @@ fn tied_noise(
     tie: &Tie,
     shares: &[Loss],
 ) -> Result<TiedSums, MechanismError> {
-    let share = |&(index, span): &(usize, Span)| {
-        let share = shares.get(index).ok_or(MechanismError::NoBudget("epsilon"))?;
-        Ok((span, *share))
+    let sum = |sum: &SumOfTie| {
+        let share = shares.get(sum.index).ok_or(MechanismError::NoBudget("epsilon"))?;
+        Ok(TiedSum { span: sum.span, share: *share, values: sum.column })
     };
-    let sums = tie.sums.iter().map(share).collect::<Result<Vec<_>, MechanismError>>()?;
+    let sums = tie.sums.iter().map(sum).collect::<Result<Vec<_>, MechanismError>>()?;
     TiedSums::new(&sums, query.max_groups_contributed(), query.neighbouring())
 }

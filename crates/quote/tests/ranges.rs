@@ -19,9 +19,9 @@ unit = { of = "person", column = "person" }
 person = { type = "int" }
 town = { type = "string", public_keys = ["a", "b"] }
 url = { type = "string", max_bytes = 60, not_null = true }
-ms = { type = "int", bounds = [0, 500], not_null = true }
-paid = { type = "decimal(2)", bounds = [0, 10] }
-heat = { type = "float", bounds = [-4, 4] }
+ms = { type = "int", bounds = [0, 500], sum_bounds = [0, 500], not_null = true }
+paid = { type = "decimal(2)", bounds = [0, 10], sum_bounds = [0, 10] }
+heat = { type = "float", bounds = [-4, 4], sum_bounds = [-4, 4] }
 free = { type = "int" }
 loose = { type = "float" }
 half = { type = "int", expression = "DIV(free, 2)", bounds = [0, 9], not_null = true }
@@ -32,7 +32,7 @@ public = true
 unique = ["town"]
 [tables.towns.columns]
 town = { type = "string" }
-size = { type = "int", bounds = [0, 3], not_null = true }
+size = { type = "int", bounds = [0, 3], sum_bounds = [0, 3], not_null = true }
 "#;
 
 fn query(sql: &str) -> Result<PrivateQuery, String> {
@@ -123,7 +123,7 @@ fn aggregates_of_units_have_ranges() {
         ("AVG(ms)", Some((0.0, 500.0))),
         ("AVG(paid)", Some((0.0, 10.0))),
         ("MAX(ms) - MIN(ms)", Some((-500.0, 500.0))),
-        // The contract's bounds are those of what a unit adds to a group.
+        // The contract's `sum_bounds` are those of what a unit adds to a group.
         ("SUM(ms)", Some((0.0, 500.0))),
         ("SUM(IF(url = '/', ms, 0))", Some((0.0, 500.0))),
         ("SUM(ms + 1)", None),
@@ -232,4 +232,46 @@ fn only_what_nothing_enforces_is_cut_off() {
         "SELECT AVG(y) FROM (SELECT person, MAX(IF(ms > 3, 1, 0)) AS y FROM hits GROUP BY person)",
     );
     assert!(!structure.contains("beyond 0 to 1"), "{structure}");
+}
+
+/// Conditions leave less of the range that the contract gives a column.
+#[test]
+fn conditions_narrow_the_contracts_bounds() {
+    for (select, expected) in [
+        ("AVG(ms) FROM hits", (0.0, 500.0, 7)),
+        ("AVG(ms) FROM hits WHERE ms BETWEEN 20 AND 60", (20.0, 60.0, 7)),
+        ("AVG(paid) FROM hits WHERE paid <= 2.5", (0.0, 2.5, 7)),
+        ("AVG(IF(ms < 9, ms, NULL)) FROM hits", (0.0, 8.0, 7)),
+        // Wider ones say nothing.
+        ("AVG(ms) FROM hits WHERE ms < 1000", (0.0, 500.0, 7)),
+    ] {
+        assert_eq!(bounds(&format!("SELECT {select}")), Some(expected), "{select}");
+    }
+}
+
+/// Where a unit has one row, a wider bound of its sum says nothing, and sum and mean are one
+/// measurement.
+#[test]
+fn sums_of_single_rows_go_with_their_means() {
+    let contract = |sum_bounds: &str| {
+        let text = format!(
+            r#"
+[tables.t]
+path = "t.parquet"
+privacy_unit = "row"
+[tables.t.columns]
+x = {{ type = "int", bounds = [0, 100], sum_bounds = {sum_bounds} }}
+[tables.t.budgets]
+ana = {{ epsilon = 3 }}
+"#
+        );
+        Contract::parse(&text, "hushtable.toml").unwrap()
+    };
+    for (sum_bounds, high) in [("[0, 150]", 100), ("[0, 100]", 100), ("[0, 50]", 50)] {
+        let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) SUM(x), AVG(x) FROM t";
+        let query = bind(sql, &contract(sum_bounds)).unwrap();
+        let sums: Vec<_> = query.measurements().iter().filter(|m| m.name == "sum of x").collect();
+        assert_eq!(sums.len(), 1, "{sum_bounds}");
+        assert_eq!((sums[0].low, sums[0].high), (0, high), "{sum_bounds}");
+    }
 }

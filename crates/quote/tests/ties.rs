@@ -37,7 +37,14 @@ fn sums_are_tied_to_the_count_of_their_values() {
     for options in ["epsilon = 1", "rho = 0.1"] {
         for (select, want) in [
             ("AVG(score)", "[sum of score], [count of score]"),
-            ("AVG(score), COUNT(*)", "[sum of score], [count of score], count of rows"),
+            // With missing values, too.
+            ("AVG(score), COUNT(*)", "[sum of score], [count of score], [count of rows]"),
+            ("COUNT(score), COUNT(*)", "[count of score], [count of rows]"),
+            (
+                "COUNT(*), AVG(score), AVG(price), COUNTIF(pinned)",
+                "[count of rows], [sum of score], [count of score], [sum of price], \
+                 [count of price], [count of an expression of pinned]",
+            ),
             (&format!("COUNT(score), {per_row}"), "[count of score], [sum of score]"),
             // Several sums share the count.
             (
@@ -47,8 +54,9 @@ fn sums_are_tied_to_the_count_of_their_values() {
             ),
             // The sum of all of a unit's rows says nothing of how many there are.
             ("COUNT(score), SUM(score)", "count of score, sum of score"),
+            // A missing value adds zero.
+            (&format!("COUNT(*), {per_row}"), "[count of rows], [sum of score]"),
             // Not of the same values.
-            (&format!("COUNT(*), {per_row}"), "count of rows, sum of score"),
             (&format!("COUNT(price), {per_row}"), "count of price, sum of score"),
             // Not of as many.
             (
@@ -66,7 +74,8 @@ fn sums_are_tied_to_the_count_of_their_values() {
     // With one row of each unit in a group, its sum is that of its count.
     let one = "epsilon = 1, max_rows_per_group = 1";
     assert_eq!(posts(one, "lang, COUNT(score), SUM(score)"), "[count of score], [sum of score]");
-    assert_eq!(posts(one, "lang, COUNT(*), SUM(score)"), "count of privacy units, sum of score");
+    let sums = posts(one, "lang, COUNT(*), SUM(score)");
+    assert_eq!(sums, "[count of privacy units], [sum of score]");
     let always = "lang, COUNT(*), SUM(IF(score > 9, 1, 0))";
     assert_eq!(posts(one, always), "[count of privacy units], [sum of an expression of score]");
 }

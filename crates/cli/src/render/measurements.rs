@@ -9,7 +9,7 @@ use hushtable::mechanisms::QuantileSide;
 
 use super::grid::{Grid, Side, visible};
 use super::mechanisms::interval;
-use super::number::number;
+use super::number::{at_most, number};
 use super::policy::MOST_CLASSES;
 
 /// All measurements, with notes on some.
@@ -57,7 +57,7 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
         .iter()
         .enumerate()
         .flat_map(|(i, m)| {
-            let notes = note(m).into_iter().chain(at_once(m));
+            let notes = note(m).into_iter().chain(at_once(m)).chain(nearer_sum_bound(m));
             notes.map(move |note| format!("  #{}: {note}\n", i + 1))
         })
         .collect();
@@ -99,6 +99,17 @@ fn at_once(m: &MeasurementExplained) -> Option<String> {
     let widths = list(&|s| format!("± {}", number(s.half_width)));
     let groups = if all.len() == 1 { format!("all {groups}") } else { groups };
     (!all.is_empty()).then(|| format!("{groups} groups at once: 95 % within {widths}"))
+}
+
+/// The bound of a unit's sum from which on bounds of rows have less noise.
+fn nearer_sum_bound(m: &MeasurementExplained) -> Option<String> {
+    let bound = at_most(m.nearer_sum_bound?);
+    let rows = number(m.per_row?.rows.into());
+    Some(format!(
+        "its noise hides {rows} rows of a unit; if they add up to less than {bound}, bounds of \
+         their sum have less: contribution_bounds_per_group in the query, or sum_bounds in the \
+         contract"
+    ))
 }
 
 /// How near a quantile x is to the exact one.

@@ -107,6 +107,7 @@ fn measurement(
         mechanism: mechanism.to_owned(),
         bounds,
         per_row: None,
+        nearer_sum_bound: None,
         granularity: step,
         noise_scale: Some(noise_scale),
         half_width_95: Some(noise_scale * 2.995_7),

@@ -102,6 +102,7 @@ pub(crate) fn describe_json(contract: &Contract, table: &Table) -> Result<String
                     None if column.automatic_bounds => json!("auto"),
                     None => json!(null),
                 },
+                "sum_bounds": column.sum_bounds.map(|(low, high)| json!([low, high])),
                 "granularity": column.granularity,
                 "max_bytes": (column.column_type == ColumnType::String).then_some(column.max_bytes),
                 "public_keys": texts(&column.public_keys),
@@ -160,6 +161,9 @@ fn notes(column: &Column) -> Vec<String> {
     }
     if let Some((low, high)) = &column.bounds {
         notes.push(format!("bounds {low} to {high}"));
+    }
+    if let Some((low, high)) = &column.sum_bounds {
+        notes.push(format!("a unit's sum {low} to {high}"));
     }
     if let Some(thresholds) = &column.split {
         notes.push(match &thresholds.by {

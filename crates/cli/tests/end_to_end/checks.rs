@@ -13,7 +13,7 @@ privacy_unit = "customer"
 customer = { type = "int" }
 town = { type = "string" }
 product = { type = "string", public_keys = ["bread", "coffee", "wine"] }
-price = { type = "float", bounds = [0, 20] }
+price = { type = "float", bounds = [0, 20], sum_bounds = [0, 20] }
 day = { type = "date" }
 note = { type = "string" }
 cents = { type = "int", expression = "CAST(price * 100 AS INT64)", bounds = [0, 100_000] }

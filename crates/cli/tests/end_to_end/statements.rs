@@ -90,11 +90,18 @@ fn killed_statements_are_charged_once() {
             assert_eq!(*answer.get_or_insert_with(|| output.clone()), output);
         }
     }
-    let last = shop.run(&["query", SHARES]).success().into_bytes();
-    assert_eq!(answer.unwrap_or_else(|| last.clone()), last);
+    let last = shop.run(&["query", SHARES]);
     // The whole budget, once: a second charge would have been refused.
     assert_eq!(shop.spent(), 1.0);
     let charges = shop.account()["charges"].as_array().unwrap().clone();
     assert_eq!(charges.len(), 2);
+    if charges.iter().any(|charge| charge["state"] == "drawn") {
+        // A kill between the draw and its record: what was drawn is lost, and is not drawn again.
+        assert!(answer.is_none());
+        last.refusal();
+        return;
+    }
+    let last = last.success().into_bytes();
+    assert_eq!(answer.unwrap_or_else(|| last.clone()), last);
     assert!(charges.iter().all(|charge| charge["state"] == "recorded"), "{charges:?}");
 }

@@ -31,6 +31,7 @@ pub(super) fn columns(
             "expression",
             "not_null",
             "bounds",
+            "sum_bounds",
             "granularity",
             "public_keys",
             "known_keys",
@@ -66,6 +67,7 @@ pub(super) fn columns(
                 .transpose()?
                 .unwrap_or(false),
             bounds: None,
+            sum_bounds: None,
             automatic_bounds: false,
             granularity: settings
                 .get("granularity")
@@ -78,15 +80,30 @@ pub(super) fn columns(
         };
         let column = match settings.get("bounds") {
             None => column,
-            Some(item) => match bounds(&item, column_type)? {
-                None => Column { automatic_bounds: true, ..column },
-                range => Column { bounds: range, ..column },
-            },
+            Some(item) if item.is_auto() && column_type.is_numeric() => {
+                Column { automatic_bounds: true, ..column }
+            }
+            Some(item) => {
+                let hint = "bounds = [LOW, HIGH]: the least and the greatest value of a row; or \
+                            \"auto\", to have them chosen privately";
+                Column { bounds: Some(bounds(&item, "bounds", column_type, hint)?), ..column }
+            }
         };
+        let sum_bounds = settings.get("sum_bounds").map(|item| {
+            let hint = "sum_bounds = [LOW, HIGH]: the least and the most that all rows of one unit \
+                        add to a group's sum";
+            bounds(&item, "sum_bounds", column_type, hint)
+        });
+        let column = Column { sum_bounds: sum_bounds.transpose()?, ..column };
         if let Some(split) = settings.get("split") {
-            if column.bounds.is_some() || column.automatic_bounds {
+            let both = match (column.sum_bounds, column.bounds) {
+                (Some(_), _) => Some("sum_bounds"),
+                (None, Some(_)) => Some("bounds"),
+                (None, None) => column.automatic_bounds.then_some("bounds"),
+            };
+            if let Some(both) = both {
                 return Err(split.error(
-                    "a column has both `split` and `bounds`".to_owned(),
+                    format!("a column has both `split` and `{both}`"),
                     "keep bounds to clamp larger values, or split to leave them whole at a \
                      larger loss",
                 ));
@@ -166,21 +183,18 @@ fn expression(
     Ok(bound)
 }
 
-/// The bounds of a column; `None` where they are chosen privately.
+/// Bounds of a column's values, or of their sums.
 fn bounds(
     item: &Item<'_, '_>,
+    name: &str,
     column_type: ColumnType,
-) -> Result<Option<(Number, Number)>, ContractError> {
-    let hint = "bounds = [LOW, HIGH]: the least and the most that one unit adds to a group's \
-                sum; or \"auto\", to have them chosen privately";
+    hint: &str,
+) -> Result<(Number, Number), ContractError> {
     if !column_type.is_numeric() {
         return Err(item.error(
-            format!("`bounds` is set on a column of type {column_type}, which cannot be summed"),
-            "leave bounds out: they are for int, decimal and float columns",
+            format!("`{name}` is set on a column of type {column_type}, which cannot be summed"),
+            format!("leave {name} out: they are for int, decimal and float columns"),
         ));
-    }
-    if item.is_auto() {
-        return Ok(None);
     }
     let items = item.list(hint)?;
     let [low, high] = items.as_slice() else {
@@ -189,11 +203,11 @@ fn bounds(
     let (low, high) = (low.number(hint)?, high.number(hint)?);
     if low > high {
         return Err(item.error(
-            format!("`bounds` = [{low}, {high}] has its low end above its high end"),
+            format!("`{name}` = [{low}, {high}] has its low end above its high end"),
             hint,
         ));
     }
-    Ok(Some((low, high)))
+    Ok((low, high))
 }
 
 fn granularity(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Step, ContractError> {

@@ -192,10 +192,14 @@ pub(super) fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
             Noise::Tied(tied) => {
                 let TiedPart::Sum(sum) = tied.part else { continue };
                 let span = tied.noise.span(sum).unwrap();
-                let ends = |change: &[i128], end: i64| {
-                    change[index] - i128::from(end) * change[tied.count]
-                };
+                let values = tied.values.unwrap_or(tied.count);
+                let ends =
+                    |change: &[i128], end: i64| change[index] - i128::from(end) * change[values];
                 let additive = tied.noise.noise(sum).unwrap();
+                let width = i128::from(span.high) - i128::from(span.low);
+                let without = |change: &[i128]| width * (change[tied.count] - change[values]);
+                // Zero where every row has a value.
+                loss += lost(&without, additive);
                 loss += lost(&|change| ends(change, span.low), additive);
                 loss += lost(&|change| ends(change, span.high), additive);
                 together += 1;

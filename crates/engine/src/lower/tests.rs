@@ -37,7 +37,7 @@ columns = { person_id = { type = "int" }, town = { type = "string" }, x = { type
 path = "visits.csv"
 unit = { of = "person", column = "person_id" }
 columns = { visit_id = { type = "int" }, person_id = { type = "int" }, "#,
-    r#"kind = { type = "string" }, m = { type = "int", bounds = [0, 2] } }
+    r#"kind = { type = "string" }, m = { type = "int", bounds = [0, 2], sum_bounds = [0, 2] } }
 
 [tables.claims]
 path = "claims.csv"

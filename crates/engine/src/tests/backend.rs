@@ -46,19 +46,19 @@ unit = { of = "person", column = "id" }
 [tables.visits.columns]
 id = { type = "int" }
 town = { type = "string" }
-n = { type = "int", bounds = [0, 100] }
+n = { type = "int", bounds = [0, 100], sum_bounds = [0, 100] }
 [tables.people]
 path = "people.csv"
 unit = { of = "person", column = "id" }
 [tables.people.columns]
 id = { type = "int" }
-age = { type = "int", bounds = [0, 100] }
+age = { type = "int", bounds = [0, 100], sum_bounds = [0, 100] }
 [tables.lines]
 path = "lines-*.csv"
 privacy_unit = "row"
 [tables.lines.columns]
 town = { type = "string" }
-x = { type = "decimal(2)", bounds = [-50, 50] }
+x = { type = "decimal(2)", bounds = [-50, 50], sum_bounds = [-50, 50] }
 [tables.lines.defaults]
 max_groups_contributed = 3
 epsilon = 1000

@@ -17,9 +17,9 @@ privacy_unit = "person"
 person = { type = "string" }
 town = { type = "string" }
 shop = { type = "string", public_keys = ["north", "south", "west"] }
-spent = { type = "decimal(2)", bounds = [0, 100] }
-days = { type = "int", bounds = [-10, 10] }
-load = { type = "float", bounds = [0, 1], granularity = 0.0625 }
+spent = { type = "decimal(2)", bounds = [0, 100], sum_bounds = [0, 100] }
+days = { type = "int", bounds = [-10, 10], sum_bounds = [-10, 10] }
+load = { type = "float", bounds = [0, 1], sum_bounds = [0, 1], granularity = 0.0625 }
 [tables.visits.budgets]
 ana = { epsilon = 1000000, delta = 0.9999999 }
 
@@ -28,7 +28,7 @@ path = "rows.csv"
 privacy_unit = "row"
 [tables.rows.columns]
 town = { type = "string" }
-days = { type = "int", bounds = [-10, 10] }
+days = { type = "int", bounds = [-10, 10], sum_bounds = [-10, 10] }
 [tables.rows.budgets]
 ana = { rho = 1000, delta = 0.9 }
 "#;

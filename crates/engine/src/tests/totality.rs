@@ -8,7 +8,7 @@ path = "t.csv"
 privacy_unit = "u"
 [tables.t.columns]
 u = { type = "int" }
-n = { type = "int", bounds = [0, 10] }
+n = { type = "int", bounds = [0, 10], sum_bounds = [0, 10] }
 d = { type = "decimal(9)" }
 f = { type = "float" }
 s = { type = "string", max_bytes = 32 }

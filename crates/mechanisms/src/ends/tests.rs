@@ -13,13 +13,21 @@ fn pure(epsilon: &str) -> Loss {
     Loss::pure(epsilon.parse().unwrap())
 }
 
-/// All that a unit can add to one group: its count, and the sum of as many values.
-fn entries(span: Span) -> Vec<(i128, i128)> {
-    let mut all = vec![(0, 0)];
+fn tied_sum(span: Span, share: Loss) -> TiedSum {
+    TiedSum { span, share, values: None }
+}
+
+/// A unit's rows in a group that count, those of them with a value, and their sum.
+type Entry = (i128, i128, i128);
+
+/// All that a unit can add to one group, with rows that have no value or without.
+fn entries(span: Span, some_without: bool) -> Vec<Entry> {
+    let mut all = vec![(0, 0, 0)];
     let mut last = all.clone();
     for _ in 0..span.rows {
-        let more = |&(n, sum): &(i128, i128)| {
-            (span.low..=span.high).map(move |x| (n + 1, sum + i128::from(x)))
+        let more = |&(n, c, sum): &Entry| {
+            let with = (span.low..=span.high).map(move |x| (n + 1, c + 1, sum + i128::from(x)));
+            with.chain(some_without.then_some((n + 1, c, sum)))
         };
         last = last.iter().flat_map(more).collect();
         last.sort_unstable();
@@ -30,16 +38,21 @@ fn entries(span: Span) -> Vec<(i128, i128)> {
 }
 
 /// All that a unit can add to `cells` groups, of which it enters `groups` at most.
-fn units(span: Span, groups: usize, cells: usize) -> Vec<Vec<(i128, i128)>> {
+fn units(entries: &[Entry], groups: usize, cells: usize) -> Vec<Vec<Entry>> {
     let mut units = vec![vec![]];
     for _ in 0..cells {
-        let grown = |unit: Vec<(i128, i128)>| {
-            entries(span).into_iter().map(move |entry| [&unit[..], &[entry]].concat())
+        let grown = |unit: Vec<Entry>| {
+            entries.iter().map(move |entry| [&unit[..], &[*entry]].concat()).collect::<Vec<_>>()
         };
         units = units.into_iter().flat_map(grown).collect();
-        units.retain(|unit: &Vec<_>| unit.iter().filter(|(n, _)| *n > 0).count() <= groups);
+        units.retain(|unit: &Vec<_>| unit.iter().filter(|(n, ..)| *n > 0).count() <= groups);
     }
     units
+}
+
+/// The numbers of one group that are measured.
+fn of_entry(ends: &Ends, (n, c, sum): Entry) -> Vec<i128> {
+    ends.of_groups(&[n], &[vec![c]], &[sum]).concat()
 }
 
 fn spans() -> Vec<Span> {
@@ -53,23 +66,26 @@ fn spans() -> Vec<Span> {
     ]
 }
 
-/// The sensitivities are the largest distances of what any two neighbours add, seen from both ends.
+/// The sensitivities are the largest distances of what any two neighbours add, seen from all ends.
 #[test]
 fn sensitivities_of_both_ends_are_the_worst_case_exactly() {
-    for span in spans() {
+    for (span, values) in spans().into_iter().flat_map(|s| [(s, None), (s, Some(0))]) {
         let noise = Additive::laplace(
             contribution(span, 1).unwrap(),
             Neighbouring::AddRemove,
             "1".parse().unwrap(),
         );
-        let ends = Ends { span, noise: noise.unwrap() };
+        let ends = Ends { span, noise: noise.unwrap(), values, weight: 1 };
         for (groups, cells) in [(1, 1), (1, 2), (2, 2)] {
-            let ends_of_unit = |unit: &Vec<(i128, i128)>| -> Vec<i128> {
-                unit.iter().flat_map(|&(n, s)| <[i128; 2]>::from(ends.of(n, s))).collect()
+            let ends_of_unit = |unit: &Vec<Entry>| -> Vec<i128> {
+                unit.iter().flat_map(|&entry| of_entry(&ends, entry)).collect()
             };
-            let all: Vec<Vec<i128>> = units(span, groups, cells).iter().map(ends_of_unit).collect();
+            let entries = entries(span, values.is_some());
+            let all = units(&entries, groups, cells);
+            let all: Vec<Vec<i128>> = all.iter().map(ends_of_unit).collect();
+            let length = all[0].len();
             for relation in [Neighbouring::AddRemove, Neighbouring::Replace] {
-                let nothing = vec![vec![0; 2 * cells]];
+                let nothing = vec![vec![0; length]];
                 let others = if relation == Neighbouring::AddRemove { &nothing } else { &all };
                 let mut worst = (0, 0);
                 for (one, other) in all.iter().flat_map(|a| others.iter().map(move |b| (a, b))) {
@@ -93,19 +109,22 @@ fn sensitivities_of_both_ends_are_the_worst_case_exactly() {
 /// The log-ratio of every output is within epsilon for all neighbours, and for some it is epsilon.
 #[test]
 fn no_output_tells_neighbours_apart_by_more_than_epsilon() {
-    for span in spans() {
-        let tied = TiedSums::new(&[(span, pure("0.7"))], 1, Neighbouring::Replace).unwrap();
+    for (span, values) in spans().into_iter().flat_map(|s| [(s, None), (s, Some(0))]) {
+        let sum = TiedSum { values, ..tied_sum(span, pure("0.7")) };
+        let tied = TiedSums::new(&[sum], 1, Neighbouring::Replace).unwrap();
         let ends = tied.ends[0];
         let AdditiveLaw::DiscreteLaplace(law) = ends.noise.law() else { panic!("law") };
         let reach = 2 * i128::from(span.rows) * span.width();
         let mut largest: f64 = 0.0;
-        let all = entries(span);
+        let all = entries(span, values.is_some());
         for (one, other) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
-            let (first, second) = (ends.of(one.0, one.1), ends.of(other.0, other.1));
-            for (y, z) in (-reach..=reach).flat_map(|y| (-reach..=reach).map(move |z| (y, z))) {
-                let chance = |(a, b): (i128, i128)| law.pmf(y - a) * law.pmf(z - b);
-                largest = largest.max((chance(first) / chance(second)).ln());
-            }
+            // Ends are drawn apart, so that the largest ratio is the product of each one's.
+            let (first, second) = (of_entry(&ends, *one), of_entry(&ends, *other));
+            let of_end = |(a, b): (i128, i128)| {
+                let ratio = |y: i128| (law.pmf(y - a) / law.pmf(y - b)).ln();
+                (-reach..=reach).map(ratio).fold(f64::MIN, f64::max)
+            };
+            largest = largest.max(first.into_iter().zip(second).map(of_end).sum());
         }
         assert!((largest - 0.7).abs() < 1e-9, "{span:?}: {largest}");
     }
@@ -116,28 +135,52 @@ fn no_output_tells_neighbours_apart_by_more_than_epsilon() {
 fn without_noise_numbers_are_exact() {
     let huge = 1 << 60;
     let wide = [span(-huge, huge, 1), span(huge - 1, huge, 1), span(0, 7, 3), span(-5, 1000, 1)];
-    let losses: Vec<(Span, Loss)> = wide.iter().map(|&s| (s, pure("1"))).collect();
-    let tied = TiedSums::new(&losses, 1, Neighbouring::AddRemove).unwrap();
-    for n in [0i128, 1, 2, 99, 1 << 40, (1 << 62) + 1] {
-        for parts in [0, 1, 3, 4] {
-            let sums: Vec<i128> =
-                wide.iter().map(|s| n * i128::from(s.low) + (n * s.width()) / 4 * parts).collect();
-            assert!(tied.holds(n, sums.iter().copied()), "{n}");
-            let mut common = 0;
-            for ((ends, &sum), &w) in tied.ends.iter().zip(&sums).zip(&tied.weights) {
-                let (above, below) = ends.of(n, sum);
-                common += ends.fixed_count(above, below) * i128::from(w);
-                assert_eq!(ends.fixed_count(above, below), n << PLACES);
-                assert_eq!(ends.sum(above - below, n << PLACES), sum);
+    for columns in [[None; 4], [Some(0), Some(1), None, Some(0)]] {
+        let sum = |(&span, values)| TiedSum { values, ..tied_sum(span, pure("1")) };
+        let sums: Vec<TiedSum> = wide.iter().zip(columns).map(sum).collect();
+        let mut tied = TiedSums::new(&sums, 1, Neighbouring::AddRemove).unwrap();
+        for ends in &mut tied.ends {
+            // So little noise is zero.
+            let one = Contribution { groups: 1, single_group: false, low: 0, high: 1 };
+            let loss = "1000".parse().unwrap();
+            ends.noise = Additive::laplace(one, Neighbouring::AddRemove, loss).unwrap();
+        }
+        for n in [0i128, 1, 2, 99, 1 << 40, (1 << 62) + 1] {
+            let values: Vec<i128> = vec![n, n / 2].into_iter().take(tied.columns()).collect();
+            for parts in [0, 1, 3, 4] {
+                let sum = |(s, column): (&Span, Option<usize>)| {
+                    let count = column.map_or(n, |column| values[column]);
+                    vec![count * i128::from(s.low) + (count * s.width()) / 4 * parts]
+                };
+                let exact = TiedNumbers {
+                    counts: vec![n],
+                    values: values.iter().map(|&c| vec![c]).collect(),
+                    sums: wide.iter().zip(columns).map(sum).collect(),
+                };
+                assert!(tied.holds(&exact), "{n}");
+                let mut released = exact.clone();
+                tied.release(&mut TestSeed(1).generator(), &mut released).unwrap();
+                assert_eq!(released, exact);
             }
-            let whole: i128 = tied.weights.iter().map(|&w| i128::from(w)).sum();
-            assert_eq!(common / whole, n << PLACES);
         }
     }
-    let none = |sums: &[i128]| tied.holds(1, sums.iter().copied());
-    assert!(none(&[0, huge as i128, 7, -5]) && none(&[huge as i128, huge as i128 - 1, 0, 1000]));
-    assert!(!none(&[0, huge as i128, 8, -5]) && !none(&[0, huge as i128, 7, -6]));
-    assert!(!tied.holds(-1, [0, 0, 0, 0]));
+    let sums: Vec<TiedSum> = wide.iter().map(|&s| tied_sum(s, pure("1"))).collect();
+    let tied = TiedSums::new(&sums, 1, Neighbouring::AddRemove).unwrap();
+    let holds = |n: i128, sums: &[i128]| {
+        let sums = sums.iter().map(|&sum| vec![sum]).collect();
+        tied.holds(&TiedNumbers { counts: vec![n], values: vec![], sums })
+    };
+    assert!(holds(1, &[0, huge as i128, 7, -5]));
+    assert!(holds(1, &[huge as i128, huge as i128 - 1, 0, 1000]));
+    assert!(!holds(1, &[0, huge as i128, 8, -5]) && !holds(1, &[0, huge as i128, 7, -6]));
+    assert!(!holds(-1, &[0, 0, 0, 0]) && !holds(1, &[0, huge as i128, 7]));
+    // No more values than rows, and those that there are within their range.
+    let sum = TiedSum { values: Some(0), ..tied_sum(span(0, 7, 3), pure("1")) };
+    let tied = TiedSums::new(&[sum], 1, Neighbouring::AddRemove).unwrap();
+    for (n, c, sum, can_be) in [(3, 2, 14, true), (3, 2, 15, false), (2, 3, 4, false)] {
+        let numbers = TiedNumbers { counts: vec![n], values: vec![vec![c]], sums: vec![vec![sum]] };
+        assert_eq!(tied.holds(&numbers), can_be, "{n} {c} {sum}");
+    }
 }
 
 /// Half of the difference and the middle times the count, to the nearest point.
@@ -150,11 +193,11 @@ fn sums_are_rounded_to_the_nearest_point() {
     )
     .unwrap();
     for (low, high) in [(0, 3), (-7, 2), (5, 6), (-4, -1), (-2, 2)] {
-        let ends = Ends { span: span(low, high, 1), noise };
+        let ends = Ends { span: span(low, high, 1), noise, values: None, weight: 1 };
         for (above, below) in (-30..30).flat_map(|a| (-30..30).map(move |b| (a, b))) {
             let count = (above + below) as f64 / (high - low) as f64;
             let want = 0.5 * (above - below) as f64 + 0.5 * (low + high) as f64 * count;
-            let fixed = ends.fixed_count(above, below);
+            let fixed = ends.fixed_count(above + below);
             assert!((fixed as f64 / 2f64.powi(32) - count).abs() < 1e-9);
             let got = ends.sum(above - below, fixed) as f64;
             assert!((got - want).abs() <= 0.5 + 1e-8, "{low} {high} {above} {below}: {got} {want}");
@@ -163,15 +206,18 @@ fn sums_are_rounded_to_the_nearest_point() {
 }
 
 /// Releases of one group many times: means, deviations and widths are as stated.
-fn check(tied: &TiedSums, count: i128, sums: &[i128]) {
+fn check(tied: &TiedSums, count: i128, values: &[i128], sums: &[i128]) {
     const RUNS: usize = 40_000;
-    let mut counts = vec![count; RUNS];
-    let mut released: Vec<Vec<i128>> = sums.iter().map(|&sum| vec![sum; RUNS]).collect();
-    tied.release(&mut TestSeed(11).generator(), &mut counts, &mut released).unwrap();
-    let parts = std::iter::once((TiedPart::Count, count, &counts));
-    let sums = released.iter().zip(sums).enumerate();
+    let many = |numbers: &[i128]| numbers.iter().map(|&number| vec![number; RUNS]).collect();
+    let mut numbers =
+        TiedNumbers { counts: vec![count; RUNS], values: many(values), sums: many(sums) };
+    tied.release(&mut TestSeed(11).generator(), &mut numbers).unwrap();
+    let counts = std::iter::once((TiedPart::Count, count, &numbers.counts));
+    let values = numbers.values.iter().zip(values).enumerate();
+    let values = values.map(|(index, (drawn, &c))| (TiedPart::Values(index), c, drawn));
+    let sums = numbers.sums.iter().zip(sums).enumerate();
     let sums = sums.map(|(index, (drawn, &sum))| (TiedPart::Sum(index), sum, drawn));
-    for (part, exact, drawn) in parts.chain(sums) {
+    for (part, exact, drawn) in counts.chain(values).chain(sums) {
         let errors: Vec<f64> = drawn.iter().map(|&y| (y - exact) as f64).collect();
         let mean = errors.iter().sum::<f64>() / RUNS as f64;
         let deviation = (errors.iter().map(|e| e * e).sum::<f64>() / RUNS as f64).sqrt();
@@ -199,12 +245,25 @@ fn noise_is_as_stated() {
         for shares in [[pure("0.5"), pure("0.25")], [Loss::concentrated(rho); 2]] {
             for spans in [[span(0, 1000, 2), span(-300, 200, 2)], [span(0, 1, 1), span(40, 60, 1)]]
             {
-                let losses = [(spans[0], shares[0]), (spans[1], shares[1])];
-                let sums = [30 * i128::from(spans[0].high), 50 * i128::from(spans[1].low)];
-                let one = TiedSums::new(&losses[..1], 3, relation).unwrap();
-                check(&one, 50, &sums[..1]);
-                let two = TiedSums::new(&losses, 3, relation).unwrap();
-                check(&two, 50, &sums);
+                let sum = |index: usize, values| TiedSum {
+                    values,
+                    ..tied_sum(spans[index], shares[index])
+                };
+                let exact = [30 * i128::from(spans[0].high), 40 * i128::from(spans[1].low)];
+                // Rows may have no value in none, one or both of the sums, of which both may be of
+                // the same values.
+                for (columns, values) in [
+                    ([None, None], &[][..]),
+                    ([Some(0), None], &[40]),
+                    ([Some(0), Some(1)], &[30, 40]),
+                    ([Some(0), Some(0)], &[40]),
+                ] {
+                    let all = [sum(0, columns[0]), sum(1, columns[1])];
+                    let one = TiedSums::new(&all[..1], 3, relation).unwrap();
+                    check(&one, 50, &values[..one.columns()], &exact[..1]);
+                    let two = TiedSums::new(&all, 3, relation).unwrap();
+                    check(&two, 50, values, &exact);
+                }
             }
         }
     }
@@ -228,12 +287,101 @@ fn one_measurement_is_more_precise_than_two() {
         (pure("0.1"), pure("0.05"), 2f64.sqrt(), 2.0),
         (rho("0.01"), rho("0.005"), 1.0, 2f64.sqrt()),
     ] {
-        let tied = TiedSums::new(&[(range, whole)], 4, relation).unwrap();
+        let tied = TiedSums::new(&[tied_sum(range, whole)], 4, relation).unwrap();
         let gain = separate(100, half) / tied.deviation(TiedPart::Count);
         assert!((gain - count).abs() < 0.001, "{gain}");
         let gain = separate(100_000_000, half) / tied.deviation(TiedPart::Sum(0));
         assert!((gain - sum).abs() < 0.001, "{gain}");
     }
+}
+
+/// The figures of rows without a value, of units with m rows: against the count of rows apart from
+/// the others at a third of the budget.
+#[test]
+fn rows_without_a_value_cost_a_third_end() {
+    let share = pure("0.01");
+    let sum = TiedSum { values: Some(0), ..tied_sum(span(0, 100, 3), share) };
+    let tied = TiedSums::new(&[sum], 1, Neighbouring::AddRemove).unwrap();
+    // One end has a deviation of sqrt(2) m / epsilon, in counts.
+    let end = 2f64.sqrt() * 3.0 / 0.01;
+    for (part, want) in [
+        (TiedPart::Count, 3f64.sqrt() * end),
+        (TiedPart::Values(0), 2f64.sqrt() * end),
+        (TiedPart::Sum(0), 100.0 * end),
+    ] {
+        assert!((tied.deviation(part) / want - 1.0).abs() < 1e-4, "{part:?}");
+    }
+}
+
+/// No other weights give a count or a sum with less noise: the estimates are those of least
+/// squares, found here from the normal equations.
+#[test]
+fn estimates_are_those_of_least_squares() {
+    let shares = [pure("0.02"), pure("0.01"), pure("0.03"), pure("0.015")];
+    let spans = [span(0, 100, 1), span(-40, 60, 1), span(5, 9, 1), span(0, 1, 1)];
+    for columns in [[None; 4], [Some(0), Some(0), Some(1), None], [Some(0), None, None, None]] {
+        let sum = |index: usize| TiedSum {
+            values: columns[index],
+            ..tied_sum(spans[index], shares[index])
+        };
+        let sums: Vec<TiedSum> = (0..4).map(sum).collect();
+        let tied = TiedSums::new(&sums, 1, Neighbouring::AddRemove).unwrap();
+        // Unknown are the count, the counts of values and the sums.
+        let unknown = 1 + tied.columns() + 4;
+        let mut information = vec![vec![0.0; unknown]; unknown];
+        for (index, sum) in sums.iter().enumerate() {
+            let (low, high) = (sum.span.low as f64, sum.span.high as f64);
+            let counted = sum.values.map_or(0, |column| 1 + column);
+            let of_sum = 1 + tied.columns() + index;
+            let mut rows = vec![vec![0.0; unknown]; 2];
+            rows[0][of_sum] = 1.0;
+            rows[0][counted] = -low;
+            rows[1][of_sum] = -1.0;
+            rows[1][counted] = high;
+            if sum.values.is_some() {
+                let mut third = vec![0.0; unknown];
+                third[0] = high - low;
+                third[counted] = low - high;
+                rows.push(third);
+            }
+            for row in rows {
+                for (i, x) in row.iter().enumerate() {
+                    for (j, y) in row.iter().enumerate() {
+                        information[i][j] += x * y / tied.noise(index).unwrap().variance();
+                    }
+                }
+            }
+        }
+        let least = inverse(information);
+        let parts = std::iter::once(TiedPart::Count)
+            .chain((0..tied.columns()).map(TiedPart::Values))
+            .chain((0..4).map(TiedPart::Sum));
+        for (index, part) in parts.enumerate() {
+            let variance = tied.deviation(part).powi(2);
+            assert!((variance / least[index][index] - 1.0).abs() < 1e-4, "{columns:?} {part:?}");
+        }
+    }
+}
+
+/// The inverse of a matrix, by elimination.
+fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let size = matrix.len();
+    for (index, row) in matrix.iter_mut().enumerate() {
+        row.extend((0..size).map(|column| f64::from(u8::from(column == index))));
+    }
+    for index in 0..size {
+        let larger =
+            |&a: &usize, &b: &usize| matrix[a][index].abs().total_cmp(&matrix[b][index].abs());
+        let pivot = (index..size).max_by(larger).unwrap();
+        matrix.swap(index, pivot);
+        let row: Vec<f64> = matrix[index].iter().map(|x| x / matrix[index][index]).collect();
+        for (other, rest) in matrix.iter_mut().enumerate() {
+            let times = if other == index { 0.0 } else { rest[index] };
+            rest.iter_mut().zip(&row).for_each(|(x, y)| *x -= times * y);
+        }
+        matrix[index] = row;
+    }
+    matrix.into_iter().map(|row| row[size..].to_vec()).collect()
 }
 
 /// Widths of sums of Laplace variables, against closed forms.
@@ -263,11 +411,14 @@ fn widths_of_sums_are_near_the_least() {
 fn what_cannot_be_drawn_is_refused() {
     let relation = Neighbouring::AddRemove;
     let wide = span(-(1 << 60), 1 << 60, 5);
-    assert_eq!(TiedSums::new(&[(wide, pure("1"))], 1, relation), Err(MechanismError::TooLarge));
+    assert_eq!(
+        TiedSums::new(&[tied_sum(wide, pure("1"))], 1, relation),
+        Err(MechanismError::TooLarge)
+    );
     let flat = span(3, 3, 1);
     assert_eq!(
-        TiedSums::new(&[(flat, pure("1"))], 1, relation),
+        TiedSums::new(&[tied_sum(flat, pure("1"))], 1, relation),
         Err(MechanismError::NoSensitivity)
     );
-    assert!(TiedSums::new(&[(span(0, 1, 1), pure("0"))], 1, relation).is_err());
+    assert!(TiedSums::new(&[tied_sum(span(0, 1, 1), pure("0"))], 1, relation).is_err());
 }

@@ -4,12 +4,16 @@ use hushtable_noise::{DiscreteLaplace, Law, TestSeed};
 use hushtable_privacy::{Contribution, Loss, Neighbouring, Rho};
 
 use super::*;
-use crate::ends::Span;
+use crate::ends::{Span, TiedSum};
 use crate::{Candidates, Reach, Selection};
 
 fn count_noise(groups: u32, most: i64, relation: Neighbouring, epsilon: &str) -> Additive {
     let unit = Contribution { groups, single_group: false, low: 0, high: most };
     Additive::laplace(unit, relation, epsilon.parse().unwrap()).unwrap()
+}
+
+fn tied_sum(span: Span, share: Loss) -> TiedSum {
+    TiedSum { span, share, values: None }
 }
 
 fn pure(epsilon: &str) -> Loss {
@@ -67,7 +71,7 @@ fn a_lone_unit_shows_its_groups_with_delta_at_most() {
         for (low, high) in [(0, 1), (0, 10), (-3, 50), (20, 60)] {
             for (loss, rows) in [(pure("1"), 1), (pure("0.8"), 3), (rho("0.3"), 2)] {
                 let span = Span { low, high, rows };
-                let tied = TiedSums::new(&[(span, loss)], groups, relation).unwrap();
+                let tied = TiedSums::new(&[tied_sum(span, loss)], groups, relation).unwrap();
                 let noise = MeasuredNoise::Tied(&tied);
                 let m = MeasuredCount::new(noise, rows.into(), delta, groups.into()).unwrap();
                 let above = m.threshold_from(1) - i128::from(rows);
@@ -183,7 +187,7 @@ fn intervals_of_counts_hold_where_these_are_seen() {
     let delta: Delta = "0.001".parse().unwrap();
     for (width, loss) in [(1, rho("4")), (2, rho("3.5")), (1, pure("3")), (9, rho("0.1"))] {
         let span = Span { low: 0, high: width, rows: 1 };
-        let tied = TiedSums::new(&[(span, loss)], 1, reach.neighbouring).unwrap();
+        let tied = TiedSums::new(&[tied_sum(span, loss)], 1, reach.neighbouring).unwrap();
         let noise = MeasuredNoise::Tied(&tied);
         let selection =
             Selection::by_measured_count(noise, 1, loss.with_delta(delta), reach).unwrap();

@@ -1,6 +1,6 @@
 //! COUNT, SUM, AVG and aggregates computed from them: what they measure, and how it is bounded.
 
-use hushtable_contract::MAX_ROWS;
+use hushtable_contract::{Column, MAX_ROWS};
 use hushtable_lang::aggregate_names::is_percentile;
 use hushtable_lang::bind_expr::{cast, condition, where_true};
 use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Value};
@@ -182,7 +182,7 @@ impl Aggregates<'_> {
         arguments: &Arguments,
         keys: usize,
     ) -> Result<Expr, Refusal> {
-        let &Arguments { bounds, row_bounds, weight, .. } = arguments;
+        let weight = arguments.weight;
         if !operand.column_type.is_numeric() {
             return Err(Refusal::new(
                 format!("`{function}` needs numbers, not values of type {}", operand.column_type),
@@ -190,7 +190,7 @@ impl Aggregates<'_> {
             ));
         }
         let declared = self.table.bounded_column(&operand);
-        let has_bounds = bounds.is_some() || row_bounds.is_some();
+        let has_bounds = arguments.bounds.is_some() || arguments.row_bounds.is_some();
         let split = declared.and_then(|c| c.split.as_ref()).filter(|_| !has_bounds);
         if split.is_some() && self.table.unit != Unit::Row {
             return Err(Refusal::new(
@@ -211,18 +211,17 @@ impl Aggregates<'_> {
             ));
         }
         let mechanism = released_by(function, arguments, split.is_some())?;
-        let per_group =
-            bounds.is_some() || split.is_some() || declared.is_some_and(|c| c.bounds.is_some());
-        if (row_bounds.is_some() || !per_group)
-            && let Some(bounds) = RowBounds::of(&operand, arguments, self.table)
+        let of_units = declared.and_then(|column| self.narrower_sum_bounds(column));
+        let bounds = arguments.bounds.or(of_units.filter(|_| arguments.row_bounds.is_none()));
+        if bounds.is_none()
+            && split.is_none()
+            && let Some(bounds) = self.row_bounds(&operand, arguments)
         {
             let clamped = (&bounds, Clamps::Rows);
             return self.sum_of_rows(function, operand, clamped, (weight, keys));
         }
         let within = |threshold: Number| (threshold.negative(), threshold);
-        let bounds = bounds
-            .or(split.as_ref().map(|s| within(s.largest())))
-            .or(declared.and_then(|c| c.bounds));
+        let bounds = bounds.or(split.as_ref().map(|s| within(s.largest())));
         let bounds = bounds.or_else(|| self.automatic_bounds(&operand, false));
         let Some((low, high)) = bounds else {
             if let Some(column) = self.split_column_in(&operand) {
@@ -241,8 +240,8 @@ impl Aggregates<'_> {
                 format!("`{function}` has no bounds on what one unit adds to a group"),
                 "contribution_bounds_per_row => (0, 100) for the value of each row, \
                  or contribution_bounds_per_group for the sum of a unit's rows, \
-                 or bounds of the column in the contract; choose them without looking at the data, \
-                 or write bounds = AUTO in OPTIONS",
+                 or bounds or sum_bounds of the column in the contract; \
+                 choose them without looking at the data, or write bounds = AUTO in OPTIONS",
             ));
         };
         let declared_step = declared.and_then(|c| c.granularity);
@@ -291,6 +290,33 @@ impl Aggregates<'_> {
             column_type: released_as(step),
         };
         self.add_measurement(measurement, keys)
+    }
+
+    /// Bounds of each row's value: those of the call, of the column, or that the structure of the
+    /// expression tells.
+    fn row_bounds(&self, operand: &Expr, arguments: &Arguments) -> Option<RowBounds> {
+        let known = RowBounds::of(operand, arguments, self.table);
+        let column = self.table.bounded_column(operand).filter(|column| column.split.is_none());
+        let Some((low, high)) = column.and_then(|column| column.bounds) else { return known };
+        match known {
+            Some(RowBounds::Known(range)) => {
+                // Conditions may leave less of the column's range.
+                let narrower = range
+                    .to_f64(operand.column_type)
+                    .is_some_and(|(least, most)| least > low.to_f64() || most < high.to_f64());
+                Some(if narrower { RowBounds::Known(range) } else { RowBounds::Given(low, high) })
+            }
+            None => Some(RowBounds::Given(low, high)),
+            given => given,
+        }
+    }
+
+    /// The contract's bounds of what a unit adds to a group. Where a unit has one row they say
+    /// nothing that narrower bounds of a row do not, by which sum and mean are one measurement.
+    fn narrower_sum_bounds(&self, column: &Column) -> Option<(Number, Number)> {
+        let (least, most) = column.sum_bounds?;
+        let within = column.bounds.is_some_and(|(low, high)| least <= low && high <= most);
+        (!(within && self.has_one_row_of_a_unit())).then_some((least, most))
     }
 
     /// Bounds that are chosen privately, where the query or the column asks for that: those that
@@ -384,35 +410,41 @@ impl Aggregates<'_> {
     fn average(
         &mut self,
         function: &ast::Function,
-        mut arguments: Arguments,
+        arguments: Arguments,
         keys: usize,
     ) -> Result<Expr, Refusal> {
         let operand = self.operand(&arguments, function)?;
         let weight = arguments.weight;
-        // The bounds of a column hold for each of its values, where a unit has several rows.
-        if let Unit::Column(_) = self.table.unit
-            && arguments.row_bounds.is_none()
-            && arguments.bounds.is_none()
-            && let Some(column) = self.table.bounded_column(&operand)
-            && column.split.is_none()
-        {
-            arguments.row_bounds = column.bounds;
-        }
-        if let Unit::Column(_) = self.table.unit
-            && arguments.row_bounds.is_none()
-            && arguments.bounds.is_none()
-            && operand.column_type.is_numeric()
-            && self.table.range(&operand).is_none()
-        {
-            arguments.row_bounds = self.automatic_bounds(&operand, true);
-        }
-        let sum = match (arguments.bounds, &self.table.unit) {
-            // The sum of a unit's rows in a group is that of those that are counted.
-            (Some((low, high)), Unit::Column(_)) if operand.column_type.is_numeric() => {
-                let clamped = (&RowBounds::Given(low, high), Clamps::Mean);
-                self.sum_of_rows(function, operand.clone(), clamped, (weight, keys))?
+        // The sum of a unit's rows in a group is that of those that are counted.
+        let clamped = match (arguments.bounds, &self.table.unit) {
+            _ if !operand.column_type.is_numeric() => None,
+            (_, Unit::Row) => None,
+            (Some((low, high)), _) => Some((RowBounds::Given(low, high), Clamps::Mean)),
+            (None, _) => {
+                let bounds = self.row_bounds(&operand, &arguments).or_else(|| {
+                    let (low, high) = self.automatic_bounds(&operand, true)?;
+                    Some(RowBounds::Given(low, high))
+                });
+                bounds.map(|bounds| (bounds, Clamps::Rows))
             }
-            _ => self.sum_of(function, operand.clone(), &arguments, keys)?,
+        };
+        if clamped.is_none()
+            && let Unit::Column(_) = self.table.unit
+            && self.table.bounded_column(&operand).is_some_and(|c| c.sum_bounds.is_some())
+        {
+            // Of all rows of a unit, more than are counted, it would be no mean.
+            return Err(Refusal::new(
+                format!("`{function}` has no bounds on the value of each row"),
+                "contribution_bounds_per_row => (0, 100), or bounds of the column in the contract \
+                 beside sum_bounds; choose them without looking at the data",
+            ));
+        }
+        let sum = match clamped {
+            Some((bounds, clamps)) => {
+                let of = (weight, keys);
+                self.sum_of_rows(function, operand.clone(), (&bounds, clamps), of)?
+            }
+            None => self.sum_of(function, operand.clone(), &arguments, keys)?,
         };
         let within = self.range_of_values(&sum, keys);
         let bounds = self.count_bounds(None)?;

@@ -109,10 +109,17 @@ impl Aggregates<'_> {
 
     /// Most rows of one unit that count in a group; one where a sub-query leaves no more.
     pub(super) fn max_rows_per_group(&self) -> Option<u32> {
-        if self.table.relation.has_one_of_a_unit(self.keys.iter().map(|key| &key.expr)) {
-            return Some(1);
-        }
-        self.options.max_rows_per_group
+        if self.has_one_of_a_unit() { Some(1) } else { self.options.max_rows_per_group }
+    }
+
+    /// Whether a sub-query leaves a unit at most one row in a group.
+    fn has_one_of_a_unit(&self) -> bool {
+        self.table.relation.has_one_of_a_unit(self.keys.iter().map(|key| &key.expr))
+    }
+
+    /// Whether a unit has at most one row in a group, whatever the data.
+    pub(super) fn has_one_row_of_a_unit(&self) -> bool {
+        matches!(self.table.unit, Unit::Row) || self.has_one_of_a_unit()
     }
 
     /// Most rows of one unit that count in a group, where each counts by itself.
@@ -120,10 +127,18 @@ impl Aggregates<'_> {
         match (&self.table.unit, self.max_rows_per_group()) {
             (Unit::Row, _) => Ok(1),
             (Unit::Column(_), Some(most)) => Ok(most),
-            (Unit::Column(_), None) => Err(Refusal::new(
-                format!("`{function}` has no limit on the rows of one unit in a group"),
-                "max_rows_per_group = 1 in OPTIONS or in the contract's defaults",
-            )),
+            (Unit::Column(_), None) => {
+                let is_sum = function.name.to_string().eq_ignore_ascii_case("SUM");
+                let or = if is_sum {
+                    "; or contribution_bounds_per_group => (0, 100) for all rows of a unit together"
+                } else {
+                    ""
+                };
+                Err(Refusal::new(
+                    format!("`{function}` has no limit on the rows of one unit in a group"),
+                    format!("max_rows_per_group = 1 in OPTIONS or in the contract's defaults{or}"),
+                ))
+            }
         }
     }
 }

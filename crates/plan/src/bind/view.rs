@@ -180,9 +180,10 @@ impl View {
             }
         }
         let column = self.bounded_column(common?).filter(|column| column.split.is_none())?;
-        let zero_fits = column
-            .bounds
-            .is_none_or(|(low, high)| low <= Number::whole(0) && Number::whole(0) <= high);
+        let zero_fits = [column.bounds, column.sum_bounds]
+            .into_iter()
+            .flatten()
+            .all(|(low, high)| low <= Number::whole(0) && Number::whole(0) <= high);
         (!zero || zero_fits).then_some(column)
     }
 

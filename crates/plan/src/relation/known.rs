@@ -24,8 +24,8 @@ pub struct Known {
     present: Vec<bool>,
     /// Expressions that have a value in every row.
     present_expressions: Vec<Expr>,
-    /// Columns for which the contract bounds the sum of a unit's rows.
-    bounded_sums: Vec<bool>,
+    /// The contract's bounds of the sum of a unit's rows, for each column.
+    bounded_sums: Vec<Option<Range>>,
 }
 
 impl Known {
@@ -81,7 +81,7 @@ impl Known {
         let columns = relation.fields().len();
         values.facts.columns.resize(columns, Fact::Unknown);
         values.present.resize(columns, false);
-        values.bounded_sums.resize(columns, false);
+        values.bounded_sums.resize(columns, None);
         values.facts.text_bytes = fields::bytes_of(relation.fields());
         values
     }
@@ -144,8 +144,8 @@ impl Known {
             let column = declared.iter().find(|c| c.name == *name && c.expression.is_none());
             let range = column.and_then(|c| in_values(c.bounds?, *column_type));
             values.push(range, column.is_some_and(|c| c.not_null));
-            if let (Some(_), Some(bounded)) = (range, values.bounded_sums.last_mut()) {
-                *bounded = true;
+            if let Some(of_sums) = values.bounded_sums.last_mut() {
+                *of_sums = column.and_then(|c| in_values(c.sum_bounds?, *column_type));
             }
         }
         for column in declared {
@@ -163,7 +163,7 @@ impl Known {
     fn push(&mut self, range: Option<Range>, present: bool) {
         self.facts.columns.push(range.map_or(Fact::Unknown, Fact::Range));
         self.present.push(present);
-        self.bounded_sums.push(false);
+        self.bounded_sums.push(None);
     }
 
     fn projected<'a>(&'a self, exprs: impl Iterator<Item = &'a Expr> + Clone) -> Self {
@@ -171,9 +171,9 @@ impl Known {
         for (expr, range) in exprs.clone().zip(Range::all_given(exprs, &self.facts)) {
             values.push(range, self.is_never_null(expr));
             if let ExprKind::Column(index) = expr.kind
-                && let Some(bounded) = values.bounded_sums.last_mut()
+                && let Some(of_sums) = values.bounded_sums.last_mut()
             {
-                *bounded = self.bounded_sums.get(index).copied().unwrap_or(false);
+                *of_sums = self.bounded_sums.get(index).copied().flatten();
             }
         }
         values
@@ -252,13 +252,7 @@ impl Known {
     /// some rows leave out or count as zero.
     fn bounded_sum(&self, operand: &Expr) -> Option<Range> {
         match &operand.kind {
-            ExprKind::Column(index) => {
-                let bounded = self.bounded_sums.get(*index).copied().unwrap_or(false);
-                match self.facts.columns.get(*index) {
-                    Some(Fact::Range(range)) if bounded => Some(*range),
-                    _ => None,
-                }
-            }
+            ExprKind::Column(index) => self.bounded_sums.get(*index).copied().flatten(),
             ExprKind::Case(branches, otherwise) => {
                 let results = branches.iter().map(|(_, result)| result);
                 let results = results.chain(otherwise.as_deref());

@@ -29,7 +29,7 @@ enum ReleasedLaw<'a> {
     Adjusted { width: f64, fits: bool },
 }
 
-/// A sum that shares the noise of the count by which its group was chosen.
+/// A sum, or a count of values, that shares the noise of the count by which its group was chosen.
 ///
 /// *Proof.* Of the sums that are seen, a share o may miss. Say that a count is often seen if its
 /// chance is 0.8 or more. Where the exact count is, the noise alone misses with 0.8 o at most,
@@ -43,7 +43,7 @@ struct WithCount<'a> {
     count: usize,
     /// The noise alone is within it.
     width: i128,
-    /// The least and the greatest value of what is counted.
+    /// The least and the greatest that a counted row adds.
     values: (i64, i64),
     /// The released count from which on it seems to be often seen.
     anyway_from: i128,
@@ -103,18 +103,28 @@ impl<'a> Measured<'a> {
         }
         if let Noise::Tied(tied) = noise
             && decides == Some(tied.count)
-            && let TiedPart::Sum(sum) = tied.part
+            && tied.part != TiedPart::Count
         {
             let sum_level = 1.0 - (1.0 - level) * Selection::SEEN_ANYWAY;
             let width = tied.noise.half_width(tied.part, sum_level, 1);
-            let span = tied.noise.span(sum)?;
+            let values = match tied.part {
+                TiedPart::Sum(sum) => {
+                    let span = tied.noise.span(sum)?;
+                    // A row without a value adds zero.
+                    match tied.values {
+                        Some(_) => (span.low.min(0), span.high.max(0)),
+                        None => (span.low, span.high),
+                    }
+                }
+                TiedPart::Count | TiedPart::Values(_) => (0, 1),
+            };
             let selection = selection?;
             let law = ReleasedLaw::WithCount(WithCount {
                 selection,
                 anyway_from: selection.seen_anyway_from(FOR_SEEMING * (1.0 - level))?,
                 count: tied.count,
                 width: i128::try_from(width).unwrap_or(i128::MAX),
-                values: (span.low, span.high),
+                values,
             });
             return Some(Self { measurement, law, level });
         }

@@ -15,8 +15,8 @@ forum = { type = "string" }
 lang = { type = "string", public_keys = ["de", "en", "fr"] }
 posted = { type = "date" }
 seen = { type = "timestamp" }
-score = { type = "int", bounds = [-10, 100] }
-price = { type = "decimal(2)", bounds = [0, 99.99] }
+score = { type = "int", bounds = [-10, 100], sum_bounds = [ -10, 100 ] }
+price = { type = "decimal(2)", bounds = [0, 99.99], sum_bounds = [0, 99.99] }
 weight = { type = "float", granularity = 0.0625 }
 pinned = { type = "bool", public_keys = [false, true] }
 year = { type = "int", expression = "EXTRACT(YEAR FROM posted)", public_keys = [2024, 2025] }

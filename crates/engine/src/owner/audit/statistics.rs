@@ -44,9 +44,10 @@ enum NominalNoise {
     Quantile(Box<Quantile>),
     /// A draw near a quantile together with others, as if the others were not known.
     Joint { draws: Arc<JointQuantiles>, part: usize },
-    /// The noise of a sum that is measured from both ends of its span, with the index of its count.
-    /// Both ends follow from the released count and sum.
-    Ends { count: usize, span: Span, noise: Box<NominalNoise> },
+    /// The noise of a sum that is measured from all ends of its span, with the indexes of the count
+    /// of rows and, where they may have no value, of that of values. The ends follow from what is
+    /// released.
+    Ends { count: usize, values: Option<usize>, span: Span, noise: Box<NominalNoise> },
 }
 
 impl NominalNoise {
@@ -76,16 +77,31 @@ impl NominalNoise {
         let y = released(m)?;
         Some(match self {
             Self::Laplace(_) | Self::Gaussian(_) => self.of_shift(y, [first, second])?,
-            Self::Ends { count, span, noise } => {
-                let &[first_count, second_count] = group.sums.get(*count)?;
-                let of = |end: i64, count: i128, sum: i128| {
-                    sum.saturating_sub(count.saturating_mul(end.into()))
+            Self::Ends { count, values, span, noise } => {
+                // The first, the second and the released number.
+                let numbers = |m: usize| {
+                    let &[first, second] = group.sums.get(m)?;
+                    Some([first, second, released(m)?])
                 };
-                let ratio = |end: i64| {
-                    let both = [of(end, first_count, first), of(end, second_count, second)];
-                    noise.of_shift(of(end, released(*count)?, y), both)
+                let ratio = |[first, second, y]: [i128; 3]| noise.of_shift(y, [first, second]);
+                let less = |left: [i128; 3], times: i128, right: [i128; 3]| {
+                    let pair = |(l, r): (i128, i128)| l.saturating_sub(r.saturating_mul(times));
+                    [0, 1, 2].map(|at| pair((left[at], right[at])))
                 };
-                ratio(span.low)? + ratio(span.high)?
+                let (rows, sums) = (numbers(*count)?, [first, second, y]);
+                let (low, high) = (i128::from(span.low), i128::from(span.high));
+                let of_values = match values {
+                    Some(values) => numbers(*values)?,
+                    None => rows,
+                };
+                let third = match values {
+                    Some(_) => {
+                        ratio(less(rows, 1, of_values).map(|n| n.saturating_mul(high - low)))?
+                    }
+                    None => 0.0,
+                };
+                let end = |end: i128| ratio(less(sums, end, of_values));
+                end(low)? + end(high)? + third
             }
             Self::PerRecord(record) => record.log_ratio(y, [first, second]),
             Self::Quantile(_) | Self::Joint { .. } => {
@@ -107,7 +123,7 @@ pub(crate) struct Statistics {
     all: Vec<Statistic>,
     /// For each measurement, its noise by class, and whether that is the selection's.
     noises: Vec<(Vec<NominalNoise>, bool)>,
-    /// For each measurement, whether others imply it: a count that is measured with its sums.
+    /// For each measurement, whether others imply it: a count that is measured with sums.
     implied: Vec<bool>,
     /// Whether groups are chosen by a noisy number, which then implies that its group appears.
     chosen_by_number: bool,
@@ -148,13 +164,16 @@ impl Statistics {
             match (tied.noise.span(index), tied.noise.noise(index)) {
                 (Some(span), Some(noise)) => {
                     let noise = Box::new(of(noise.scale(), noise.scale()));
-                    NominalNoise::Ends { count: tied.count, span, noise }
+                    let (count, values) = (tied.count, tied.values);
+                    NominalNoise::Ends { count, values, span, noise }
                 }
                 _ => near,
             }
         };
-        let is_count =
-            |noise: &Noise| matches!(noise, Noise::Tied(Tied { part: TiedPart::Count, .. }));
+        let is_count = |noise: &Noise| match noise {
+            Noise::Tied(Tied { part, .. }) => !matches!(part, TiedPart::Sum(_)),
+            _ => false,
+        };
         let implied = quote.noise().iter().map(is_count).collect();
         let noises: Vec<(Vec<NominalNoise>, bool)> = quote
             .noise()

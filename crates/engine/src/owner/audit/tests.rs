@@ -21,7 +21,7 @@ privacy_unit = "person"
 person = { type = "int" }
 town = { type = "string" }
 shop = { type = "string", public_keys = ["north", "south"] }
-days = { type = "int", bounds = [-4, 4] }
+days = { type = "int", bounds = [-4, 4], sum_bounds = [-4, 4] }
 [tables.visits.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 
@@ -32,7 +32,7 @@ neighbouring = "replace"
 [tables.exchanged.columns]
 person = { type = "int" }
 town = { type = "string" }
-days = { type = "int", bounds = [-4, 4] }
+days = { type = "int", bounds = [-4, 4], sum_bounds = [-4, 4] }
 [tables.exchanged.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 
@@ -42,7 +42,7 @@ privacy_unit = "row"
 [tables.rows.columns]
 person = { type = "int" }
 town = { type = "string" }
-days = { type = "int", bounds = [-4, 4] }
+days = { type = "int", bounds = [-4, 4], sum_bounds = [-4, 4] }
 [tables.rows.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 
@@ -53,7 +53,7 @@ neighbouring = "replace"
 [tables.exchanged_rows.columns]
 person = { type = "int" }
 town = { type = "string" }
-days = { type = "int", bounds = [-4, 4] }
+days = { type = "int", bounds = [-4, 4], sum_bounds = [-4, 4] }
 [tables.exchanged_rows.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 "#;

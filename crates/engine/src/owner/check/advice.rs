@@ -127,7 +127,7 @@ fn column_advice(
         say(name, found, change.into());
     }
     if let Some(range) = &column.range {
-        range_advice(table, name, range, rows, say);
+        range_advice(name, range, rows, say);
     }
     if let Some(keys) = &column.keys {
         keys_advice(name, keys, rows, say);
@@ -165,7 +165,7 @@ fn mend(column_type: Option<ColumnType>, forms: &Forms) -> String {
     format!("{likely}write them as the type has it, or declare another `type`{csv}")
 }
 
-fn range_advice(table: &Table, name: &str, range: &RangeCheck, rows: u64, say: &mut Say<'_>) {
+fn range_advice(name: &str, range: &RangeCheck, rows: u64, say: &mut Say<'_>) {
     let Some((low, high)) = range.bounds else { return };
     let outside = range.below + range.above;
     let at = |share: f64| {
@@ -178,16 +178,10 @@ fn range_advice(table: &Table, name: &str, range: &RangeCheck, rows: u64, say: &
             "{} of the rows have a value outside of the bounds, which are clamped",
             percent(outside, rows)
         );
-        let more = match table.unit {
-            TableUnit::Row | TableUnit::Public => "",
-            TableUnit::Column(_) | TableUnit::Through { .. } => {
-                "; a unit with several rows in a group needs wider ones"
-            }
-        };
-        say(name, found, format!("{suggested} holds the middle 98 % of the values{more}"));
+        say(name, found, format!("{suggested} holds the middle 98 % of the values"));
     }
     let (reach, bound) = (least.abs().max(most.abs()), low.abs().max(high.abs()));
-    if table.unit == TableUnit::Row && reach * WIDE <= bound && bound.is_finite() {
+    if reach * WIDE <= bound && bound.is_finite() {
         let found = format!(
             "99 % of the values are within {}, and noise is made for {}",
             grouped(reach),
@@ -232,13 +226,13 @@ fn query_advice(table: &Table, query: &QueryCheck, say: &mut Say<'_>) {
         match cut.limit {
             ContributionLimit::GroupsPerUnit => {}
             ContributionLimit::RowsPerGroup => rows_advice(table, query, cut, say),
-            ContributionLimit::BoundsPerGroup => bounds_advice(cut, say),
+            ContributionLimit::BoundsPerGroup => bounds_advice(table, cut, say),
             ContributionLimit::BoundsPerRow | ContributionLimit::BoundsOfMean => {
                 let (what, name) = match cut.limit {
                     ContributionLimit::BoundsOfMean => {
                         ("means of units", "contribution_bounds_per_group")
                     }
-                    _ => ("values", "contribution_bounds_per_row"),
+                    _ => ("values", "bounds` of the column or `contribution_bounds_per_row"),
                 };
                 if cut.share_of_total >= NOTABLE {
                     say(
@@ -337,7 +331,11 @@ fn rows_advice(table: &Table, query: &QueryCheck, cut: &CutOff, say: &mut Say<'_
     }
 }
 
-fn bounds_advice(cut: &CutOff, say: &mut Say<'_>) {
+fn bounds_advice(table: &Table, cut: &CutOff, say: &mut Say<'_>) {
+    let setting = match table.unit {
+        TableUnit::Row | TableUnit::Public => "bounds",
+        TableUnit::Column(_) | TableUnit::Through { .. } => "sum_bounds",
+    };
     let at =
         |share: f64| cut.quantiles.iter().find(|(quantile, _)| *quantile == share).map(|(_, v)| *v);
     let (Some(least), Some(most)) = (at(0.01), at(0.95)) else { return };
@@ -351,7 +349,7 @@ fn bounds_advice(cut: &CutOff, say: &mut Say<'_>) {
             shared(cut)
         );
         let change = format!(
-            "`bounds = {suggested}` of the column, or `contribution_bounds_per_group`, \
+            "`{setting} = {suggested}` of the column, or `contribution_bounds_per_group`, \
              holds what 95 % of the units add to a group"
         );
         say(&cut.measurement, found, change);
@@ -361,7 +359,7 @@ fn bounds_advice(cut: &CutOff, say: &mut Say<'_>) {
             grouped(reach),
             grouped(bound)
         );
-        say(&cut.measurement, found, format!("`bounds = {suggested}` needs less noise"));
+        say(&cut.measurement, found, format!("`{setting} = {suggested}` needs less noise"));
     }
 }
 

@@ -301,7 +301,8 @@ impl CheckedColumn {
             let per_unit = table.unit != TableUnit::Row && column.public_keys.is_some();
             Keys::of(values, column, per_unit)
         });
-        let measured = column.bounds.is_some() || column.split.is_some();
+        let bounded = column.bounds.is_some() || column.sum_bounds.is_some();
+        let measured = bounded || column.split.is_some();
         let plain = listed.is_none() && !identifies;
         let range = (column.column_type.is_numeric() && (measured || plain)).then(|| Range {
             bounds: column.bounds.map(|(low, high)| (low.to_f64(), high.to_f64())),

@@ -24,10 +24,10 @@ privacy_unit = "buyer"
 buyer = { type = "int" }
 town = { type = "string" }
 kind = { type = "string", public_keys = ["new", "old", "none"] }
-euros = { type = "int", bounds = [-10, 50] }
+euros = { type = "int", bounds = [-10, 50], sum_bounds = [-10, 50] }
 weight = { type = "decimal(2)" }
 day = { type = "date" }
-twice = { type = "int", expression = "euros * 2", bounds = [0, 1000] }
+twice = { type = "int", expression = "euros * 2", bounds = [0, 1000], sum_bounds = [0, 1000] }
 [tables.sales.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 
@@ -36,7 +36,7 @@ path = "rows.csv"
 privacy_unit = "row"
 [tables.rows.columns]
 town = { type = "string", known_keys = ["t0", "t1", "t99"] }
-euros = { type = "int", bounds = [-10, 50] }
+euros = { type = "int", bounds = [-10, 50], sum_bounds = [-10, 50] }
 [tables.rows.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 "#;
@@ -500,7 +500,7 @@ csv = { delimiter = ";", decimal = ",", thousands = ".", null = ["NA"] }
 [tables.t.columns]
 year = { type = "int" }
 id = { type = "int" }
-euros = { type = "decimal(2)", bounds = [0, 2000] }
+euros = { type = "decimal(2)", bounds = [0, 2000], sum_bounds = [0, 2000] }
 [tables.t.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 "#;

@@ -112,12 +112,13 @@ impl Session {
             }
             let Some(loss) = noise.loss() else { continue };
             let mut allowed = allowed_of(&counted, index, noise, &counts, options);
-            // A count and its sums have one noise.
-            if let Noise::Tied(Tied { count, .. }) = noise
-                && let Some(common) = quote.noise().get(*count)
-            {
-                let of_count = allowed_of(&counted, *count, common, &counts, options);
-                allowed = allowed.zip(of_count).map(|(left, right)| left.min(right));
+            // Counts and their sums have one noise.
+            if let Noise::Tied(Tied { count, values, .. }) = noise {
+                for other in std::iter::once(*count).chain(*values) {
+                    let Some(common) = quote.noise().get(other) else { continue };
+                    let of_count = allowed_of(&counted, other, common, &counts, options);
+                    allowed = allowed.zip(of_count).map(|(left, right)| left.min(right));
+                }
             }
             let Some(allowed) = allowed.filter(|&times| times > 0.0) else {
                 return Err(impossible(measurement, counts.len(), options));

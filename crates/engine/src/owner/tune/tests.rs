@@ -17,7 +17,7 @@ privacy_unit = "buyer"
 buyer = { type = "int" }
 town = { type = "string" }
 kind = { type = "string", public_keys = ["k0", "k1", "k2", "k3", "k4", "k5", "none"] }
-euros = { type = "int", bounds = [0, 20], not_null = true }
+euros = { type = "int", bounds = [0, 20], sum_bounds = [0, 20], not_null = true }
 [tables.sales.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 "#;

@@ -1,6 +1,5 @@
 //! IN lists, looked up at once however long they are.
 
-use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use datafusion::arrow::datatypes::{
     TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
+use foldhash::HashSet;
 use hushtable_lang::{ColumnType, Value};
 
 use super::counted::count;

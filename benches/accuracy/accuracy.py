@@ -22,6 +22,7 @@ in paper.py.
 import argparse
 import csv
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -99,18 +100,20 @@ def prepare(folder):
              FROM (SELECT *, random() AS z FROM {source}) e JOIN (SELECT user_id, item FROM ranked WHERE r <= 4) USING (user_id, item)) WHERE q <= 2""",
         "w2.parquet",
     )
+    # A contract has one table for a file.
+    shutil.copy(folder / "w2.parquet", folder / "w2_never_null.parquet")
     (folder / "done").touch()
 
 
 def contract(folder):
     bounds = 'value = { type = "float", bounds = [0, 100]'
-    tables = {f"w1_{most}": (f"w1_{most}", "") for most in GROUPS}
-    tables["w2"] = ("w2", bounds + " }\n")
-    tables["w2_never_null"] = ("w2", bounds + ", not_null = true }\n")
+    tables = {f"w1_{most}": "" for most in GROUPS}
+    tables["w2"] = bounds + " }\n"
+    tables["w2_never_null"] = bounds + ", not_null = true }\n"
     text = 'ledger = "accuracy.ledger"\n'
-    for name, (file, value) in tables.items():
+    for name, value in tables.items():
         text += f"""[tables.{name}]
-path = "{folder / file}.parquet"
+path = "{folder / name}.parquet"
 privacy_unit = "user_id"
 [tables.{name}.columns]
 user_id = {{ type = "int" }}

@@ -14,6 +14,7 @@ mod interview;
 pub(crate) mod ledger;
 pub(crate) mod local;
 pub(crate) mod losses;
+mod note_file;
 pub(crate) mod query;
 pub(crate) mod release;
 pub(crate) mod shell;

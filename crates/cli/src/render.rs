@@ -10,6 +10,7 @@ pub(crate) mod cell;
 pub(crate) mod check;
 pub(crate) mod clipping;
 pub(crate) mod csv;
+mod cut_off;
 pub(crate) mod differencing;
 pub(crate) mod explanation;
 mod fitting_levels;
@@ -76,33 +77,26 @@ impl TableStyle {
 
 /// A result in a style. JSON always has intervals beside its values, and Parquet in its metadata.
 pub(crate) fn result(view: &TableView<'_>, style: TableStyle) -> Result<Vec<u8>, Failure> {
-    let with_columns = view.requested || style.format == TableFormat::Json;
-    let batch = if with_columns { &view.beside()? } else { view.table };
+    let batch = if view.has_columns(style.format) { &view.beside()? } else { view.table };
+    let notes = view.below(style.format);
     Ok(match style.format {
         TableFormat::Table => {
             let mut text = table::table(batch)?;
-            text += &below(view);
+            text += &notes;
             text.into_bytes()
         }
         TableFormat::Csv => csv::csv(batch, style.csv)?.into_bytes(),
         TableFormat::Json => json::json(batch)?.into_bytes(),
         TableFormat::Markdown => {
             let mut text = markdown::markdown(batch)?;
-            text += &below(view);
+            text += &notes;
             text.into_bytes()
         }
-        TableFormat::Html => html::html(batch)?.into_bytes(),
+        TableFormat::Html => html::html(batch, &notes)?.into_bytes(),
         TableFormat::Parquet => {
             parquet::parquet(batch, &view.json()?, clipping::json(view.clipping)?)?
         }
     })
-}
-
-/// The text below a table: about its intervals, and its clipping reports.
-fn below(view: &TableView<'_>) -> String {
-    let intervals = if view.requested { view.note() } else { String::new() };
-    let notes = [intervals, clipping::note(view.clipping)];
-    notes.iter().filter(|note| !note.is_empty()).map(|note| format!("\n{note}")).collect()
 }
 
 /// A report as JSON.

@@ -18,3 +18,15 @@ pub(crate) enum TableFormat {
     /// Apache Parquet
     Parquet,
 }
+
+impl TableFormat {
+    /// Whether notes stand below a table, in the same file.
+    pub(crate) fn has_notes(self) -> bool {
+        matches!(self, Self::Table | Self::Markdown | Self::Html)
+    }
+
+    /// Whether notes are in a file beside that of a table.
+    pub(crate) fn has_note_file(self) -> bool {
+        matches!(self, Self::Csv | Self::Json)
+    }
+}

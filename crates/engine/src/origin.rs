@@ -61,10 +61,10 @@ impl Origin {
         Ok((analyst, limit))
     }
 
-    /// An error about a part, with its place in the workload's file.
-    pub(crate) fn error_of(&self, part: usize, error: EngineError) -> EngineError {
+    /// An error about a query of a workload, with its place in the file.
+    pub(crate) fn error_of(&self, query: usize, error: EngineError) -> EngineError {
         let Self::Workload(workload) = self else { return error };
-        match workload.queries.get(part) {
+        match workload.queries.get(query) {
             Some(query) => EngineError::InWorkload {
                 file: workload.file.clone(),
                 line: query.line,

@@ -114,7 +114,7 @@ impl StatementPlan {
                 return Err(no_common_analyst(&payers, &name, &plan.analyst));
             }
             let part = plan.planned(index, payers, reading, &ledger).await;
-            let part = part.map_err(|error| plan.origin.error_of(index, error))?;
+            let part = part.map_err(|error| plan.error_of(index, error))?;
             plan.parts.push(part);
         }
         if plan.parts.is_empty() {
@@ -140,6 +140,12 @@ impl StatementPlan {
             let warnings = planned.question.explanation.warnings.iter();
             warnings.map(|warning| (part.name.as_str(), warning))
         })
+    }
+
+    /// An error about a part, with the place of its query in a workload. Reports follow theirs.
+    fn error_of(&self, part: usize, error: EngineError) -> EngineError {
+        let before = self.statement.parts.iter().take(part + 1);
+        self.origin.error_of(before.filter(|part| part.is_asked()).count().saturating_sub(1), error)
     }
 
     /// The analyst who pays for a part, and the accounts.

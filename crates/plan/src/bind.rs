@@ -68,10 +68,10 @@ pub use self::measure::{
 };
 pub use self::options::option_names;
 pub use self::owner_query::OwnerQuery;
-pub(crate) use self::parts::bind_part;
 pub use self::parts::{
     Consistent, ConsistentLevel, Given, MAX_PARTS, Part, Read, SqlStatement, bind_trial,
 };
+pub(crate) use self::parts::{WorkloadShare, bind_part};
 pub use self::public_joins::{Most, PublicJoin, PublicRows};
 pub use self::query::{MAX_MATCH_OPERATIONS, PrivateQuery};
 

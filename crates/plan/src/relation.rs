@@ -419,6 +419,29 @@ impl Relation {
         tables
     }
 
+    /// The public tables that protected rows are joined with: rows without a match there are left
+    /// out.
+    pub fn tables_to_match(&self) -> BTreeSet<&str> {
+        let mut tables = BTreeSet::new();
+        self.collect_matched(&mut tables);
+        tables
+    }
+
+    fn collect_matched<'a>(&'a self, tables: &mut BTreeSet<&'a str>) {
+        let is_public = |side: &Self| side.protection == Protection::Public;
+        if is_public(self) {
+            return;
+        }
+        if let Operator::Join { kind: JoinKind::Inner, left, right, on, condition, .. } =
+            self.operator()
+            && (!on.is_empty() || condition.is_some())
+        {
+            let public = [left, right].into_iter().filter(|side| is_public(side));
+            public.for_each(|side| side.collect_tables(tables));
+        }
+        self.inputs().into_iter().for_each(|input| input.collect_matched(tables));
+    }
+
     /// The columns of tables that tell units apart here, or the rows that others refer to. No two
     /// values of the files may be one value there.
     pub fn identifying(&self) -> BTreeSet<Origin> {

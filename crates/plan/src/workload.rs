@@ -24,6 +24,8 @@ pub struct Workload {
     pub loss: Loss,
     /// Options that queries may leave out, before the contract's; without any budget.
     pub defaults: Defaults,
+    /// Whether queries that can lose something have clipping reports, where they do not say.
+    pub clipping_report: bool,
     /// Whether the queries are levels that are to fit each other, and if so, whether no number that
     /// cannot be below zero is.
     pub consistent: Option<bool>,

@@ -232,6 +232,10 @@ fn only_what_nothing_enforces_is_cut_off() {
         "SELECT AVG(y) FROM (SELECT person, MAX(IF(ms > 3, 1, 0)) AS y FROM hits GROUP BY person)",
     );
     assert!(!structure.contains("beyond 0 to 1"), "{structure}");
+    // A join leaves rows out; one that keeps all of them does not.
+    let unmatched = "rows without a match in a public table (towns)";
+    let from = |join: &str| page(&format!("SELECT COUNT(*) FROM hits {join} towns USING (town)"));
+    assert!(from("JOIN").contains(unmatched) && !from("LEFT JOIN").contains(unmatched));
 }
 
 /// Conditions leave less of the range that the contract gives a column.

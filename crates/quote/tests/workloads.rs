@@ -44,9 +44,10 @@ ana = { rho = 2, delta = 1e-6 }
 "#;
 
 fn priced(workload: &Workload, contract: &Contract) -> Result<Vec<Quote>, ContractError> {
-    let priced = workload.queries.iter().zip(workload.bind(contract)?).map(|(query, bound)| {
-        Quote::new(bound).map_err(|refusal| workload.error(query, &refusal.what, &refusal.hint))
-    });
+    let priced =
+        workload.queries.iter().zip(workload.bind(contract)?).map(|(query, (bound, _))| {
+            Quote::new(bound).map_err(|refusal| workload.error(query, &refusal.what, &refusal.hint))
+        });
     priced.collect()
 }
 
@@ -156,6 +157,7 @@ fn wrong_workloads() {
         ("delta = 1e-6\n", "delta = 1e-18\n"),
         ("analyst = \"ana\"", "analyst = 3"),
         ("analyst = \"ana\"", "contracts = \"x\""),
+        ("analyst = \"ana\"", "clipping_report = 3"),
         ("max_groups_contributed = 1", "epsilon = 1"),
         ("max_groups_contributed = 1", "max_groups_contributed = 0"),
         ("\"state\", \"county\"", "\"state\", \"region\""),
@@ -291,6 +293,42 @@ fn levels_are_about_the_rows_that_are_listed() {
     let text = LEVELS.replace("FROM firms\"", "FROM firms WHERE loan > 3 AND state = 'GA'\"");
     let text = text.replace("FROM firms G", "FROM firms WHERE state = 'GA' AND loan > 3 G");
     fitting(&text).unwrap();
+}
+
+/// The total is of listed rows only, and says so, though it has no key.
+#[test]
+fn levels_say_which_rows_are_in_none() {
+    let cut = |text: &str| {
+        let quotes = priced(&parse(text), &contract()).unwrap();
+        quotes.iter().map(|q| Explanation::new(q).intervals.not_in_them).collect::<Vec<_>>()
+    };
+    let unlisted = "rows whose keys are not among the public ones (naics2)".to_owned();
+    let each = cut(LEVELS);
+    assert!(each.iter().all(|cut| cut.contains(&unlisted)), "{each:?}");
+    let each = cut(&LEVELS.replace("consistent = true", "consistent = false"));
+    assert!(!each[0].contains(&unlisted) && each[1].contains(&unlisted), "{each:?}");
+}
+
+/// A report has a tenth of its query's share, whatever that is, and is about the same rows.
+#[test]
+fn reports_are_paid_from_the_share_of_their_query() {
+    for text in [LEVELS, &LEVELS.replace("consistent = true\n", "")] {
+        let plain = parse(text);
+        let reported = parse(&text.replace("rho = 1\n", "rho = 1\nclipping_report = true\n"));
+        let (plain, reported) =
+            (plain.bind(&contract()).unwrap(), reported.bind(&contract()).unwrap());
+        for ((whole, none), (query, report)) in plain.into_iter().zip(reported) {
+            let report = report.unwrap();
+            assert!(none.is_none());
+            assert_eq!(query.loss().plus(report.loss()).unwrap(), whole.loss());
+            let tenth = whole.loss().rho().unwrap().to_f64() / 10.0;
+            assert!(near(report.loss().rho().unwrap().to_f64(), tenth));
+            // Rows that are left out of a query are left out of its report.
+            let rows = serde_json::to_string(report.relation()).unwrap();
+            let filter = query.filter().map(|filter| serde_json::to_string(filter).unwrap());
+            assert!(filter.is_none_or(|filter| rows.contains(&filter)), "{rows}");
+        }
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(crate) struct ReleaseArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) analyst: Option<String>,
 
-    /// The folder for the tables and statement.json; files of these names are replaced
+    /// The folder for tables, notes and statement.json; files of these names are replaced
     #[arg(long, value_name = "DIR", required_unless_present = "explain")]
     pub(crate) out: Option<PathBuf>,
 

@@ -9,6 +9,7 @@ use hushtable::{Answer, Engine, Progress, Purpose, resolved, same};
 use hushtable_plot::ImageFormat;
 
 use super::chart::ChartFile;
+use super::note_file::NoteFile;
 use super::{charges, engine, within};
 use crate::arguments::QueryArguments;
 use crate::failure::Failure;
@@ -32,21 +33,26 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
     let sql = sql_input::query(&arguments.question.sql, engine.contract())?;
     let protected = engine.protected();
     let output = arguments.output.as_deref().map(|p| protected.pending(p)).transpose()?;
+    let noted = arguments.output.as_deref().filter(|_| style.format.has_note_file());
+    let notes = noted.map(|p| NoteFile::beside(p, &protected)).transpose()?.flatten();
     let statement = arguments.statement.as_deref().map(|p| protected.pending(p)).transpose()?;
     let plot = arguments
         .plot
         .as_deref()
         .map(|p| Ok::<_, Failure>(ChartFile::of(ImageFormat::of(p)?, protected.pending(p)?)));
     let plot = plot.transpose()?;
+    let plot_notes = arguments.plot.as_deref();
+    let plot_notes = plot_notes.map(|p| NoteFile::beside(p, &protected)).transpose()?.flatten();
     let files = [
-        ("--output", &arguments.output),
-        ("--statement", &arguments.statement),
-        ("--plot", &arguments.plot),
+        ("--output", arguments.output.clone()),
+        ("the notes of --output", noted.map(NoteFile::path)),
+        ("--statement", arguments.statement.clone()),
+        ("--plot", arguments.plot.clone()),
+        ("the notes of --plot", arguments.plot.as_deref().map(NoteFile::path)),
     ];
-    let files: Vec<_> =
-        files.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?))).collect();
+    let files: Vec<_> = files.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
     for (index, (one, path)) in files.iter().enumerate() {
-        let alike = |(_, other): &&(&str, &PathBuf)| same(&resolved(path), &resolved(other));
+        let alike = |(_, other): &&(&str, PathBuf)| same(&resolved(path), &resolved(other));
         if let Some((other, _)) = files.iter().take(index).find(alike) {
             return Err(Failure::new(
                 format!("{other} and {one} both name `{}`", path.display()),
@@ -67,19 +73,24 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
     stdio::note(&account_of(&answer, &engine));
     let view = TableView::of(&answer.output, requested)?;
     let result = render::result(&view, style)?;
-    stdio::note(&view.notes(style.format));
+    stdio::note(&view.beside_result(style.format));
     if let Some(statement) = statement {
         let json = render::pretty_json(&answer.statement)?;
         delayed_effects::write(statement, json.into_bytes())?;
+    }
+    if let Some(notes) = notes {
+        notes.write(&view.beside_result(style.format))?;
     }
     match output {
         Some(output) => delayed_effects::write(output, result)?,
         None => stdio::print(&result)?,
     }
-    match plot {
-        Some(plot) => plot.write(&render::plot::chart(&view)?),
-        None => Ok(()),
+    let Some(plot) = plot else { return Ok(()) };
+    let chart = render::plot::chart(&view)?;
+    if let Some(notes) = plot_notes {
+        notes.write(&view.notes(true))?;
     }
+    plot.write(&chart)
 }
 
 fn format(arguments: &QueryArguments) -> Result<TableFormat, Failure> {

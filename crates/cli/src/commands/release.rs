@@ -8,6 +8,7 @@ use hushtable::output::{PendingFile, Protected};
 use hushtable::query::{IntervalRequest, Workload};
 use hushtable::{AnswerStep, Charges, Engine, Plan, Progress, Purpose};
 
+use super::note_file::{NoteFile, take_away};
 use super::{charges, within};
 use crate::arguments::{ReleaseArguments, ReportFormat};
 use crate::failure::Failure;
@@ -70,13 +71,15 @@ fn release(
     engine: &Engine,
 ) -> Result<(), Failure> {
     let Files { folder, style, tables, statement } = files;
+    let count = tables.len();
+    let reports = progress.parts() > count;
     let mut releasing = plan.release(move |query| named(query, style))?;
     let whole = watched("reading", progress, || -> Result<_, Failure> {
         let (mut tables, mut number) = (tables.into_iter(), 0);
         loop {
             let output = match block_on(releasing.next()).ok_or_else(not_planned)?? {
                 AnswerStep::Charged(charges) => {
-                    stdio::note(&account_of(&charges, engine));
+                    stdio::note(&account_of(&charges, engine, reports));
                     continue;
                 }
                 AnswerStep::Answered(output) => output,
@@ -88,17 +91,19 @@ fn release(
                 delayed_effects::perform(move || take_away(&old))?;
             }
             number += 1;
-            let (name, file) = tables.next().ok_or_else(not_planned)?;
-            let view = TableView::of(&output, requested)?;
+            let TableFile { name, file, notes } = tables.next().ok_or_else(not_planned)?;
+            let view = TableView { published: true, ..TableView::of(&output, requested)? };
+            // First, so that no table stands without its notes.
+            if let Some(notes) = notes {
+                notes.write(&view.beside_result(style.format))?;
+            }
             delayed_effects::write(file, render::result(&view, style)?)?;
             if !is_visible() {
-                let count = progress.parts();
                 stdio::note(&finished(number, count, &folder.join(&name), output.on_record));
             }
         }
     })?;
     delayed_effects::write(statement, render::pretty_json(&whole)?.into_bytes())?;
-    let count = progress.parts();
     let tables = if count == 1 { "1 table" } else { &format!("{count} tables") };
     let folder = visible(&folder.display().to_string());
     stdio::note(&format!("{tables} and {STATEMENT} are in {folder}\n"));
@@ -109,9 +114,16 @@ fn release(
 struct Files {
     folder: PathBuf,
     style: TableStyle,
-    /// By name, in the order of the queries.
-    tables: Vec<(String, PendingFile)>,
+    /// In the order of the queries.
+    tables: Vec<TableFile>,
     statement: PendingFile,
+}
+
+/// The file of a table, with its name and the notes beside it.
+struct TableFile {
+    name: String,
+    file: PendingFile,
+    notes: Option<NoteFile>,
 }
 
 impl Files {
@@ -123,8 +135,13 @@ impl Files {
     ) -> Result<Self, Failure> {
         let tables = workload.queries.iter().map(|query| {
             let name = named(&query.name, style);
-            let file = protected.pending(&folder.join(&name))?;
-            Ok((name, file))
+            let path = folder.join(&name);
+            let file = protected.pending(&path)?;
+            let notes = match style.format.has_note_file() {
+                true => NoteFile::beside(&path, protected)?,
+                false => None,
+            };
+            Ok(TableFile { name, file, notes })
         });
         Ok(Self {
             tables: tables.collect::<Result<_, Failure>>()?,
@@ -163,18 +180,6 @@ fn make(folder: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// Removes an older file, if there is one.
-fn take_away(path: &Path) -> Result<(), Failure> {
-    let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
-    fs::remove_file(real).map_err(|error| {
-        Failure::new(
-            format!("cannot delete `{}`: {error}", path.display()),
-            "delete it by hand, as it is not about the new tables, then run the same command \
-             again: it continues from the charges on record",
-        )
-    })
-}
-
 fn not_planned() -> Failure {
     Failure::new(
         "the workload has more answers than queries",
@@ -188,10 +193,13 @@ fn finished(number: usize, count: usize, file: &Path, on_record: bool) -> String
     format!("{number} of {count}: {file}{again}\n")
 }
 
-/// The charges, and the rest of the budget.
-fn account_of(charges: &Charges, engine: &Engine) -> String {
-    let of =
-        |count: usize| if count == 1 { "1 query".to_owned() } else { format!("{count} queries") };
+/// The charges, and the rest of the budget; `reports`: some queries have clipping reports.
+fn account_of(charges: &Charges, engine: &Engine, reports: bool) -> String {
+    let of = |count: usize| match count {
+        1 => "1 query".to_owned(),
+        count if reports => format!("{count} queries and clipping reports"),
+        count => format!("{count} queries"),
+    };
     let mut out = charges::created(charges, engine);
     for account in &charges.accounts {
         out += &charges::of_account(charges, account, &format!(" for {}", of(charges.new)), "");

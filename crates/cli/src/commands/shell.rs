@@ -18,6 +18,7 @@ use hushtable::{Analyst, Answer, Engine, Plan, Progress, Purpose, Quoted};
 use self::command::Command;
 use self::input::{Input, Line};
 use self::words::Words;
+use super::note_file::NoteFile;
 use super::query::{account_of, by_extension};
 use super::{engine, tables, within};
 use crate::arguments::ShellArguments;
@@ -325,20 +326,26 @@ impl Shell {
     fn answered(&self, plan: Plan, progress: &Progress) -> Result<Answer, Failure> {
         // A file that cannot be written is found before the budget is touched.
         let output = self.output.as_deref();
-        let pending = output.map(|path| self.engine.protected().pending(path)).transpose()?;
+        let protected = self.engine.protected();
+        let pending = output.map(|path| protected.pending(path)).transpose()?;
         let on_terminal = output.is_none() && stdio::stdout_is_terminal();
         let format = match output {
             Some(path) => by_extension(path).unwrap_or(TableFormat::Csv),
             None if on_terminal => TableFormat::Table,
             None => TableFormat::Csv,
         };
+        let noted = output.filter(|_| format.has_note_file());
+        let notes = noted.map(|path| NoteFile::beside(path, &protected)).transpose()?.flatten();
         let style = TableStyle::new(format, false, on_terminal)?;
         let answer = watched("reading", progress, || block_on(plan.answer()))?;
         // From here on the charge stands, so it is reported whatever happens to the file.
         stdio::note(&account_of(&answer, &self.engine));
         let view = TableView::of(&answer.output, self.intervals)?;
         let result = render::result(&view, style)?;
-        stdio::note(&view.notes(format));
+        stdio::note(&view.beside_result(format));
+        if let Some(notes) = notes {
+            notes.write(&view.beside_result(format))?;
+        }
         match (pending, output) {
             (Some(pending), Some(path)) => {
                 delayed_effects::write(pending, result)?;

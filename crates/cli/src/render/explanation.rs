@@ -6,6 +6,7 @@ use hushtable::query::{
     MechanismsExplained, PrivateGroups, RunnerUp, Strategy, Usefulness,
 };
 
+use super::cut_off;
 use super::grid::{Grid, Side, visible};
 use super::measurements::{counted, measurements};
 use super::mechanisms::compared;
@@ -24,6 +25,7 @@ pub(super) fn of_one_query(
         groups(&explanation.groups),
         choice(&explanation.choice),
         measurements(&explanation.measurements),
+        cut_off::of_one_query(explanation),
         limits(explanation, other_limits),
         policy(explanation.policy.as_ref()),
         compared(mechanisms),

@@ -12,12 +12,13 @@ const HEAD: &str = "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n\
     table { border-collapse: collapse; font-family: sans-serif; }\n\
     th, td { padding: 0.2em 0.8em; border-bottom: 1px solid #ccc; text-align: left; }\n\
     .number { text-align: right; font-variant-numeric: tabular-nums; }\n\
-    .null { color: #888; }\n</style>\n</head>\n<body>\n<table>\n";
+    .null { color: #888; }\npre { white-space: pre-wrap; }\n</style>\n</head>\n<body>\n<table>\n";
 
-const FOOT: &str = "</tbody>\n</table>\n</body>\n</html>\n";
+const FOOT: &str = "</body>\n</html>\n";
 
-/// A whole page, from which the table can be taken. It loads nothing and runs nothing.
-pub(crate) fn html(batch: &RecordBatch) -> Result<String, Failure> {
+/// A whole page, from which the table can be taken, with notes below it. It loads nothing and runs
+/// nothing.
+pub(crate) fn html(batch: &RecordBatch, notes: &str) -> Result<String, Failure> {
     let schema = batch.schema();
     let mut out = format!("{HEAD}<thead>\n<tr>");
     for field in schema.fields() {
@@ -36,6 +37,10 @@ pub(crate) fn html(batch: &RecordBatch) -> Result<String, Failure> {
             out += &format!("<td{class}>{}</td>", escaped(&cell_text(cell)));
         }
         out += "</tr>\n";
+    }
+    out += "</tbody>\n</table>\n";
+    if !notes.is_empty() {
+        out += &format!("<pre>{}</pre>\n", escaped(notes));
     }
     Ok(out + FOOT)
 }

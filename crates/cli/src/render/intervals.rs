@@ -17,6 +17,8 @@ pub(crate) struct TableView<'a> {
     pub(crate) intervals: TableIntervals,
     /// Whether the command, the query or the contract asks for them.
     pub(crate) requested: bool,
+    /// Whether it is published with others: its notes say what limits cut off in any case.
+    pub(crate) published: bool,
     /// Everything that bounds cut off: no interval holds it.
     pub(crate) not_in_them: &'a [String],
     /// The released shares of it, where they were asked for.
@@ -34,6 +36,7 @@ impl<'a> TableView<'a> {
             table: &output.table,
             intervals: output.intervals(requested.unwrap_or(IntervalRequest::USUAL))?,
             requested: requested.is_some(),
+            published: false,
             not_in_them: &output.cut_off,
             clipping: &output.clipping_reports,
         })
@@ -41,16 +44,36 @@ impl<'a> TableView<'a> {
 }
 
 impl TableView<'_> {
-    /// The lines for people beside a result whose format has no room for them.
-    pub(crate) fn notes(&self, format: TableFormat) -> String {
-        let mut out = String::new();
-        if self.requested && format != TableFormat::Table {
-            out += &self.note();
-        }
-        if !matches!(format, TableFormat::Table | TableFormat::Markdown) {
-            out += &clipping::note(self.clipping);
-        }
-        out
+    /// Whether the values in that format have intervals as columns: in JSON always.
+    pub(super) fn has_columns(&self, format: TableFormat) -> bool {
+        self.requested || format == TableFormat::Json
+    }
+
+    /// The notes below a table, each after an empty line.
+    pub(super) fn below(&self, format: TableFormat) -> String {
+        self.all_notes(self.has_columns(format)).iter().map(|note| format!("\n{note}")).collect()
+    }
+
+    /// The notes for people beside a result whose format has no room for them.
+    pub(crate) fn beside_result(&self, format: TableFormat) -> String {
+        if format.has_notes() { String::new() } else { self.notes(self.has_columns(format)) }
+    }
+
+    /// The notes for a file beside a result; `intervals`: whether the result shows them.
+    pub(crate) fn notes(&self, intervals: bool) -> String {
+        self.all_notes(intervals).concat()
+    }
+
+    /// Everything that people should know of the numbers: about their intervals where these are
+    /// shown, with what limits cut off, and the clipping reports.
+    fn all_notes(&self, intervals: bool) -> Vec<String> {
+        let of_limits = match intervals {
+            true => self.note(),
+            false if self.published => self.cut_off("cut off, and in no number"),
+            false => String::new(),
+        };
+        let notes = [of_limits, clipping::note(self.clipping)];
+        notes.into_iter().filter(|note| !note.is_empty()).collect()
     }
 
     /// The table, with the ends of the intervals as columns.
@@ -59,7 +82,7 @@ impl TableView<'_> {
     }
 
     /// The level and the limits of the intervals, in lines for people.
-    pub(crate) fn note(&self) -> String {
+    fn note(&self) -> String {
         let IntervalRequest { level, simultaneous } = self.intervals.wanted;
         let mut out = match simultaneous {
             true => format!(
@@ -70,14 +93,21 @@ impl TableView<'_> {
                 "intervals: noise only; each holds the value without noise with {level} %\n"
             ),
         };
-        if !self.not_in_them.is_empty() {
-            let all: Vec<String> = self.not_in_them.iter().map(|text| visible(text)).collect();
-            out += &format!("cut off, and not in them: {}\n", all.join("; "));
-        }
+        out += &self.cut_off("cut off, and not in them");
         for (name, why) in self.without() {
             out += &format!("no interval: {} {why}\n", visible(&name));
         }
         out
+    }
+
+    /// Losses to limits, on one line.
+    fn cut_off(&self, title: &str) -> String {
+        let all: Vec<String> = self.not_in_them.iter().map(|text| visible(text)).collect();
+        match all.is_empty() {
+            true if self.published => "cut off: nothing\n".to_owned(),
+            true => String::new(),
+            false => format!("{title}: {}\n", all.join("; ")),
+        }
     }
 
     /// The columns with noise that have no intervals, and why.

@@ -220,6 +220,7 @@ mod tests {
             table: &table,
             intervals,
             requested: false,
+            published: false,
             not_in_them: &[],
             clipping: &[],
         })

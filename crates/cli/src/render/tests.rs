@@ -15,7 +15,14 @@ fn style(format: TableFormat) -> TableStyle {
 /// A result without intervals that were asked for.
 fn written(table: &RecordBatch, format: TableFormat) -> Vec<u8> {
     let intervals = intervals(table);
-    let view = TableView { table, intervals, requested: false, not_in_them: &[], clipping: &[] };
+    let view = TableView {
+        table,
+        intervals,
+        requested: false,
+        published: false,
+        not_in_them: &[],
+        clipping: &[],
+    };
     result(&view, style(format)).unwrap()
 }
 
@@ -28,10 +35,20 @@ fn intervals_are_beside_their_values() {
     let table = batch().project(&[0, 2, 3, 4]).unwrap();
     let intervals = intervals(&table);
     let not_in_them = &["groups of one person beyond 3".to_owned()];
-    let view = TableView { table: &table, intervals, requested: true, not_in_them, clipping: &[] };
+    let view = TableView {
+        table: &table,
+        intervals,
+        requested: true,
+        published: false,
+        not_in_them,
+        clipping: &[],
+    };
     let texts = [TableFormat::Table, TableFormat::Csv, TableFormat::Json]
         .map(|format| String::from_utf8(result(&view, style(format)).unwrap()).unwrap());
     insta::assert_snapshot!(texts.join("\n") + &view.json().unwrap());
+    let page = String::from_utf8(result(&view, style(TableFormat::Html)).unwrap()).unwrap();
+    assert!(page.contains("<pre>\nintervals: noise only; each holds the value"), "{page}");
+    assert!(page.contains("cut off, and not in them: groups of one person beyond 3\n"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use hushtable::query::{ConsistentPrecision, GroupsExplained, JointExplanation};
 use hushtable::{PartQuoted, Quoted};
 
+use super::cut_off;
 use super::explanation::unit_and_neighbours;
 use super::fitting_levels::fitting_levels;
 use super::grid::{Grid, Side, visible};
@@ -18,6 +19,7 @@ pub(super) fn text(quoted: &Quoted, explanation: &JointExplanation) -> String {
         promise(explanation),
         queries(&quoted.parts),
         measurements(&quoted.parts),
+        cut_off::of_queries(&quoted.parts),
         levels(&quoted.consistent),
         explanation.policy.as_ref().map_or_else(String::new, policy_of_workload),
         warned_by(&quoted.parts),

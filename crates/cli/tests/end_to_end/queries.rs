@@ -160,6 +160,40 @@ fn clipping_reports_stand_below_the_result() {
     assert!(refused.contains("check` shows the owner of the data what is cut off"), "{refused}");
 }
 
+/// Formats without room have a note file beside them, for tables with intervals and for charts.
+#[test]
+fn notes_stand_beside_files() {
+    let shop = Shop::new();
+    let note = |file: &str| fs::read_to_string(shop.path(&format!("{file}.notes.txt")));
+    let ask = |more: &[&str]| shop.run(&[&["query", COUNT_BY_PRODUCT], more].concat()).success();
+    ask(&["--intervals", "--output", "o.csv", "--plot", "p.svg"]);
+    let text = note("o.csv").unwrap();
+    insta::assert_snapshot!("notes of a table", text);
+    assert_eq!(note("p.svg").unwrap().lines().skip(1).collect::<Vec<_>>(), {
+        text.lines().skip(1).collect::<Vec<_>>()
+    });
+    // JSON has intervals always.
+    ask(&["--output", "o.json"]);
+    assert!(note("o.json").unwrap().starts_with("notes on o.json\nintervals: noise only"));
+    // One that is about an older table goes; whatever else has its name stays.
+    ask(&["--output", "o.csv"]);
+    assert!(note("o.csv").is_err());
+    fs::write(shop.path("o.csv.notes.txt"), "mine").unwrap();
+    ask(&["--output", "o.csv"]);
+    assert_eq!(note("o.csv").unwrap(), "mine");
+    for format in ["html", "md", "parquet"] {
+        let output = format!("o.{format}");
+        ask(&["--intervals", "--output", &output]);
+        assert!(note(&output).is_err());
+        let bytes = fs::read(shop.path(&output)).unwrap();
+        assert!(String::from_utf8_lossy(&bytes).contains("keys are not among the public ones"));
+    }
+    let name = "o.csv.notes.txt";
+    let run = shop.run(&["query", COUNT_BY_PRODUCT, "--output", "o.csv", "--statement", name]);
+    assert!(run.refusal().contains("the notes of --output and --statement both name"));
+    assert_eq!(shop.spent(), 1.0);
+}
+
 #[test]
 fn a_query_may_come_from_standard_input() {
     let shop = Shop::new();

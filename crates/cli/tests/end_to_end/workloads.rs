@@ -35,6 +35,9 @@ file = "customers.sql"
 
 const NAMES: [&str; 4] = ["visits_town", "visits_product", "quantities", "customers"];
 
+/// Tables with their notes, and the statement.
+const FILES: usize = 9;
+
 fn with_workload(customers: usize, budget: &str) -> Shop {
     let shop = Shop::with(customers, budget);
     fs::write(shop.path("workload.toml"), WORKLOAD).unwrap();
@@ -67,10 +70,14 @@ fn a_workload_is_charged_once_and_written_to_a_folder() {
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
     let expected = [
         "customers.csv",
+        "customers.csv.notes.txt",
         "quantities.csv",
+        "quantities.csv.notes.txt",
         "statement.json",
         "visits_product.csv",
+        "visits_product.csv.notes.txt",
         "visits_town.csv",
+        "visits_town.csv.notes.txt",
     ];
     assert_eq!(names, expected);
     assert_eq!(shop.spent(), 2.0);
@@ -112,6 +119,106 @@ fn tables_fit_each_other_on_request() {
         text.lines().skip(1).map(last).sum()
     };
     assert_eq!(sum("all.csv"), sum("products.csv"));
+}
+
+const REPORTED: &str = r#"epsilon = 2
+delta = 1e-6
+clipping_report = true
+
+[defaults]
+max_rows_per_group = 2
+
+[[queries]]
+name = "products"
+sql = "SELECT product, COUNT(*) AS visits FROM visits GROUP BY product"
+
+[[queries]]
+name = "quantities"
+sql = "SELECT SUM(quantity) AS quantity FROM visits"
+
+[[queries]]
+name = "customers"
+sql = "SELECT COUNT(DISTINCT customer) AS n FROM visits"
+"#;
+
+/// Each query that can lose something has a report, which its notes and the statement show.
+#[test]
+fn workloads_take_clipping_reports() {
+    let shop = Shop::with(500, "3");
+    fs::write(shop.path("workload.toml"), REPORTED).unwrap();
+    let text = shop.run(&["release", "--explain", "workload.toml"]).success();
+    insta::assert_snapshot!("explained_with_reports", text);
+    let run = shop.run(&["release", "--out", "out", "--intervals", "workload.toml"]);
+    assert!(run.stderr.contains("for 5 queries and clipping reports; left"), "{}", run.stderr);
+    assert!(run.stderr.contains("3 of 3: out/customers.csv\n"), "{}", run.stderr);
+    run.success();
+    assert_eq!(shop.spent(), 2.0);
+    let files = contents(&shop.path("out"));
+    let statement = json(&files["statement.json"]);
+    let mut notes = String::new();
+    for name in ["products", "quantities", "customers"] {
+        notes += std::str::from_utf8(&files[&format!("{name}.csv.notes.txt")]).unwrap();
+    }
+    for share in statement["clipping_reports"].as_array().unwrap() {
+        for share in share["shares"].as_array().unwrap() {
+            assert!(notes.contains(share["what"].as_str().unwrap()), "{share} {notes}");
+            // With so little budget, some totals may be below zero.
+            if let Some(number) = share["share"].as_f64() {
+                assert!(notes.contains(&format!("{:.1} %", 100.0 * number)), "{share} {notes}");
+            }
+        }
+    }
+    let part_of = |report: &serde_json::Value| report["of"][0].as_str().unwrap().to_owned();
+    let reports = statement["clipping_reports"].as_array().unwrap();
+    assert_eq!(reports.iter().map(part_of).collect::<Vec<_>>(), ["products", "quantities"]);
+    let mut shares = statement["parts"].as_array().unwrap().iter().map(|part| {
+        let total = &part["release"]["total"]["epsilon"];
+        (part["file"].as_str(), total.as_f64().unwrap())
+    });
+    let (file, share) = shares.next().unwrap();
+    let (none, report) = shares.next().unwrap();
+    assert_eq!((file, none), (Some("products.csv"), None));
+    assert!((share - 0.6).abs() < 1e-9 && (report - 0.2 / 3.0).abs() < 1e-9, "{share} {report}");
+    // Without the numbers, the notes are these.
+    let plain: Vec<&str> = notes.lines().filter(|line| !line.starts_with("  ")).collect();
+    insta::assert_snapshot!("notes_with_reports", plain.join("\n"));
+
+    // Again, it is free and the same to the byte; in other formats the notes are in the tables.
+    shop.run(&["release", "--out", "again", "--intervals", "workload.toml"]).success();
+    assert_eq!(contents(&shop.path("again")), files);
+    for format in ["markdown", "html", "table"] {
+        shop.run(&["release", "--out", format, "--format", format, "workload.toml"]).success();
+        let files = contents(&shop.path(format));
+        assert_eq!(files.len(), 4);
+        for (name, bytes) in files.iter().filter(|(name, _)| *name != "statement.json") {
+            let text = std::str::from_utf8(bytes).unwrap();
+            assert!(text.contains("cut off, and in no number: ") || name.starts_with("cust"));
+            assert_eq!(text.contains("clipping report: "), !name.starts_with("cust"), "{text}");
+        }
+    }
+    assert_eq!(shop.spent(), 2.0);
+
+    // One query by itself may ask, or not; one that asks has the same answer as without a workload.
+    let one = REPORTED.replace("clipping_report = true\n", "").replace(
+        "SELECT SUM",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (clipping_report = true) SUM",
+    );
+    fs::write(shop.path("workload.toml"), one.replace("epsilon = 2", "epsilon = 0.9")).unwrap();
+    shop.run(&["release", "--out", "one", "workload.toml"]).success();
+    let statement = json(&fs::read(shop.path("one/statement.json")).unwrap());
+    assert_eq!(statement["clipping_reports"].as_array().unwrap().len(), 1);
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.3, delta = 0, \
+               max_rows_per_group = 2, clipping_report = true) SUM(quantity) AS quantity \
+               FROM visits";
+    let single = shop.run(&["query", sql]).success();
+    assert_eq!(single.as_bytes(), fs::read(shop.path("one/quantities.csv")).unwrap());
+    assert!((shop.spent() - 2.9).abs() < 1e-9);
+    let nothing = REPORTED.split("[[queries]]\nname = \"products\"").next().unwrap().to_owned()
+        + "[[queries]]"
+        + REPORTED.rsplit("[[queries]]").next().unwrap();
+    fs::write(shop.path("workload.toml"), nothing).unwrap();
+    let refused = shop.run(&["release", "--out", "no", "workload.toml"]).refusal();
+    assert!(refused.contains("needs a limit that cuts something off"), "{refused}");
 }
 
 #[test]
@@ -263,7 +370,7 @@ fn two_at_once_pay_once() {
         Run::of(child.wait_with_output().unwrap()).success();
     }
     let files = contents(&shop.path("one"));
-    assert_eq!(files.len(), 5);
+    assert_eq!(files.len(), FILES);
     assert_eq!(contents(&shop.path("two")), files);
     assert_eq!(contents(&shop.path("three")), files);
     assert_eq!(shop.spent(), 2.0);
@@ -295,7 +402,7 @@ fn finish(shop: &Shop, released: &mut BTreeMap<String, Vec<u8>>) {
     for _ in 0..2 {
         shop.run(&["release", "--out", "out", "workload.toml"]).success();
         check(shop, released, true);
-        assert_eq!(released.len(), 5);
+        assert_eq!(released.len(), FILES);
     }
     let account = shop.account();
     let charges = account["charges"].as_array().unwrap();
@@ -364,7 +471,7 @@ fn check(shop: &Shop, released: &mut BTreeMap<String, Vec<u8>>, charged: bool) {
     // Left over by a kill in the middle of writing.
     files.retain(|name, _| !name.starts_with(".hushtable-"));
     if files.contains_key("statement.json") {
-        assert_eq!(files.len(), 5);
+        assert_eq!(files.len(), FILES);
     }
     for (name, bytes) in files {
         let earlier = released.entry(name.clone()).or_insert_with(|| bytes.clone());

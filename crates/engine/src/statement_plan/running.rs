@@ -8,7 +8,7 @@ use datafusion::arrow::array::RecordBatch;
 use hushtable_lang::Refusal;
 use hushtable_ledger::{Ledger, Outcome, Paid, Payment};
 use hushtable_noise::Generator;
-use hushtable_plan::Around;
+use hushtable_plan::{Around, Part};
 use hushtable_quote::Quote;
 
 use super::StatementPlan;
@@ -160,18 +160,17 @@ impl StatementPlan {
             // One after the other: a part may read the release of an earlier one, and each is on
             // record before the next is drawn.
             let next = self.released(index, paid, &released, &mut answering, &mut timings).await;
-            let next = next.map_err(|error| self.origin.error_of(index, error))?;
-            if self.is_streamed() {
-                let uncertainty = Uncertainty::new(&next.quote, next.table);
-                let output = self.output_of(index, uncertainty, next.on_record, &next.statement)?;
-                let file = answered(&output)?;
-                whole.stated.push(self.stated(index, file, next.statement)?);
-            } else {
-                released.push(next);
+            let next = next.map_err(|error| self.error_of(index, error))?;
+            released.push(next);
+            let following = self.statement.parts.get(index + 1);
+            if self.is_streamed() && following.is_none_or(Part::is_asked) {
+                // A query, and its clipping report if it has one.
+                let group = std::mem::take(&mut released);
+                self.answer_each(index + 1 - group.len(), group, &mut whole, &mut answered)?;
             }
             self.progress.advance();
         }
-        if !self.is_streamed() {
+        if !released.is_empty() {
             let started = Instant::now();
             self.answer_together(released, &mut whole, answered).await?;
             timings.showing += started.elapsed();
@@ -194,13 +193,7 @@ impl StatementPlan {
         mut answered: impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
     ) -> Result<(), E> {
         if let Origin::Workload(_) = self.origin {
-            let tables = heavy(|| self.tables_of_workload(&released))?;
-            for (index, (next, table)) in released.into_iter().zip(tables).enumerate() {
-                let output = self.output_of(index, table, next.on_record, &next.statement)?;
-                let file = answered(&output)?;
-                whole.stated.push(self.stated(index, file, next.statement)?);
-            }
-            return Ok(());
+            return self.answer_each(0, released, whole, &mut answered);
         }
         let (table, behind) = match (&self.statement.around, &self.around) {
             (Some(around), Some(plan)) => {
@@ -227,11 +220,7 @@ impl StatementPlan {
                     cut_off.push(text.clone());
                 }
             }
-            if !part.report_of.is_empty() {
-                let of = self.names_of(&part.report_of);
-                let report = ClippingReport::new(of, &Uncertainty::new(&quote, table))?;
-                whole.clipping_reports.push(report);
-            }
+            whole.clipping_reports.extend(self.report(part, &quote, &table)?);
             whole.stated.push(self.stated(index, None, statement)?);
         }
         let clipping_reports = whole.clipping_reports.clone();
@@ -248,14 +237,64 @@ impl StatementPlan {
         Ok(())
     }
 
-    /// The table of each query of a workload, adjusted to the others where that is asked for.
-    fn tables_of_workload(&self, released: &[Released]) -> Result<Vec<Uncertainty>, EngineError> {
+    /// The outputs of a workload's queries, which are the parts from `first` on, each with its
+    /// clipping report.
+    fn answer_each<E: From<EngineError>>(
+        &self,
+        first: usize,
+        released: Vec<Released>,
+        whole: &mut Whole,
+        answered: &mut impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
+    ) -> Result<(), E> {
+        let tables = heavy(|| self.tables_of_workload(first, &released))?;
+        let mut reports: Vec<(usize, ClippingReport)> = Vec::new();
+        for (index, next) in (first..).zip(&released) {
+            let part = self.bound(index)?;
+            let report = self.report(part, &next.quote, &next.table)?;
+            reports.extend(part.report_of.iter().copied().zip(report));
+        }
+        let mut tables = tables.into_iter();
+        for (index, next) in (first..).zip(released) {
+            let part = self.bound(index)?;
+            let mut file = None;
+            if part.is_asked() {
+                let uncertainty = tables
+                    .next()
+                    .ok_or(EngineError::inconsistent("a query of a workload has no table"))?;
+                let about = reports.iter().filter(|(of, _)| *of == index);
+                let output = AnswerTable {
+                    name: Some(part.name.clone()),
+                    table: uncertainty.table().clone(),
+                    on_record: next.on_record,
+                    cut_off: next.statement.explanation.intervals.not_in_them.clone(),
+                    clipping_reports: about.map(|(_, report)| report.clone()).collect(),
+                    wanted: uncertainty.wanted(),
+                    behind: Behind::Release(Box::new(uncertainty)),
+                };
+                file = answered(&output)?;
+            }
+            whole.stated.push(self.stated(index, file, next.statement)?);
+        }
+        whole.clipping_reports.extend(reports.into_iter().map(|(_, report)| report));
+        Ok(())
+    }
+
+    /// The tables of the queries among some parts of a workload, adjusted to each other where that
+    /// is asked for.
+    fn tables_of_workload(
+        &self,
+        first: usize,
+        released: &[Released],
+    ) -> Result<Vec<Uncertainty>, EngineError> {
+        let parts = self.statement.parts.iter().skip(first).zip(released);
+        let queries = parts.filter(|(part, _)| part.is_asked());
         if self.statement.consistent.is_empty() {
-            let table = |next: &Released| Uncertainty::new(&next.quote, next.table.clone());
-            return Ok(released.iter().map(table).collect());
+            let table =
+                |(_, next): (&Part, &Released)| Uncertainty::new(&next.quote, next.table.clone());
+            return Ok(queries.map(table).collect());
         }
         let adjusted = self.adjusted(released)?;
-        let names = self.statement.parts.iter().map(|part| &part.name);
+        let names = queries.map(|(part, _)| &part.name);
         if !names.eq(adjusted.iter().map(|(name, _)| name)) {
             return Err(EngineError::inconsistent(
                 "the adjusted tables of a workload are not those of its queries",
@@ -264,23 +303,18 @@ impl StatementPlan {
         Ok(adjusted.into_iter().map(|(_, table)| table).collect())
     }
 
-    /// The release of a part as an output.
-    fn output_of(
+    /// The clipping report that a part is, if it is one.
+    fn report(
         &self,
-        index: usize,
-        uncertainty: Uncertainty,
-        on_record: bool,
-        statement: &ReleaseStatement,
-    ) -> Result<AnswerTable, EngineError> {
-        Ok(AnswerTable {
-            name: Some(self.bound(index)?.name.clone()),
-            table: uncertainty.table().clone(),
-            on_record,
-            cut_off: statement.explanation.intervals.not_in_them.clone(),
-            clipping_reports: Vec::new(),
-            wanted: uncertainty.wanted(),
-            behind: Behind::Release(Box::new(uncertainty)),
-        })
+        part: &Part,
+        quote: &Quote,
+        table: &ReleasedTable,
+    ) -> Result<Option<ClippingReport>, EngineError> {
+        if part.report_of.is_empty() {
+            return Ok(None);
+        }
+        let of = self.names_of(&part.report_of);
+        ClippingReport::new(of, &Uncertainty::new(quote, table.clone())).map(Some)
     }
 
     /// The tables of levels that are adjusted to each other, by their names in the SQL around.

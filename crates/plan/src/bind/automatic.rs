@@ -195,6 +195,7 @@ impl PrivateQuery {
             noise_delta: Delta::ZERO,
             intervals: None,
             warnings: Vec::new(),
+            listed: Vec::new(),
             rows_as_units: false,
             automatic: Automatic::default(),
             relation,

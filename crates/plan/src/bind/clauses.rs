@@ -22,6 +22,7 @@ use super::one_to_one::innermost;
 use super::options::Options;
 use super::output_exprs::{Clause, OutputScope};
 use super::released_tables::MAX_OUTPUTS;
+use super::same_rows::listed_conditions;
 use super::select::{default_name, limits, plain_clauses};
 use super::single_rows::single_rows;
 use super::two_populations::check_groups;
@@ -87,7 +88,9 @@ pub(super) fn bind(
         name_groups(&mut keys, &table.relation, &conditions);
     }
     keys.iter().for_each(|key| row_conditions.value(&key.expr));
-    conditions.extend(keys.iter().filter_map(Key::is_listed));
+    let listed = listed_conditions(&keys, &stored);
+    let (names, listed): (Vec<String>, Vec<Expr>) = listed.into_iter().unzip();
+    conditions.extend(listed);
     let filter = (!conditions.is_empty()).then(|| balanced(conditions, &Expr::and));
     let groups = groups_of(&keys, options)?;
     check_groups(&table.relation, groups)?;
@@ -174,6 +177,7 @@ pub(super) fn bind(
         noise_delta: Delta::ZERO,
         intervals: options.intervals,
         warnings,
+        listed: names,
         rows_as_units,
         automatic: Automatic {
             groups: example_groups,

@@ -16,7 +16,7 @@ mod released;
 mod settle;
 mod splitter;
 
-use hushtable_contract::{Contract, Defaults};
+use hushtable_contract::Contract;
 use hushtable_lang::sql::QueryOption;
 use hushtable_lang::{Prepared, Refusal, sql};
 use serde::Serialize;
@@ -24,6 +24,7 @@ use serde::Serialize;
 use sqlparser::tokenizer::Span;
 
 use self::budget::Paying;
+pub(crate) use self::budget::WorkloadShare;
 pub use self::consistent_levels::{Consistent, ConsistentLevel};
 pub use self::released::Given;
 use self::settle::settle;
@@ -31,7 +32,6 @@ use self::splitter::{Kind, Splitter};
 use super::around::{Around, PartTable};
 use super::released_tables::MAX_OUTPUTS;
 use super::{ChosenLimits, PrivateQuery};
-use hushtable_privacy::Loss;
 
 /// Most private parts of one statement.
 pub const MAX_PARTS: usize = 50;
@@ -85,10 +85,21 @@ pub struct Part {
 impl Part {
     /// A query of a workload.
     pub(crate) fn of_workload(name: String, sql: String, weight: u32, query: PrivateQuery) -> Self {
+        Self { weight: Some(weight), ..Self::alone(name, sql, query) }
+    }
+
+    /// The clipping report of the part at that index, which has that name.
+    pub(crate) fn report(of: usize, name: &str, query: PrivateQuery) -> Self {
+        // No query of a workload has spaces in its name.
+        let name = format!("clipping report of {name}");
+        Self { report_of: vec![of], ..Self::alone(name.clone(), format!("the {name}"), query) }
+    }
+
+    fn alone(name: String, sql: String, query: PrivateQuery) -> Self {
         Self {
             name,
             sql,
-            weight: Some(weight),
+            weight: None,
             reads: Vec::new(),
             query,
             report_of: Vec::new(),
@@ -237,14 +248,16 @@ impl SqlStatement {
 
 /// Checks a query of a workload, which must be one private SELECT, as [`SqlStatement::bind`] does:
 /// with its share of the workload's budget, so that it may not name one itself, and with the
-/// workload's defaults before the contract's.
+/// workload's defaults before the contract's. Gives the query, and its clipping report if it has
+/// one.
 pub(crate) fn bind_part(
     text: &str,
     contract: &Contract,
-    share: Loss,
-    defaults: &Defaults,
-) -> Result<PrivateQuery, Refusal> {
-    bind(text, contract, Paying::Share(share, defaults))?.plain()
+    share: WorkloadShare<'_>,
+) -> Result<(PrivateQuery, Option<PrivateQuery>), Refusal> {
+    let mut statement = bind(text, contract, Paying::Share(share))?;
+    let report = statement.parts.pop_if(|part| part.report_of == [0]).map(|part| part.query);
+    Ok((statement.plain()?, report))
 }
 
 /// Checks a query with other values for some of its options. Owners use it to compare them; the

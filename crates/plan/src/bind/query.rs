@@ -79,6 +79,10 @@ pub struct PrivateQuery {
     /// Probable mistakes in it. They are no part of what is asked.
     #[serde(skip)]
     pub(super) warnings: Vec<Warning>,
+    /// The keys of it, or of other levels of its table, that leave rows out whose values are not
+    /// listed: by name, for readers. The condition has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) listed: Vec<String>,
     /// Whether a count of rows is measured as one of units, of which one row counts. The same is
     /// asked without it.
     #[serde(skip)]
@@ -200,6 +204,11 @@ impl PrivateQuery {
         &self.warnings
     }
 
+    /// The names of the keys that leave rows out whose values are not among the public ones.
+    pub fn listed(&self) -> &[String] {
+        &self.listed
+    }
+
     /// Whether a count of rows is measured as one of units, of which one row counts.
     pub fn rows_as_units(&self) -> bool {
         self.rows_as_units
@@ -216,7 +225,7 @@ impl PrivateQuery {
     }
 
     /// The query with the share of a budget that another one has.
-    pub(super) fn at_the_price_of(mut self, other: &Self) -> Self {
+    pub(crate) fn at_the_price_of(mut self, other: &Self) -> Self {
         (self.loss, self.noise_delta) = (other.loss, other.noise_delta);
         self.settle_noise();
         self
@@ -267,6 +276,7 @@ impl PrivateQuery {
             usual_noise: None,
             intervals: None,
             warnings: Vec::new(),
+            listed: Vec::new(),
             rows_as_units: false,
             ..self.unnamed()
         }

@@ -3,13 +3,23 @@
 use hushtable_lang::bind_expr::balanced;
 use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal};
 
+use super::describe::short;
 use super::rowset::conjuncts;
 use super::{Key, PrivateQuery};
+
+/// The conditions that rows have listed values of these keys, each with the name of its key.
+pub(super) fn listed_conditions(
+    keys: &[Key],
+    stored: &[(String, ColumnType)],
+) -> Vec<(String, Expr)> {
+    let named = |key: &Key| Some((short(&key.expr, stored), key.is_listed()?));
+    keys.iter().filter_map(named).collect()
+}
 
 impl Key {
     /// The condition that a row's value is listed, where only listed ones have a group and rows may
     /// have others.
-    pub(super) fn is_listed(&self) -> Option<Expr> {
+    fn is_listed(&self) -> Option<Expr> {
         let values = self.public.clone().filter(|_| !self.by_query)?;
         let listed = ExprKind::InList(Box::new(self.expr.clone()), values);
         Some(Expr::new(listed, ColumnType::Bool))
@@ -41,9 +51,10 @@ impl PrivateQuery {
     /// When a row could then cost more than it may.
     pub(crate) fn of_listed(mut self, keys: &[Key]) -> Result<Self, Refusal> {
         let mut conditions = self.filter.take().map_or_else(Vec::new, conjuncts);
-        for condition in keys.iter().filter_map(Key::is_listed) {
+        for (name, condition) in listed_conditions(keys, &self.columns) {
             if !conditions.contains(&condition) {
                 conditions.push(condition);
+                self.listed.push(name);
             }
         }
         self.filter = (!conditions.is_empty()).then(|| balanced(conditions, &Expr::and));

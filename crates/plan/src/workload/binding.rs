@@ -5,27 +5,42 @@ use hushtable_lang::Refusal;
 use hushtable_privacy::Delta;
 
 use super::{Workload, WorkloadQuery};
-use crate::bind::{Groups, Part, PrivateQuery, SqlStatement, bind_part};
+use crate::bind::{Groups, Part, PrivateQuery, SqlStatement, WorkloadShare, bind_part};
+
+/// The clipping report of a query, if it has one.
+type Report = Option<PrivateQuery>;
 
 impl Workload {
     /// Checks all queries against a contract, each with its share of the budget: epsilon or rho by
     /// weight, and delta by weight among those that choose groups privately, as the others use
-    /// none. The shares add up to the whole exactly.
+    /// none. A clipping report has a tenth of its query's share. The shares add up to the whole
+    /// exactly.
     ///
     /// # Errors
     /// For the first query that would be refused by itself, names its own budget, is about another
     /// table than the first, or asks the same as one before; and where a level is no column.
-    pub fn bind(&self, contract: &Contract) -> Result<Vec<PrivateQuery>, ContractError> {
+    pub fn bind(
+        &self,
+        contract: &Contract,
+    ) -> Result<Vec<(PrivateQuery, Option<PrivateQuery>)>, ContractError> {
         self.check_levels(contract)?;
         let weights: Vec<u32> = self.queries.iter().map(|query| query.weight).collect();
         let mut queries = Vec::with_capacity(weights.len());
+        let mut reports = Vec::with_capacity(weights.len());
         for (query, share) in self.queries.iter().zip(self.loss.split(&weights)) {
             // Any delta, until it is known which queries use one.
-            let share = share.with_delta(Delta::from_units(1).unwrap_or(Delta::ZERO));
-            let bound = bind_part(&query.sql, contract, share, &self.defaults);
-            queries.push(bound.map_err(|refusal| self.refuse(query, &refusal))?);
+            let share = WorkloadShare {
+                loss: share.with_delta(Delta::from_units(1).unwrap_or(Delta::ZERO)),
+                defaults: &self.defaults,
+                clipping_report: self.clipping_report,
+            };
+            let bound = bind_part(&query.sql, contract, share);
+            let (bound, report) = bound.map_err(|refusal| self.refuse(query, &refusal))?;
+            queries.push(bound);
+            reports.push(report);
         }
         self.check_populations(&queries)?;
+        self.check_reports(&reports)?;
         let mut queries = self.fitting(queries)?;
         self.check_repetitions(&queries)?;
         let chooses = |query: &PrivateQuery| matches!(query.groups(), Groups::Private { .. });
@@ -43,7 +58,29 @@ impl Workload {
             }
             bound.set_delta(delta);
         }
-        Ok(queries)
+        self.reports(queries, reports)
+    }
+
+    /// The queries with their reports, which are about the rows that each query is about in the
+    /// end.
+    fn reports(
+        &self,
+        queries: Vec<PrivateQuery>,
+        reports: Vec<Report>,
+    ) -> Result<Vec<(PrivateQuery, Report)>, ContractError> {
+        let mut all = Vec::with_capacity(queries.len());
+        for ((query, bound), priced) in self.queries.iter().zip(queries).zip(reports) {
+            let report = match priced {
+                None => None,
+                Some(priced) => {
+                    let report = bound.clipping_report();
+                    let report = report.map_err(|refusal| self.refuse(query, &refusal))?;
+                    report.map(|report| report.at_the_price_of(&priced))
+                }
+            };
+            all.push((bound, report));
+        }
+        Ok(all)
     }
 
     /// The statement that asks all queries, each a part by itself, at its share of the budget.
@@ -51,13 +88,17 @@ impl Workload {
     /// # Errors
     /// Those of [`bind`](Self::bind).
     pub fn statement(&self, contract: &Contract) -> Result<SqlStatement, ContractError> {
-        let queries = self.bind(contract)?;
+        let (queries, reports): (Vec<_>, Vec<_>) = self.bind(contract)?.into_iter().unzip();
         let consistent = self.levels(&queries).into_iter().collect();
-        let parts = self.queries.iter().zip(queries);
-        let parts = parts.map(|(query, bound)| {
-            Part::of_workload(query.name.clone(), query.sql.clone(), query.weight, bound)
-        });
-        Ok(SqlStatement::of_parts(parts.collect(), consistent))
+        let mut parts = Vec::with_capacity(queries.len());
+        for ((query, bound), report) in self.queries.iter().zip(queries).zip(reports) {
+            let of = parts.len();
+            let WorkloadQuery { name, sql, weight, .. } = query;
+            parts.push(Part::of_workload(name.clone(), sql.clone(), *weight, bound));
+            // Each report follows its query, whose table is then written with it.
+            parts.extend(report.map(|report| Part::report(of, name, report)));
+        }
+        Ok(SqlStatement::of_parts(parts, consistent))
     }
 
     pub(super) fn refuse(&self, query: &WorkloadQuery, refusal: &Refusal) -> ContractError {
@@ -96,6 +137,24 @@ impl Workload {
                 "write a workload for each population: a budget is for one analyst on one \
                  population",
             )),
+        }
+    }
+
+    /// A report on nothing is none.
+    fn check_reports(&self, reports: &[Report]) -> Result<(), ContractError> {
+        match self.queries.first() {
+            Some(first) if self.clipping_report && reports.iter().all(Option::is_none) => {
+                Err(ContractError {
+                    file: self.file.clone(),
+                    line: first.line,
+                    what: "clipping_report = true needs a limit that cuts something off, but no \
+                           query has one"
+                        .to_owned(),
+                    hint: "leave it out: apart from noise, the tables are about all rows"
+                        .to_owned(),
+                })
+            }
+            _ => Ok(()),
         }
     }
 

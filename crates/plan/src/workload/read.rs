@@ -27,6 +27,7 @@ pub(super) fn workload(
         "rho",
         "delta",
         "defaults",
+        "clipping_report",
         "consistent",
         "levels",
         "queries",
@@ -56,6 +57,8 @@ pub(super) fn workload(
             defaults(&section)?
         }
     };
+    let hint = "clipping_report = true: what limits cut off, at a tenth of each query's share";
+    let clipping_report = root.get("clipping_report").map(|item| item.flag(hint)).transpose()?;
     let consistent = root.get("consistent").map_or(Ok(None), |item| consistent(&item))?;
     let levels = root.get("levels").map_or(Ok(Vec::new()), |item| levels(&item))?;
     let listed = root.required("queries", QUERY)?;
@@ -78,6 +81,7 @@ pub(super) fn workload(
         analyst: analyst.map(str::to_owned),
         loss,
         defaults,
+        clipping_report: clipping_report.unwrap_or(false),
         consistent,
         queries,
         levels,

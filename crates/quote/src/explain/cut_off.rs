@@ -4,22 +4,20 @@ use hushtable_lang::Expr;
 use hushtable_plan::{Clamps, Groups, Known, Measure, Measurement, PrivateQuery};
 
 /// The kinds of rows and values that a query leaves out or changes before it adds noise, each in a
-/// few words.
+/// few words. In brackets is what it concerns, where that is not all.
 pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    let mut add = |text: String| {
-        if !all.contains(&text) {
-            all.push(text);
-        }
-    };
+    let mut all = Losses::default();
     if let Some(beside) = query.relation().beside() {
-        add(format!("rows of one unit of {} beyond {}", beside.population, beside.rows));
+        all.add(format!("rows of one unit of {} beyond {}", beside.population, beside.rows));
         let owner = query.population();
-        add(format!("further rows of {owner} that agree in what the join compares"));
+        all.add(format!("further rows of {owner} that agree in what the join compares"));
     }
     if let Some(rows) = query.relation().max_rows_joined() {
         let unit = query.unit_name();
-        add(format!("rows of one {unit} on a side of a join beyond {rows}"));
+        all.add(format!("rows of one {unit} on a side of a join beyond {rows}"));
+    }
+    for table in query.relation().tables_to_match() {
+        all.add_in("rows without a match in a public table", table);
     }
     // Where a unit has one row at most, no limit on its rows cuts anything off.
     let has_rows = |unit: &usize| {
@@ -28,17 +26,17 @@ pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
         !query.relation().has_one(unit.iter())
     };
     let unit = query.unit().filter(has_rows).map(|_| query.unit_name());
-    if query.keys().iter().any(|key| key.public.is_some() && !key.by_query) {
-        add("rows whose keys are not among the public ones".to_owned());
+    for key in query.listed() {
+        all.add_in("rows whose keys are not among the public ones", key);
     }
     let one_group =
         query.groups() == Groups::Single || query.relation().has_one_of_a_unit([].iter());
     if let (Some(unit), false) = (unit, one_group) {
         let most = query.max_groups_contributed();
-        add(format!("groups of one {unit} beyond {most}"));
+        all.add(format!("groups of one {unit} beyond {most}"));
     }
     if let (Some(unit), true) = (unit, query.rows_as_units()) {
-        add(format!("rows of one {unit} in a group beyond 1 (count of rows)"));
+        all.add_in(&format!("rows of one {unit} in a group beyond 1"), "count of rows");
     }
     // Without the contract, whose word is enforced by nothing but the bounds.
     let mut known = Known::of(query.relation(), None);
@@ -48,19 +46,45 @@ pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
     // A release may have measured more than the query shows.
     let shown = query.measurements().iter().enumerate();
     for (_, measurement) in shown.filter(|(index, _)| query.reads_measurement(*index)) {
-        of_measurement(measurement, unit, &known).into_iter().for_each(&mut add);
+        for loss in of_measurement(measurement, unit, &known) {
+            all.add_in(&loss, &measurement.name);
+        }
     }
-    all
+    all.in_words()
 }
 
+/// Kinds of losses, each once, with what they concern: nothing where that is all.
+#[derive(Default)]
+struct Losses(Vec<(String, Vec<String>)>);
+
+impl Losses {
+    fn add(&mut self, loss: String) {
+        self.0.push((loss, Vec::new()));
+    }
+
+    fn add_in(&mut self, loss: &str, of: &str) {
+        match self.0.iter_mut().find(|(other, _)| other == loss) {
+            Some((_, all)) if all.iter().any(|other| other == of) => {}
+            Some((_, all)) => all.push(of.to_owned()),
+            None => self.0.push((loss.to_owned(), vec![of.to_owned()])),
+        }
+    }
+
+    fn in_words(self) -> Vec<String> {
+        let words = |(loss, of): (String, Vec<String>)| match of.is_empty() {
+            true => loss,
+            false => format!("{loss} ({})", of.join(", ")),
+        };
+        self.0.into_iter().map(words).collect()
+    }
+}
+
+/// The losses of one measurement.
 fn of_measurement(measurement: &Measurement, unit: Option<&str>, known: &Known) -> Vec<String> {
-    let (step, name) = (measurement.step.to_f64(), &measurement.name);
-    let beyond = |low: i64, high: i64| {
-        format!("beyond {} to {} ({name})", low as f64 * step, high as f64 * step)
-    };
-    let rows = |rows: i64| {
-        unit.map(|unit| format!("rows of one {unit} in a group beyond {rows} ({name})"))
-    };
+    let step = measurement.step.to_f64();
+    let beyond =
+        |low: i64, high: i64| format!("beyond {} to {}", low as f64 * step, high as f64 * step);
+    let rows = |rows: i64| unit.map(|unit| format!("rows of one {unit} in a group beyond {rows}"));
     // Bounds that follow from an expression's structure change no value.
     let changes = |of: &Expr, low: i64, high: i64| {
         let known = known.range(of).and_then(|r| r.in_steps(measurement.step, of.column_type));
@@ -90,9 +114,7 @@ fn of_measurement(measurement: &Measurement, unit: Option<&str>, known: &Known) 
             values.into_iter().chain(rows((*most).into())).collect()
         }
         Measure::Distinct { values, .. } => unit
-            .map(|unit| {
-                format!("different values of one {unit} in a group beyond {values} ({name})")
-            })
+            .map(|unit| format!("different values of one {unit} in a group beyond {values}"))
             .into_iter()
             .collect(),
         Measure::Quantile { of, rows: most, .. } => {

@@ -21,8 +21,19 @@ pub(super) enum Paying<'a> {
     /// From its OPTIONS, or the contract's defaults, with these options in place of its own: to
     /// compare quotes, for owners.
     Trial(&'a [QueryOption]),
-    /// From a workload, which gives it that share, and these defaults before the contract's.
-    Share(Loss, &'a Defaults),
+    /// From a workload, which gives it a share.
+    Share(WorkloadShare<'a>),
+}
+
+/// The terms of a workload's query.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkloadShare<'a> {
+    /// Its share of the budget.
+    pub(crate) loss: Loss,
+    /// The workload's defaults, before the contract's.
+    pub(crate) defaults: &'a Defaults,
+    /// Whether it has a clipping report where it does not say.
+    pub(crate) clipping_report: bool,
 }
 
 /// The option that asks for a row of all groups that are not shown.
@@ -111,7 +122,10 @@ impl<'a> Clauses<'a> {
             None => self.asks(CLIPPING_REPORT, self.outermost)?,
             value => value,
         };
-        Ok(report.unwrap_or(false))
+        Ok(report.unwrap_or(match self.paying {
+            Paying::Share(share) => share.clipping_report,
+            Paying::Statement | Paying::Trial(_) => false,
+        }))
     }
 
     /// An option of the SELECT that stands there.
@@ -207,8 +221,8 @@ impl<'a> Clauses<'a> {
                 given.extend_from_slice(options);
                 Options::read(&given, view, view.defaults())?
             }
-            Paying::Share(share, defaults) => {
-                Options::read_part(&given, view, &of_workload(share, defaults, view.defaults()))?
+            Paying::Share(WorkloadShare { loss, defaults, .. }) => {
+                Options::read_part(&given, view, &of_workload(loss, defaults, view.defaults()))?
             }
         };
         let levels = role.of;

@@ -6,35 +6,48 @@
 //! never comes back, since the largest hash that is kept only falls: so which groups are kept does
 //! not depend on the order of the rows, and no more than the kept ones need memory; but values that
 //! are kept one by one stay until the end, also those of groups that were pushed out.
+//!
+//! Rows are packed to words and wait (`packed`) until there are enough of them to be worth it. Then
+//! they go to their units, one part of these after the other (`units`), so that what is kept of a
+//! part (`part`) is in the processor's cache. How many rows wait, and in how many parts units are,
+//! follows from numbers of rows, and from the memory that units take.
 
+mod packed;
+mod pair_values;
+mod part;
+mod rules;
 mod tally;
 mod units;
 
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::error::DataFusionError;
-use hashbrown::HashTable;
-use siphasher::sip::SipHasher24;
 
 use crate::contributions::{Accumulation, Listing, Rows, SamplingKey};
-use crate::intern::{Hashes, Interner, inconsistent, too_many};
+use crate::intern::{Interner, inconsistent, too_many};
 use crate::members::PartialMembers;
 use crate::survey::{Extremes, Survey};
 use crate::value_lists::List;
+use part::{NOTHING, clamped};
 pub(crate) use tally::{Cut, Histogram, Tallied, Tallies, Tally};
-use units::{NEW, NOTHING, SlotList, Units, add, clamped};
+use units::Units;
 
 impl Listing {
-    /// The sum of `count` values of a unit in a group, after their mean is clamped.
-    fn within_mean(&self, sum: i128, count: u32) -> i128 {
+    /// The sum of a unit's values in a group, after their mean is clamped.
+    fn sum_within_mean(&self, values: &[i64]) -> i128 {
+        let sum = sum_of(values);
         match self.mean {
-            Some((low, high)) if sum != NOTHING => {
-                let times = |end: i64| i128::from(count) * i128::from(end);
+            Some((low, high)) => {
+                let times = |end: i64| values.len() as i128 * i128::from(end);
                 sum.clamp(times(low), times(high))
             }
-            _ => sum,
+            None => sum,
         }
     }
+}
+
+fn sum_of(values: &[i64]) -> i128 {
+    values.iter().map(|&value| i128::from(value)).sum()
 }
 
 /// The bounds of all sums, and all listings, each in the order of the accumulators.
@@ -89,14 +102,16 @@ impl Partial {
 /// Bounds the rows of some units, and adds them up by group.
 pub(crate) struct Bounder {
     accumulators: Vec<Accumulation>,
+    /// Which of them add up only ones; where it is shorter, the others may not.
+    ones: Vec<bool>,
     keyed: bool,
     sampling: Option<(SamplingKey, usize)>,
     groups: Option<Interner>,
     units: Option<Units>,
     /// Whether to record which groups each unit is in.
     with_members: bool,
-    /// Where every row is a unit: for each group the number of its rows and its sums, as they grow.
-    /// Side by side, as a row adds to all of them.
+    /// For each group the number of its units and its sums: as they grow, where every row is a
+    /// unit, else in the end. Side by side, as all of them are added to at once.
     row_totals: Vec<i128>,
     row_lists: Vec<List>,
     /// Whether contributions of single units are recorded; and the rows that stand out.
@@ -116,6 +131,7 @@ impl Bounder {
         let row_lists = listed.map(|_| List::default()).collect();
         Self {
             accumulators,
+            ones: Vec::new(),
             keyed,
             sampling: None,
             groups: None,
@@ -143,6 +159,11 @@ impl Bounder {
     pub(crate) fn within(self, most_groups: u32) -> Self {
         let sampling = self.sampling.map(|(key, _)| (key, most_groups as usize));
         Self { sampling, ..self }
+    }
+
+    /// With accumulators whose values are all ones, where there are any: such sums need less memory.
+    pub(crate) fn adding_ones(self, ones: Vec<bool>) -> Self {
+        Self { ones, ..self }
     }
 
     /// Also records which groups each unit is in.
@@ -280,140 +301,97 @@ impl Bounder {
         most: usize,
     ) -> Result<(), DataFusionError> {
         let single = vec![0; if rows.keys.is_empty() { rows.rows } else { 0 }];
-        let unit = std::slice::from_ref(unit);
-        let sums = self.sums();
-        let (mut measures, mut listed) = (Vec::with_capacity(sums), Vec::new());
-        for (values, accumulator) in rows.values.iter().zip(&self.accumulators) {
-            match accumulator {
-                Accumulation::Sum { .. } => measures.push(values),
-                Accumulation::Values(_) => listed.push(values),
-            }
-        }
         let units = match &mut self.units {
             Some(units) => units,
-            none => none.insert(Units {
-                interner: Interner::new(unit)?,
-                hashes: Hashes::new(unit, key.0)?,
-                group_hashes: Hashes::new(&rows.keys, key.0)?,
-                hasher: SipHasher24::new_with_key(&key.0),
-                most,
-                units: Vec::new(),
-                pair: Vec::new(),
-                hash: Vec::new(),
-                next: Vec::new(),
-                sums: vec![Vec::new(); sums],
-                lists: (sums..self.accumulators.len()).map(|_| SlotList::default()).collect(),
-                table: HashTable::new(),
-                pair_hasher: foldhash::fast::RandomState::default(),
-            }),
+            none => {
+                let accumulators = (&self.accumulators[..], &self.ones[..]);
+                none.insert(Units::new(rows, unit, (key, most), accumulators)?)
+            }
         };
-        let (group_ids, groups) = group_ids(&mut self.groups, rows, &single)?;
-        if rows.keys.is_empty() {
-            units.group_hashes.of_single_group();
-        } else {
-            units.group_hashes.extend(&rows.keys, group_ids, groups)?;
-        }
-        units.interner.intern(unit)?;
-        let unit_ids = std::mem::take(&mut units.interner.ids);
-        let known = units.interner.len();
-        units.hashes.extend(unit, &unit_ids, known)?;
-        units.units.resize(known, NEW);
-        for (row, (&unit, &group)) in unit_ids.iter().zip(group_ids).enumerate() {
-            let (Ok(unit), Ok(group)) = (u32::try_from(unit), u32::try_from(group)) else {
-                return Err(too_many());
-            };
-            // A row of a group that its unit does not keep adds nothing, also not to a list.
-            let Some(slot) = units.slot(unit, group)? else { continue };
-            for (measure, sums) in measures.iter().zip(&mut units.sums) {
-                // NULL adds nothing, not even the lower bound: a unit without values has no sum.
-                if measure.is_valid(row) {
-                    add(&mut sums[slot as usize], measure.value(row));
-                }
-            }
-            for (values, list) in listed.iter().zip(&mut units.lists) {
-                if values.is_valid(row) {
-                    list.push(slot, group, values.value(row));
-                }
-            }
-        }
-        units.interner.ids = unit_ids;
-        Ok(())
+        units.add(rows, unit, group_ids(&mut self.groups, rows, &single)?)
     }
 
     /// The sums by group, of clamped contributions.
     pub(crate) fn finish(self) -> Result<Partial, DataFusionError> {
         // Without keys there is one group; with keys that no row had, there is none.
         let groups = self.groups.as_ref().map_or(usize::from(!self.keyed), Interner::len);
-        let width = 1 + self.sums();
-        let mut units = vec![0i64; groups];
-        let mut sums = vec![vec![0i128; groups]; width - 1];
-        for (group, totals) in self.row_totals.chunks_exact(width).enumerate() {
-            // As many as there are rows.
-            units[group] = totals[0] as i64;
-            sums.iter_mut().zip(&totals[1..]).for_each(|(sums, sum)| sums[group] = *sum);
-        }
-        if let Some(state) = &self.units {
-            for &(_, group) in &state.pair {
-                // Slots are pairs of a unit and a kept group, so each unit counts once in a group.
-                units[group as usize] += 1;
-            }
-            let (bounds, _) = by_kind(&self.accumulators);
-            for ((slot_sums, sums), &bounds) in state.sums.iter().zip(&mut sums).zip(&bounds) {
-                for (&sum, &(_, group)) in slot_sums.iter().zip(&state.pair) {
-                    // A unit's rows are added up before they are clamped. Clamping each row would
-                    // leave the unit's sum without a bound.
-                    sums[group as usize] += clamped(sum, bounds);
+        let (bounds, listings) = by_kind(&self.accumulators);
+        let (width, of_units) = (1 + bounds.len(), self.units.is_some());
+        let (mut row_totals, mut lists) = (self.row_totals, self.row_lists);
+        row_totals.resize(groups * width, 0);
+        // Of values that are added up in the end.
+        let added_up = |listing: &Listing| vec![0i128; listing.sum.map_or(0, |_| groups)];
+        let mut added: Vec<Vec<i128>> = listings.iter().map(added_up).collect();
+        let mut members = self.with_members.then(PartialMembers::default);
+        let (mut shares, mut surveyed) = (Vec::new(), PartialMembers::default());
+        let (counts_rows, mut tally) = self.tallied.unzip();
+        if let Some(units) = self.units {
+            units.finish(|rules, part| {
+                part.add_totals(rules, &bounds, &mut row_totals);
+                for (index, listing) in listings.iter().enumerate() {
+                    let (sums, list) = (&mut added[index], &mut lists[index]);
+                    part.each_chosen(rules, index, listing, |_, group, values| {
+                        let Some(within) = listing.sum else {
+                            return values.iter().for_each(|&value| list.push(group, value));
+                        };
+                        // Each pair is summed and clamped by itself first; the group's sum has no
+                        // bound.
+                        sums[group as usize] += clamped(listing.sum_within_mean(values), within);
+                    });
                 }
-            }
+                if let Some(members) = &mut members {
+                    part.add_members(rules, members);
+                }
+                if self.surveyed {
+                    part.add_members(rules, &mut surveyed);
+                    part.add_shares(rules, &self.accumulators, &mut shares);
+                }
+                if let (Some(tally), Some(rows)) = (&mut tally, counts_rows) {
+                    part.add_tally(rules, &self.accumulators, rows, tally);
+                }
+                Ok(())
+            })?;
         }
-        let (mut sums, mut lists) = (sums.into_iter(), self.row_lists.into_iter().enumerate());
+        let mut columns = vec![Vec::with_capacity(groups); width];
+        for totals in row_totals.chunks_exact(width) {
+            columns.iter_mut().zip(totals).for_each(|(column, total)| column.push(*total));
+        }
+        drop(row_totals);
+        let mut columns = columns.into_iter();
+        // As many as there are rows.
+        let units = columns.next().unwrap_or_default().iter().map(|units| *units as i64).collect();
+        let mut lists = lists.into_iter().zip(added);
         let mut totals = Vec::with_capacity(self.accumulators.len());
         for accumulator in &self.accumulators {
             totals.push(match accumulator {
                 Accumulation::Sum { .. } => Total::Sums(
-                    sums.next()
+                    columns
+                        .next()
                         .ok_or_else(|| {
                             inconsistent("an accumulator of sums has no place among the totals")
                         })?
                         .into(),
                 ),
                 Accumulation::Values(listing) => {
-                    let (index, of_rows) = lists
+                    let (list, added) = lists
                         .next()
                         .ok_or_else(|| inconsistent("an accumulator of values has no list"))?;
-                    match (&self.units, listing.sum) {
-                        (Some(state), Some(within)) => {
-                            let mut added = vec![0i128; groups];
-                            state.add_up(index, listing, within, &mut added);
-                            Total::Sums(added.into())
-                        }
-                        (Some(state), None) => Total::Values(state.list(index, listing)),
-                        // No row had a unit.
-                        (None, Some(_)) => Total::Sums(vec![0; groups].into()),
-                        (None, None) => Total::Values(of_rows),
+                    match listing.sum {
+                        Some(_) => Total::Sums(added.into()),
+                        None => Total::Values(list),
                     }
                 }
             });
         }
-        let members = match &self.units {
-            Some(state) if self.with_members => Some(state.members()),
-            None if self.with_members => Some(PartialMembers::default()),
-            _ => None,
-        };
-        let survey = self.surveyed.then(|| match &self.units {
-            Some(state) => state.survey(&self.accumulators),
-            None => Survey::Rows(self.extremes),
+        let survey = self.surveyed.then(|| match of_units {
+            true => Survey::Units { shares, members: surveyed },
+            false => Survey::Rows(self.extremes),
         });
-        let tally = self.tallied.map(|(rows, tally)| match &self.units {
-            Some(state) => state.tally(&self.accumulators, rows),
-            None => tally,
-        });
-        drop(self.units);
         let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
         // Until a bounder without the limit is asked, its tally is the one with it: a row is in one
         // group, so that no limit on groups takes any from it.
         let tallies = tally.map(|tally| Tallies { all_groups: tally.clone(), limited: tally });
-        Ok(Partial { keys, units: units.into(), totals, members, survey, tallies })
+        Ok(Partial { keys, units, totals, members, survey, tallies })
     }
 }
 

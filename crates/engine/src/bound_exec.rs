@@ -170,7 +170,11 @@ fn whole(partials: Vec<Partial>) -> Result<Partial> {
 fn bounder(bounding: &Bounding, key: SamplingKey) -> Bounder {
     let (kept, keyed) = (bounding.kept(), !bounding.keys.is_empty());
     let bounder = match bounding.unit_bytes {
-        Some(_) => Bounder::of_units(kept, keyed, key, bounding.most_groups),
+        Some(_) => {
+            let ones = bounding.accumulators.iter().map(|accumulator| accumulator.value.is_one());
+            let bounder = Bounder::of_units(kept, keyed, key, bounding.most_groups);
+            bounder.adding_ones(ones.collect())
+        }
         None => Bounder::of_rows(kept, keyed),
     };
     if bounding.with_members { bounder.with_members() } else { bounder }

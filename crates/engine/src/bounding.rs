@@ -56,6 +56,13 @@ pub(crate) enum RowValue {
     Pieces(Vec<(usize, Thresholds)>),
 }
 
+impl RowValue {
+    /// Whether it is one wherever there is any.
+    pub(crate) fn is_one(&self) -> bool {
+        matches!(self, Self::One | Self::Present(_))
+    }
+}
+
 impl Bounding {
     /// The way of a query's rows; `with_members` records each unit's groups.
     ///

@@ -122,6 +122,17 @@ impl Hashes {
     }
 }
 
+/// The hash of an integer, as [`Hashes`] have it for a column of integers.
+pub(crate) fn hash_of_integer(key: &[u8; 16], value: i64) -> Hash128 {
+    // As rows are written: one for a value that is not NULL, then its bytes, so that they are in
+    // the order of integers.
+    let mut row = [1; 9];
+    row[1..].copy_from_slice(&(value ^ i64::MIN).to_be_bytes());
+    let mut hasher = SipHasher24::new_with_key(key);
+    hasher.write(&row);
+    hasher.finish128()
+}
+
 fn keyed(
     converter: &mut RowConverter,
     columns: &[ArrayRef],
@@ -144,4 +155,23 @@ pub(crate) fn inconsistent(broken: &'static str) -> DataFusionError {
 /// The error of more groups than can be numbered.
 pub(crate) fn too_many() -> DataFusionError {
     DataFusionError::ResourcesExhausted("too many groups".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::Int64Array;
+
+    use super::*;
+
+    /// Whether a unit's value is hashed as a number or as a row must not change what is kept.
+    #[test]
+    fn integers_have_the_hashes_of_their_rows() {
+        let values = [0, 1, -1, 255, -256, 1 << 40, i64::MAX, i64::MIN];
+        let column: ArrayRef = Arc::new(Int64Array::from(values.to_vec()));
+        let columns = [column];
+        let key = [9; 16];
+        let rows = Hashes::new(&columns, key).unwrap().of_rows(&columns).unwrap();
+        let numbers = values.map(|value| hash_of_integer(&key, value).as_u128());
+        assert_eq!(rows, numbers);
+    }
 }

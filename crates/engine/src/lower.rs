@@ -49,7 +49,7 @@ pub(crate) use sums::total_function;
 pub(crate) use total::EncodedExpr;
 use total::{TotalExpr, ValueLimit};
 
-/// Partitions of the units: more than cores, so that the tables of each fit a cache.
+/// Partitions of the units: as many of them as can be bounded at once.
 pub(crate) const UNIT_PARTITIONS: usize = 16;
 
 type Plan = Arc<dyn ExecutionPlan>;

@@ -4,6 +4,7 @@ mod automatic;
 mod averages;
 mod backend;
 mod bounding;
+mod bounding_plainly;
 mod budgets;
 mod distinct;
 mod errors;

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use datafusion::error::Result;
 
-use super::units::{NONE, NOTHING, SlotList, Units, add, clamped};
-use super::{Accumulation, Listing, Rows, by_kind};
+use super::pair_values::choose;
+use super::part::{NOTHING, Part, clamped};
+use super::rules::Rules;
+use super::{Accumulation, Listing, Rows, by_kind, sum_of};
 use crate::flat::{Flat, Numbers, flat, foreign};
 use crate::sketch::SignedSketch;
 
@@ -224,11 +226,16 @@ impl Tally {
     }
 }
 
-impl Units {
+impl Part {
     /// Adds up what the units contribute to their kept groups, and what the bounds cut off. The sum
     /// at index `rows` counts rows.
-    pub(super) fn tally(&self, accumulators: &[Accumulation], rows: usize) -> Tally {
-        let mut tally = Tally::new(accumulators);
+    pub(super) fn add_tally(
+        &self,
+        rules: &Rules,
+        accumulators: &[Accumulation],
+        rows: usize,
+        tally: &mut Tally,
+    ) {
         let (bounds, listings) = by_kind(accumulators);
         let (mut tallied_sums, mut tallied_lists) = (Vec::new(), Vec::new());
         for tallied in &mut tally.cut {
@@ -237,60 +244,74 @@ impl Units {
                 Tallied::Values(cuts) => tallied_lists.push(cuts),
             }
         }
-        let lists = self.lists.iter().zip(&listings);
-        let mut lists: Vec<Listed> =
-            lists.map(|(list, l)| Listed::of(list, l, &self.pair)).collect();
-        for (index, (listing, listed)) in listings.iter().zip(&mut lists).enumerate() {
-            let mut chosen = 0u128;
-            let mut of_pairs = vec![(NOTHING, 0); self.pair.len()];
-            self.each_chosen(index, listing, |slot, value| {
-                chosen = chosen.saturating_add(listing.weight(value));
-                let (sum, count) = &mut of_pairs[slot as usize];
-                add(sum, value);
-                *count += 1;
-            });
-            for (&(sum, count), (_, cut)) in of_pairs.iter().zip(&mut listed.of_slot) {
-                let change = listing.within_mean(sum, count).abs_diff(sum);
-                listed.cut = listed.cut.saturating_add(change);
-                *cut |= change > 0;
-            }
-            if let Some([beyond, range]) = tallied_lists.get_mut(index) {
-                let (total, clamped) = (listed.total, listed.clamped);
-                *beyond = Cut { total, cut: clamped.saturating_sub(chosen), units: 0 };
-                *range = Cut { total, cut: listed.cut, units: 0 };
-            }
+        for (index, (listing, cuts)) in listings.iter().zip(tallied_lists).enumerate() {
+            self.tally_list(rules, index, listing, cuts);
         }
         for unit in &self.units {
             tally.groups_per_unit.add(unit.count.into());
-            let (mut slot, mut touched) = (unit.last, vec![false; bounds.len()]);
-            let mut listed = vec![[false; 2]; lists.len()];
-            while slot != NONE {
-                let at = slot as usize;
-                for ((sums, &bounds), ((cut, sizes), touched)) in
-                    self.sums.iter().zip(&bounds).zip(tallied_sums.iter_mut().zip(&mut touched))
-                {
-                    let sum = sums[at];
+            let mut touched = vec![false; bounds.len()];
+            for slot in self.slots(unit) {
+                let sums = tallied_sums.iter_mut().zip(&mut touched).zip(&bounds).enumerate();
+                for (index, (((cut, sizes), touched), &bounds)) in sums {
+                    let sum = self.sum(rules, slot, index);
                     if sum != NOTHING {
                         sizes.add(sum as f64);
                         *touched |= cut.add(sum, clamped(sum, bounds));
                     }
                 }
-                let count = self.sums.get(rows).map_or(0, |sums| sums[at]);
+                let count = if rows < bounds.len() { self.sum(rules, slot, rows) } else { 0 };
                 tally.rows_per_group.add(u64::try_from(count).unwrap_or(0));
-                for ((flags, list), listing) in listed.iter_mut().zip(&lists).zip(&listings) {
-                    flags[0] |= list.of_slot[at].0 > listing.rows;
-                    flags[1] |= list.of_slot[at].1;
-                }
-                slot = self.next[at];
             }
             for ((cut, _), touched) in tallied_sums.iter_mut().zip(touched) {
                 cut.units += u64::from(touched);
             }
-            for (cuts, touched) in tallied_lists.iter_mut().zip(listed) {
-                cuts.iter_mut().zip(touched).for_each(|(cut, t)| cut.units += u64::from(t));
-            }
         }
-        tally
+    }
+
+    /// Adds up the values of the list at that index that are beyond the most of a unit in a group,
+    /// and what clamping takes from the others.
+    fn tally_list(
+        &self,
+        rules: &Rules,
+        index: usize,
+        listing: &Listing,
+        [beyond, range]: &mut [Cut; 2],
+    ) {
+        let mut touched = vec![[false; 2]; self.units.len()];
+        let mut values: Vec<i64> = Vec::new();
+        for (unit, group, all) in self.lists.get(index).into_iter().flat_map(|list| list.pairs()) {
+            values.clear();
+            values.extend(all);
+            if listing.distinct {
+                values.dedup();
+            }
+            let [is_beyond, is_clamped] = &mut touched[unit];
+            *is_beyond |= values.len() > listing.rows as usize;
+            let mut whole = Cut::default();
+            let mut within = 0u128;
+            for &value in &values {
+                let clamped = listing.clamped(value);
+                let added_up = listing.sum.is_some();
+                let cut =
+                    if added_up { value.abs_diff(clamped) } else { (value != clamped).into() };
+                whole.total = whole.total.saturating_add(listing.weight(value));
+                whole.cut = whole.cut.saturating_add(cut.into());
+                within = within.saturating_add(listing.weight(clamped));
+                *is_clamped |= clamped != value;
+            }
+            choose(rules, (self.units[unit].code, group), listing, &mut values);
+            let weights = values.iter().map(|&value| listing.weight(value));
+            let chosen = weights.fold(0u128, u128::saturating_add);
+            let change = listing.sum_within_mean(&values).abs_diff(sum_of(&values));
+            *is_clamped |= change > 0;
+            whole.cut = whole.cut.saturating_add(change);
+            range.merge(whole);
+            beyond.merge(Cut { cut: within.saturating_sub(chosen), ..whole });
+        }
+        for [is_beyond, is_clamped] in touched {
+            beyond.units += u64::from(is_beyond);
+            range.units += u64::from(is_clamped);
+        }
     }
 }
 
@@ -298,42 +319,5 @@ impl Listing {
     /// The weight of a value in a tally: its size where values are added up, else one.
     fn weight(&self, value: i64) -> u128 {
         if self.sum.is_some() { value.unsigned_abs().into() } else { 1 }
-    }
-}
-
-/// The values of a listing before the most that a unit may have in a group are chosen.
-struct Listed {
-    /// Their weight.
-    total: u128,
-    /// Their weight when they are clamped.
-    clamped: u128,
-    /// The weight that clamping changes.
-    cut: u128,
-    /// For each slot: how many values it has, and whether any of them is clamped.
-    of_slot: Vec<(u32, bool)>,
-}
-
-impl Listed {
-    fn of(list: &SlotList, listing: &Listing, pairs: &[(u32, u32)]) -> Self {
-        let of_slot = vec![(0, false); pairs.len()];
-        let mut listed = Self { total: 0, clamped: 0, cut: 0, of_slot };
-        let mut entries: Vec<(u32, i64)> = list.retained(pairs).collect();
-        if listing.distinct {
-            entries.sort_unstable();
-            entries.dedup();
-        }
-        for (slot, value) in entries {
-            let clamped = listing.clamped(value);
-            let added_up = listing.sum.is_some();
-            let cut = if added_up { value.abs_diff(clamped) } else { (value != clamped).into() };
-            listed.total = listed.total.saturating_add(listing.weight(value));
-            listed.clamped = listed.clamped.saturating_add(listing.weight(clamped));
-            listed.cut = listed.cut.saturating_add(cut.into());
-            if let Some((values, any)) = listed.of_slot.get_mut(slot as usize) {
-                *values = values.saturating_add(1);
-                *any |= clamped != value;
-            }
-        }
-        listed
     }
 }

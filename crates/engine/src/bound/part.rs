@@ -1,0 +1,387 @@
+//! A part of the units: the groups that each keeps, side by side, and the unit's sums in them.
+
+use std::hash::BuildHasher;
+
+use datafusion::error::DataFusionError;
+use hashbrown::HashTable;
+
+use super::packed::{Layout, Place};
+use super::pair_values::{PairValues, reserve};
+use super::rules::Rules;
+use crate::intern::too_many;
+
+/// A sum of nothing: a unit whose rows in a group have no value adds nothing, not even the lower
+/// bound. No sum of 64-bit values comes near it.
+pub(super) const NOTHING: i128 = i128::MIN;
+
+/// No group.
+const EMPTY: u32 = u32::MAX;
+
+/// Slots of an area that are searched one by one, from the first. In larger areas, a group is found
+/// by its hash, and a quarter is left empty.
+const FEW: usize = 8;
+
+/// State of one unit. Its slots are an area of their own.
+#[derive(Clone, Copy)]
+pub(super) struct Unit {
+    /// Its number.
+    pub(super) code: u64,
+    /// Its keyed hash, once its slots are hashed.
+    hash: u64,
+    /// No group with a hash from this one up is kept. Slots have hashes as soon as there are more
+    /// groups than may be kept; before that, this is the greatest number.
+    limit: u64,
+    from: u32,
+    room: u32,
+    pub(super) count: u32,
+}
+
+impl Unit {
+    /// Whether its slots have hashes.
+    fn is_hashed(&self) -> bool {
+        self.limit != u64::MAX
+    }
+
+    /// The places of its area.
+    fn area(&self) -> std::ops::Range<usize> {
+        self.from as usize..self.from as usize + self.room as usize
+    }
+
+    fn is_full(&self) -> bool {
+        let room = self.room as usize;
+        let most = if room <= FEW { room } else { room / 4 * 3 };
+        self.count as usize >= most
+    }
+}
+
+/// The room of a unit that has outgrown its area.
+fn larger(room: usize, most: usize) -> usize {
+    let next = (2 * room).max(2);
+    if most <= FEW { next.min(most) } else { next }
+}
+
+/// The largest room of units that keep more than a few groups. An eighth more groups than are kept
+/// fit into it, so that few rows find it full.
+fn largest(most: usize) -> usize {
+    let slots = most as u64 + most as u64 / 8 + 1;
+    usize::try_from((slots * 4).div_ceil(3).next_power_of_two()).unwrap_or(usize::MAX)
+}
+
+/// Some of the units.
+#[derive(Default)]
+pub(super) struct Part {
+    /// Places of units by their numbers.
+    table: HashTable<u32>,
+    pub(super) units: Vec<Unit>,
+    /// Group and keyed hash of each slot, its counts and its other sums.
+    pub(super) groups: Vec<u32>,
+    hashes: Vec<u64>,
+    counts: Vec<u64>,
+    sums: Vec<i128>,
+    /// Areas that units have left, by the logarithm of their room.
+    left: Vec<Vec<u32>>,
+    /// Values that are kept one by one.
+    pub(super) lists: Vec<PairValues>,
+}
+
+impl Part {
+    /// Adds packed rows.
+    ///
+    /// # Errors
+    /// When there are more units or groups than can be numbered.
+    pub(super) fn add(&mut self, rules: &Rules, rows: &[u64]) -> Result<(), DataFusionError> {
+        let Layout { width, counts, sums, lists, .. } = &rules.layout;
+        if self.lists.len() < lists.len() {
+            self.lists.resize_with(lists.len(), PairValues::default);
+        }
+        for row in rows.chunks_exact(*width) {
+            let (code, group) = (row[0], row[1] as u32);
+            let unit = self.unit(rules, code)?;
+            // A row of a group that its unit does not keep adds nothing, also not to a list.
+            let Some(slot) = self.slot(rules, unit, group)? else { continue };
+            // NULL adds nothing, not even the lower bound: a unit without values has no sum.
+            for (count, flag) in self.counts[slot * counts.len()..].iter_mut().zip(counts) {
+                *count += flag.of_row(row);
+            }
+            for (sum, &(flag, word)) in self.sums[slot * sums.len()..].iter_mut().zip(sums) {
+                if flag.of_row(row) == 1 {
+                    add(sum, row[word].cast_signed());
+                }
+            }
+            for (list, &(flag, word)) in self.lists.iter_mut().zip(lists) {
+                if flag.of_row(row) == 1 {
+                    list.push((unit as u32, group, row[word].cast_signed()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a unit, which is new or known.
+    fn unit(&mut self, rules: &Rules, code: u64) -> Result<usize, DataFusionError> {
+        let (units, finding) = (&self.units, &rules.finding);
+        let same = |&place: &u32| units[place as usize].code == code;
+        let hash = finding.hash_one(code);
+        if let Some(&place) = self.table.find(hash, same) {
+            return Ok(place as usize);
+        }
+        let place = u32::try_from(units.len()).map_err(|_| too_many())?;
+        let rehash = |&place: &u32| finding.hash_one(units[place as usize].code);
+        self.table.insert_unique(hash, place, rehash);
+        reserve(&mut self.units, 1);
+        let new = Unit { code, hash: 0, limit: u64::MAX, from: 0, room: 0, count: 0 };
+        self.units.push(new);
+        Ok(place as usize)
+    }
+
+    /// The slot of a unit's group, or the place where it would be; of the latter there is one as
+    /// long as the area is not full.
+    fn find(&self, rules: &Rules, unit: &Unit, group: u32) -> Result<usize, usize> {
+        let Unit { from, room, count, .. } = *unit;
+        let (from, room) = (from as usize, room as usize);
+        if room <= FEW {
+            let end = from + count as usize;
+            let found = self.groups[from..end].iter().position(|&own| own == group);
+            return found.map_or(Err(end), |offset| Ok(from + offset));
+        }
+        let mut offset = rules.finding.hash_one(group) as usize & (room - 1);
+        loop {
+            match self.groups[from + offset] {
+                own if own == group => return Ok(from + offset),
+                EMPTY => return Err(from + offset),
+                _ => offset = (offset + 1) & (room - 1),
+            }
+        }
+    }
+
+    /// The slot of a unit's group, if that is kept; makes room for it if its hash is small enough.
+    fn slot(
+        &mut self,
+        rules: &Rules,
+        place: usize,
+        group: u32,
+    ) -> Result<Option<usize>, DataFusionError> {
+        let mut unit = self.units[place];
+        if let Ok(slot) = self.find(rules, &unit, group) {
+            return Ok(Some(slot));
+        }
+        if (unit.count as usize) < rules.most {
+            // Below the limit every group is kept, whatever its hash.
+            return self.insert(rules, place, group, 0).map(Some);
+        }
+        if !unit.is_hashed() {
+            unit = self.hash_slots(rules, place);
+        }
+        let hash = rules.pair_hash(unit.hash, group);
+        // Two groups of a unit with the same 64-bit hash would be kept by order of arrival; with a
+        // secret key that is a matter of chance, and never of privacy.
+        if hash >= unit.limit {
+            return Ok(None);
+        }
+        if rules.most <= FEW {
+            return Ok(Some(self.replace_greatest(rules, place, group, hash)));
+        }
+        if unit.is_full() && unit.room as usize >= largest(rules.most) {
+            self.drop_greatest(rules, place)?;
+            if hash >= self.units[place].limit {
+                return Ok(None);
+            }
+        }
+        self.insert(rules, place, group, hash).map(Some)
+    }
+
+    /// A new slot for a group of a unit.
+    fn insert(
+        &mut self,
+        rules: &Rules,
+        place: usize,
+        group: u32,
+        hash: u64,
+    ) -> Result<usize, DataFusionError> {
+        let unit = self.units[place];
+        if unit.is_full() {
+            self.relocate(rules, place, larger(unit.room as usize, rules.most), usize::MAX)?;
+        }
+        let slot = match self.find(rules, &self.units[place], group) {
+            Ok(slot) | Err(slot) => slot,
+        };
+        self.units[place].count += 1;
+        self.put(rules, slot, group, hash);
+        Ok(slot)
+    }
+
+    /// Gives a slot to a group. Whatever had it before leaves nothing in the sums.
+    fn put(&mut self, rules: &Rules, slot: usize, group: u32, hash: u64) {
+        let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
+        self.groups[slot] = group;
+        self.hashes[slot] = hash;
+        self.counts[slot * counts..(slot + 1) * counts].fill(0);
+        self.sums[slot * sums..(slot + 1) * sums].fill(NOTHING);
+    }
+
+    /// Hashes all slots of a unit.
+    fn hash_slots(&mut self, rules: &Rules, place: usize) -> Unit {
+        let mut unit = self.units[place];
+        unit.hash = rules.unit_hash(unit.code);
+        unit.limit = 0;
+        for slot in unit.area() {
+            if self.groups[slot] != EMPTY {
+                let hash = rules.pair_hash(unit.hash, self.groups[slot]);
+                self.hashes[slot] = hash;
+                unit.limit = unit.limit.max(hash);
+            }
+        }
+        self.units[place] = unit;
+        unit
+    }
+
+    /// Gives the slot of the greatest hash to another group, where there are few.
+    fn replace_greatest(&mut self, rules: &Rules, place: usize, group: u32, hash: u64) -> usize {
+        let unit = self.units[place];
+        let (mut victim, mut second) = (None, hash);
+        for slot in unit.area() {
+            if victim.is_none() && self.hashes[slot] == unit.limit {
+                victim = Some(slot);
+            } else {
+                second = second.max(self.hashes[slot]);
+            }
+        }
+        // The greatest hash is that of a slot.
+        let slot = victim.unwrap_or(unit.from as usize);
+        self.units[place].limit = second;
+        self.put(rules, slot, group, hash);
+        slot
+    }
+
+    /// Drops the groups of a unit that are beyond the most that may be kept.
+    fn drop_greatest(&mut self, rules: &Rules, place: usize) -> Result<(), DataFusionError> {
+        let unit = self.units[place];
+        let kept = unit.area().filter(|&slot| self.groups[slot] != EMPTY);
+        let mut hashes: Vec<u64> = kept.map(|slot| self.hashes[slot]).collect();
+        let last = rules.most.saturating_sub(1);
+        if last >= hashes.len() {
+            return Ok(());
+        }
+        let (_, limit, _) = hashes.select_nth_unstable(last);
+        self.units[place].limit = *limit;
+        self.relocate(rules, place, unit.room as usize, rules.most)
+    }
+
+    /// Takes a unit to another area, with at most as many slots, all with hashes up to its limit.
+    fn relocate(
+        &mut self,
+        rules: &Rules,
+        place: usize,
+        room: usize,
+        most: usize,
+    ) -> Result<(), DataFusionError> {
+        let old = self.units[place];
+        let from = self.area(rules, room)?;
+        let room = u32::try_from(room).map_err(|_| too_many())?;
+        let mut new = Unit { from, room, count: 0, ..old };
+        let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
+        for slot in old.area() {
+            let (group, hash) = (self.groups[slot], self.hashes[slot]);
+            if group == EMPTY || hash > old.limit || new.count as usize >= most {
+                continue;
+            }
+            let (Ok(to) | Err(to)) = self.find(rules, &new, group);
+            self.groups[to] = group;
+            self.hashes[to] = hash;
+            self.counts.copy_within(slot * counts..(slot + 1) * counts, to * counts);
+            self.sums.copy_within(slot * sums..(slot + 1) * sums, to * sums);
+            new.count += 1;
+        }
+        self.units[place] = new;
+        if old.room > 0 {
+            let class = old.room.ilog2() as usize;
+            if self.left.len() <= class {
+                self.left.resize_with(class + 1, Vec::new);
+            }
+            self.left[class].push(old.from);
+        }
+        Ok(())
+    }
+
+    /// An empty area.
+    fn area(&mut self, rules: &Rules, room: usize) -> Result<u32, DataFusionError> {
+        let class = room.ilog2() as usize;
+        // The largest areas are never left where they are no power of two.
+        let left = if room.is_power_of_two() { self.left.get_mut(class) } else { None };
+        if let Some(from) = left.and_then(Vec::pop) {
+            self.groups[from as usize..from as usize + room].fill(EMPTY);
+            return Ok(from);
+        }
+        let (from, end) = (self.groups.len(), self.groups.len() + room);
+        // The last number is no slot, so that all sizes can be numbered.
+        if u32::try_from(end).is_err() {
+            return Err(too_many());
+        }
+        let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
+        extend(&mut self.groups, end, EMPTY);
+        extend(&mut self.hashes, end, 0);
+        extend(&mut self.counts, end * counts, 0);
+        extend(&mut self.sums, end * sums, NOTHING);
+        Ok(from as u32)
+    }
+
+    /// After all rows: drops what is beyond the limits, and sorts the values that are kept.
+    pub(super) fn settle(&mut self, rules: &Rules) -> Result<(), DataFusionError> {
+        for place in 0..self.units.len() {
+            if self.units[place].count as usize > rules.most {
+                self.drop_greatest(rules, place)?;
+            }
+        }
+        let mut lists = std::mem::take(&mut self.lists);
+        for list in &mut lists {
+            list.settle(|unit, group| self.find(rules, &self.units[unit as usize], group).is_ok());
+        }
+        self.lists = lists;
+        Ok(())
+    }
+
+    /// The slots of a unit.
+    pub(super) fn slots(&self, unit: &Unit) -> impl Iterator<Item = usize> {
+        unit.area().filter(|&slot| self.groups[slot] != EMPTY)
+    }
+
+    /// The sum of a slot at that index.
+    pub(super) fn sum(&self, rules: &Rules, slot: usize, index: usize) -> i128 {
+        let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
+        match rules.layout.places[index] {
+            // Ones add up to nothing where there is none.
+            Place::Count(place) => match self.counts[slot * counts + place] {
+                0 => NOTHING,
+                count => count.into(),
+            },
+            Place::Sum(place) => self.sums[slot * sums + place],
+        }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn size(&self) -> usize {
+        self.table.allocation_size()
+            + self.units.capacity() * size_of::<Unit>()
+            + self.groups.capacity() * size_of::<u32>()
+            + (self.hashes.capacity() + self.counts.capacity()) * size_of::<u64>()
+            + self.sums.capacity() * size_of::<i128>()
+            + self.left.iter().map(|left| left.capacity() * size_of::<u32>()).sum::<usize>()
+            + self.lists.iter().map(PairValues::size).sum::<usize>()
+    }
+}
+
+fn extend<T: Clone>(elements: &mut Vec<T>, len: usize, with: T) {
+    reserve(elements, len - elements.len());
+    elements.resize(len, with);
+}
+
+/// Adds a row's value to a unit's sum.
+pub(super) fn add(sum: &mut i128, value: i64) {
+    let before = if *sum == NOTHING { 0 } else { *sum };
+    *sum = before + i128::from(value);
+}
+
+/// Clamps a unit's sum to the bounds; no sum counts as zero.
+pub(super) fn clamped(sum: i128, (low, high): (i64, i64)) -> i128 {
+    if sum == NOTHING { 0 } else { sum.clamp(low.into(), high.into()) }
+}

@@ -161,7 +161,8 @@ impl Bounder {
         Self { sampling, ..self }
     }
 
-    /// With accumulators whose values are all ones, where there are any: such sums need less memory.
+    /// With accumulators whose values are all ones, where there are any: such sums need less
+    /// memory.
     pub(crate) fn adding_ones(self, ones: Vec<bool>) -> Self {
         Self { ones, ..self }
     }

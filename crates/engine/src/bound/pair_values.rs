@@ -20,8 +20,8 @@ impl PairValues {
         self.entries.push(entry);
     }
 
-    /// Drops the values of pairs that are not kept, and sorts the others. A pair that was pushed out
-    /// never came back, and one that is kept has been from its first row.
+    /// Drops the values of pairs that are not kept, and sorts the others. A pair that was pushed
+    /// out never came back, and one that is kept has been from its first row.
     pub(super) fn settle(&mut self, kept: impl Fn(u32, u32) -> bool) {
         self.entries.retain(|&(unit, group, _)| kept(unit, group));
         self.entries.sort_unstable();

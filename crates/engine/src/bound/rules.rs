@@ -19,7 +19,7 @@ enum Codes {
     Numbered { interner: Interner, hashes: Hashes },
 }
 
-/// What is the same for all parts of the units.
+/// Rules that are the same for all parts of the units.
 pub(super) struct Rules {
     codes: Codes,
     key: SamplingKey,
@@ -80,8 +80,8 @@ impl Rules {
         }
     }
 
-    /// All 128 bits of a unit's keyed hash. It is of the value, not of a number: numbers follow from
-    /// the order of the rows, and the same unit would keep other groups in another file order.
+    /// All 128 bits of a unit's keyed hash. It is of the value, not of a number: numbers follow
+    /// from the order of the rows, and the same unit would keep other groups in another file order.
     pub(super) fn place(&self, code: u64) -> u128 {
         match &self.codes {
             Codes::Integers => hash_of_integer(&self.key.0, code.cast_signed()).as_u128(),

@@ -24,9 +24,9 @@ const SUM: (i64, i64) = (-9, 30);
 const RANGE: (i64, i64) = (-6, 15);
 const ROWS: u32 = 2;
 
-/// What each group has: its units; its sums, in the order of the accumulators: rows, sums of some
-/// rows, rows with a value, their sum, sums of some with bounds of their mean; different values, and
-/// those of some rows.
+/// Units of a group; its sums, in the order of the accumulators: rows, sums of some rows, rows with
+/// a value, their sum, sums of some with bounds of their mean; different values, and those of some
+/// rows.
 #[derive(Debug, Default, PartialEq)]
 struct Group {
     units: i64,

@@ -30,7 +30,7 @@ use crate::survey::{Extremes, Survey};
 use crate::value_lists::List;
 use part::{NOTHING, clamped};
 pub(crate) use tally::{Cut, Histogram, Tallied, Tallies, Tally};
-use units::Units;
+use units::{Grown, Units};
 
 impl Listing {
     /// The sum of a unit's values in a group, after their mean is clamped.
@@ -201,16 +201,21 @@ impl Bounder {
             + self.extremes.capacity() * size_of::<Extremes>()
     }
 
-    /// Adds a batch.
+    /// Adds a batch. `grown` learns the bytes of memory as they grow by the work on rows that have
+    /// waited, and not only by this batch.
     ///
     /// # Errors
     /// When there are more than 2^32 different groups or units, or too little memory.
-    pub(crate) fn add(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
+    pub(crate) fn add(
+        &mut self,
+        rows: &Rows,
+        grown: &mut Grown<'_>,
+    ) -> Result<(), DataFusionError> {
         match (&rows.unit, self.sampling) {
             _ if rows.values.len() != self.accumulators.len() => {
                 Err(inconsistent("rows have another number of values than there are accumulators"))
             }
-            (Some(unit), Some((key, most))) => self.add_units(rows, unit, key, most),
+            (Some(unit), Some((key, most))) => self.add_units(rows, unit, (key, most), grown),
             // A row's sum is bounded as a value.
             (None, None)
                 if self.accumulators.iter().all(|accumulator| !accumulator.adds_up_values()) =>
@@ -298,9 +303,10 @@ impl Bounder {
         &mut self,
         rows: &Rows,
         unit: &ArrayRef,
-        key: SamplingKey,
-        most: usize,
+        (key, most): (SamplingKey, usize),
+        grown: &mut Grown<'_>,
     ) -> Result<(), DataFusionError> {
+        let others = self.groups.as_ref().map_or(0, Interner::size);
         let single = vec![0; if rows.keys.is_empty() { rows.rows } else { 0 }];
         let units = match &mut self.units {
             Some(units) => units,
@@ -309,7 +315,20 @@ impl Bounder {
                 none.insert(Units::new(rows, unit, (key, most), accumulators)?)
             }
         };
-        units.add(rows, unit, group_ids(&mut self.groups, rows, &single)?)
+        let groups = group_ids(&mut self.groups, rows, &single)?;
+        units.add(rows, unit, groups, &mut |bytes| grown(others + bytes))
+    }
+
+    /// Bounds the rows that wait, after the last one.
+    ///
+    /// # Errors
+    /// Those of [`Self::add`].
+    pub(crate) fn end(&mut self, grown: &mut Grown<'_>) -> Result<(), DataFusionError> {
+        let others = self.groups.as_ref().map_or(0, Interner::size);
+        match &mut self.units {
+            Some(units) => units.absorb(&mut |bytes| grown(others + bytes)),
+            None => Ok(()),
+        }
     }
 
     /// The sums by group, of clamped contributions.

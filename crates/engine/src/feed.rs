@@ -79,7 +79,10 @@ pub(crate) async fn bounded(
         if rows.rows == 0 {
             return Ok(());
         }
-        bounders.iter_mut().try_for_each(|bounder| bounder.add(&rows))?;
+        for place in 0..bounders.len() {
+            let others = size_but(&bounders, place);
+            bounders[place].add(&rows, &mut |bytes| held.try_resize(others + bytes))?;
+        }
         held.try_resize(bounders.iter().map(Bounder::size).sum())
     };
     let mut none = true;
@@ -91,9 +94,19 @@ pub(crate) async fn bounded(
         // The first row of a partition must not cost more than a further one.
         rows.each(&RecordBatch::new_empty(stream.schema()), &mut add)?;
     }
+    for place in 0..bounders.len() {
+        let others = size_but(&bounders, place);
+        bounders[place].end(&mut |bytes| held.try_resize(others + bytes))?;
+    }
     let partials = bounders.into_iter().map(Bounder::finish).collect::<Result<Vec<_>, _>>()?;
     held.try_resize(partials.iter().map(Partial::size).sum())?;
     Ok(partials)
+}
+
+/// Bytes of memory of all bounders but one.
+fn size_but(bounders: &[Bounder], place: usize) -> usize {
+    let others = bounders.iter().enumerate().filter(|(other, _)| *other != place);
+    others.map(|(_, bounder)| bounder.size()).sum()
 }
 
 /// How many rows of a batch to compute with at once: all, unless their text is long, or there is

@@ -103,6 +103,10 @@ impl Layout {
         values: &[Int64Array],
         words: &mut Vec<u64>,
     ) -> Result<(), DataFusionError> {
+        let rows = codes.len();
+        if groups.len() != rows || values.iter().any(|values| values.len() != rows) {
+            return Err(inconsistent("units, groups and values of rows differ in number"));
+        }
         words.clear();
         words.resize(codes.len() * self.width, 0);
         // Column by column, as each is of one kind.
@@ -184,6 +188,12 @@ impl Packed {
     /// Adds a row.
     pub(super) fn push(&mut self, part: usize, row: &[u64]) {
         self.end(part).extend_from_slice(row);
+    }
+
+    /// Bytes of the rows of a part.
+    pub(super) fn bytes_of(&self, part: usize) -> usize {
+        let words = self.full[part].len() * self.words + self.open[part].len();
+        words * size_of::<u64>()
     }
 
     /// Takes the chunks of a part away.

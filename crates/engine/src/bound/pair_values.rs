@@ -82,6 +82,6 @@ pub(super) fn choose(
 /// Makes room for more elements: by a quarter, not twice, as there are many parts.
 pub(super) fn reserve<T>(elements: &mut Vec<T>, more: usize) {
     if elements.capacity() - elements.len() < more {
-        elements.reserve_exact(more.max(elements.len() / 4).max(4));
+        elements.reserve_exact(more.max(elements.len() / 4).max(16));
     }
 }

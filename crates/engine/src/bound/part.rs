@@ -8,7 +8,7 @@ use hashbrown::HashTable;
 use super::packed::{Layout, Place};
 use super::pair_values::{PairValues, reserve};
 use super::rules::Rules;
-use crate::intern::too_many;
+use crate::intern::{inconsistent, too_many};
 
 /// A sum of nothing: a unit whose rows in a group have no value adds nothing, not even the lower
 /// bound. No sum of 64-bit values comes near it.
@@ -28,8 +28,8 @@ pub(super) struct Unit {
     pub(super) code: u64,
     /// Its keyed hash, once its slots are hashed.
     hash: u64,
-    /// No group with a hash from this one up is kept. Slots have hashes as soon as there are more
-    /// groups than may be kept; before that, this is the greatest number.
+    /// No new group with a hash from this one up is kept. Slots have hashes as soon as there are
+    /// more groups than may be kept; before that, this is the greatest number.
     limit: u64,
     from: u32,
     room: u32,
@@ -85,6 +85,21 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// Reads all of the units' state in its order, which is faster than to wait for each piece when
+    /// a row needs it.
+    pub(super) fn bring_to_cache(&self) {
+        /// A number of every 64 bytes, as much as the processor reads at once.
+        fn touch<T: Copy>(all: &[T], number: impl Fn(T) -> u64) -> u64 {
+            all.iter().step_by(64 / size_of::<T>()).fold(0, |sum, &one| sum ^ number(one))
+        }
+        let units = touch(&self.units, |unit| unit.code);
+        let groups = touch(&self.groups, u64::from);
+        let hashes = touch(&self.hashes, |hash| hash);
+        let counts = touch(&self.counts, |count| count);
+        let sums = touch(&self.sums, |sum| sum as u64);
+        std::hint::black_box(units ^ groups ^ hashes ^ counts ^ sums);
+    }
+
     /// Adds packed rows.
     ///
     /// # Errors
@@ -179,7 +194,7 @@ impl Part {
             return Ok(None);
         }
         if rules.most <= FEW {
-            return Ok(Some(self.replace_greatest(rules, place, group, hash)));
+            return self.replace_greatest(rules, place, group, hash).map(Some);
         }
         if unit.is_full() && unit.room as usize >= largest(rules.most) {
             self.drop_greatest(rules, place)?;
@@ -202,8 +217,8 @@ impl Part {
         if unit.is_full() {
             self.relocate(rules, place, larger(unit.room as usize, rules.most), usize::MAX)?;
         }
-        let slot = match self.find(rules, &self.units[place], group) {
-            Ok(slot) | Err(slot) => slot,
+        let Err(slot) = self.find(rules, &self.units[place], group) else {
+            return Err(inconsistent("a group that is new to a unit has a slot"));
         };
         self.units[place].count += 1;
         self.put(rules, slot, group, hash);
@@ -236,7 +251,13 @@ impl Part {
     }
 
     /// Gives the slot of the greatest hash to another group, where there are few.
-    fn replace_greatest(&mut self, rules: &Rules, place: usize, group: u32, hash: u64) -> usize {
+    fn replace_greatest(
+        &mut self,
+        rules: &Rules,
+        place: usize,
+        group: u32,
+        hash: u64,
+    ) -> Result<usize, DataFusionError> {
         let unit = self.units[place];
         let (mut victim, mut second) = (None, hash);
         for slot in unit.area() {
@@ -246,11 +267,10 @@ impl Part {
                 second = second.max(self.hashes[slot]);
             }
         }
-        // The greatest hash is that of a slot.
-        let slot = victim.unwrap_or(unit.from as usize);
+        let slot = victim.ok_or_else(|| inconsistent("no slot of a unit has its greatest hash"))?;
         self.units[place].limit = second;
         self.put(rules, slot, group, hash);
-        slot
+        Ok(slot)
     }
 
     /// Drops the groups of a unit that are beyond the most that may be kept.
@@ -267,7 +287,8 @@ impl Part {
         self.relocate(rules, place, unit.room as usize, rules.most)
     }
 
-    /// Takes a unit to another area, with at most as many slots, all with hashes up to its limit.
+    /// Takes a unit to another area, with its slots that have hashes up to its limit: at most as
+    /// many.
     fn relocate(
         &mut self,
         rules: &Rules,
@@ -280,12 +301,23 @@ impl Part {
         let room = u32::try_from(room).map_err(|_| too_many())?;
         let mut new = Unit { from, room, count: 0, ..old };
         let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
+        // With equal hashes, the smaller ones come first: one that was dropped would come back.
+        let below = self.slots(&old).filter(|&slot| self.hashes[slot] < old.limit).count();
+        let mut ties = most.saturating_sub(below);
         for slot in old.area() {
             let (group, hash) = (self.groups[slot], self.hashes[slot]);
-            if group == EMPTY || hash > old.limit || new.count as usize >= most {
+            if group == EMPTY || hash > old.limit {
                 continue;
             }
-            let (Ok(to) | Err(to)) = self.find(rules, &new, group);
+            if hash == old.limit {
+                if ties == 0 {
+                    continue;
+                }
+                ties -= 1;
+            }
+            let Err(to) = self.find(rules, &new, group) else {
+                return Err(inconsistent("a unit has a group twice"));
+            };
             self.groups[to] = group;
             self.hashes[to] = hash;
             self.counts.copy_within(slot * counts..(slot + 1) * counts, to * counts);
@@ -358,7 +390,12 @@ impl Part {
         }
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory of the values that are kept one by one.
+    pub(super) fn size_of_lists(&self) -> usize {
+        self.lists.iter().map(PairValues::size).sum()
+    }
+
+    /// Bytes of memory of all else.
     pub(super) fn size(&self) -> usize {
         self.table.allocation_size()
             + self.units.capacity() * size_of::<Unit>()
@@ -366,7 +403,6 @@ impl Part {
             + (self.hashes.capacity() + self.counts.capacity()) * size_of::<u64>()
             + self.sums.capacity() * size_of::<i128>()
             + self.left.iter().map(|left| left.capacity() * size_of::<u32>()).sum::<usize>()
-            + self.lists.iter().map(PairValues::size).sum::<usize>()
     }
 }
 

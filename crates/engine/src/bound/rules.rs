@@ -63,12 +63,14 @@ impl Rules {
 
     /// The number of each row's unit.
     pub(super) fn codes(&mut self, unit: &ArrayRef) -> Result<Vec<u64>, DataFusionError> {
+        // NULL would be a unit of its own, as if its rows were of one person.
+        if unit.null_count() > 0 {
+            return Err(inconsistent("rows that are bounded have no unit"));
+        }
         match &mut self.codes {
             Codes::Integers => {
-                let unit = unit.as_primitive_opt::<Int64Type>().filter(|u| u.null_count() == 0);
-                let unit = unit.ok_or_else(|| {
-                    inconsistent("rows that are bounded have no unit, or one of another type")
-                })?;
+                let unit = unit.as_primitive_opt::<Int64Type>();
+                let unit = unit.ok_or_else(|| inconsistent("units change their type"))?;
                 Ok(unit.values().iter().map(|value| value.cast_unsigned()).collect())
             }
             Codes::Numbered { interner, hashes } => {

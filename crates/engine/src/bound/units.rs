@@ -1,7 +1,7 @@
 //! The units while they are bounded: rows wait until there are enough of them, and then go to their
 //! units part by part, so that the units of a part are in the processor's cache.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, RandomState};
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
@@ -29,6 +29,9 @@ const LEAST: usize = if cfg!(test) { 2 << 10 } else { 1 << 20 };
 /// An odd number whose multiples depend on all lower bits: 2^64 over the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// Learns the bytes of memory, and fails where there is no more.
+pub(crate) type Grown<'a> = dyn FnMut(usize) -> Result<(), DataFusionError> + 'a;
+
 /// State of all units.
 pub(super) struct Units {
     pub(super) rules: Rules,
@@ -36,8 +39,12 @@ pub(super) struct Units {
     batch: Vec<u64>,
     waiting: Packed,
     parts: Vec<Part>,
-    /// Bytes of the parts.
+    /// Bytes of the parts, and of the values in them that are kept one by one.
     bytes: usize,
+    listed: usize,
+    /// Bytes of rows that wait beyond the fewest: by chance, so that nobody can choose a table in
+    /// which one row more begins the work on all that wait.
+    more: usize,
 }
 
 impl Units {
@@ -52,15 +59,25 @@ impl Units {
         let layout = Layout::new(accumulators, ones);
         let waiting = Packed::new(1, layout.width);
         let rules = Rules::new(unit, &rows.keys, limit, layout)?;
-        Ok(Self { rules, batch: Vec::new(), waiting, parts: vec![Part::default()], bytes: 0 })
+        Ok(Self {
+            rules,
+            batch: Vec::new(),
+            waiting,
+            parts: vec![Part::default()],
+            bytes: 0,
+            listed: 0,
+            more: RandomState::new().hash_one(()) as usize % LEAST,
+        })
     }
 
-    /// Adds a batch, with the number of each row's group.
+    /// Adds a batch, with the number of each row's group. `grown` learns the bytes of memory
+    /// whenever some were added beside those of the batch.
     pub(super) fn add(
         &mut self,
         rows: &Rows,
         unit: &ArrayRef,
         (group_ids, groups): (&[usize], usize),
+        grown: &mut Grown<'_>,
     ) -> Result<(), DataFusionError> {
         if rows.keys.is_empty() {
             self.rules.groups.of_single_group();
@@ -78,12 +95,12 @@ impl Units {
         for row in self.batch.chunks_exact(layout.width) {
             self.waiting.push(part_of(&self.rules, row[0], parts), row);
         }
-        if parts == 1 && self.waiting.bytes() >= MANY {
+        if parts == 1 && self.waiting.bytes() >= MANY + self.more % MANY {
             self.split();
         }
         // The more there is of the units, the more rows share the time to bring it to the cache.
-        if self.parts.len() > 1 && self.waiting.bytes() >= LEAST.max(self.bytes / 2) {
-            self.absorb()?;
+        if self.parts.len() > 1 && self.waiting.bytes() >= self.more + LEAST.max(self.bytes / 2) {
+            self.absorb(grown)?;
         }
         Ok(())
     }
@@ -102,15 +119,26 @@ impl Units {
     }
 
     /// Takes the rows that wait to their units.
-    fn absorb(&mut self) -> Result<(), DataFusionError> {
-        self.bytes = 0;
+    ///
+    /// # Errors
+    /// Also when there is too little memory.
+    pub(super) fn absorb(&mut self, grown: &mut Grown<'_>) -> Result<(), DataFusionError> {
+        let others = self.rules.size() + self.batch_size() + self.waiting.size();
         for (index, part) in self.parts.iter_mut().enumerate() {
+            // Where few rows wait for a part, these look for their units' state one by one.
+            if self.waiting.bytes_of(index) >= part.size() / 8 {
+                part.bring_to_cache();
+            }
+            self.bytes -= part.size();
+            self.listed -= part.size_of_lists();
             let chunks = self.waiting.take(index);
             for rows in &chunks {
                 part.add(&self.rules, rows)?;
             }
             self.waiting.give(chunks);
             self.bytes += part.size();
+            self.listed += part.size_of_lists();
+            grown(others + self.bytes + self.listed)?;
         }
         Ok(())
     }
@@ -120,7 +148,8 @@ impl Units {
         mut self,
         mut each: impl FnMut(&Rules, &Part) -> Result<(), DataFusionError>,
     ) -> Result<(), DataFusionError> {
-        self.absorb()?;
+        // No row waits any more where the end was announced.
+        self.absorb(&mut |_| Ok(()))?;
         let Self { rules, waiting, parts, .. } = self;
         drop(waiting);
         for mut part in parts {
@@ -132,8 +161,12 @@ impl Units {
 
     /// Bytes of memory.
     pub(super) fn size(&self) -> usize {
-        let batch = self.batch.capacity() * size_of::<u64>();
-        self.rules.size() + batch + self.waiting.size() + self.bytes
+        let others = self.rules.size() + self.batch_size() + self.waiting.size();
+        others + self.bytes + self.listed
+    }
+
+    fn batch_size(&self) -> usize {
+        self.batch.capacity() * size_of::<u64>()
     }
 }
 

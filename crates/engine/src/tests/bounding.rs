@@ -73,7 +73,7 @@ fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
     for part in parts {
         let mut bounder = Bounder::of_units(KEPT.to_vec(), true, KEY, most);
         for rows in part.chunks(batch_rows) {
-            bounder.add(&batch(rows)).unwrap();
+            bounder.add(&batch(rows), &mut |_| Ok(())).unwrap();
         }
         merged.add(bounder.finish().unwrap()).unwrap();
     }
@@ -246,7 +246,7 @@ fn rows_are_kept_by_keyed_hash() {
         let mut bytes = [0; 16];
         bytes[..4].copy_from_slice(&key.to_le_bytes());
         let mut bounder = Bounder::of_units(KEPT.to_vec(), true, SamplingKey(bytes), 1);
-        bounder.add(&batch(&rows)).unwrap();
+        bounder.add(&batch(&rows), &mut |_| Ok(())).unwrap();
         let mut merged = Merged::new(&KEPT);
         merged.add(bounder.finish().unwrap()).unwrap();
         let values = merged.finish().unwrap().totals[2].values().unwrap().of(0).to_vec();
@@ -270,7 +270,7 @@ fn groups_are_kept_by_keyed_hash() {
         let mut bytes = [0; 16];
         bytes[..4].copy_from_slice(&key.to_le_bytes());
         let mut bounder = Bounder::of_units(KEPT.to_vec(), true, SamplingKey(bytes), 3);
-        bounder.add(&batch(&rows)).unwrap();
+        bounder.add(&batch(&rows), &mut |_| Ok(())).unwrap();
         let partial = bounder.finish().unwrap();
         assert_eq!(partial.units.iter().sum::<i64>(), 3);
         for (g, units) in partial.units.iter().enumerate() {
@@ -288,7 +288,7 @@ fn rows_that_are_units_are_clamped_one_by_one() {
     let mut all = batch(&rows);
     all.unit = None;
     all.values.truncate(4);
-    bounder.add(&all).unwrap();
+    bounder.add(&all, &mut |_| Ok(())).unwrap();
     let partial = bounder.finish().unwrap();
     let Total::Values(list) = &partial.totals[2] else { panic!("no values") };
     let values = Values::sorted(std::slice::from_ref(list), 2);
@@ -305,14 +305,14 @@ fn sums_of_rows_are_within_their_bounds() {
     let mut bounder = Bounder::of_units(vec![list(2, Some((-5, 10)))], true, KEY, 1);
     let mut all = batch(&rows);
     all.values.drain(..5);
-    bounder.add(&all).unwrap();
+    bounder.add(&all, &mut |_| Ok(())).unwrap();
     let partial = bounder.finish().unwrap();
     assert_eq!((&*partial.units, sums_of(&partial.totals[0])), (&[3][..], &[10 - 5][..]));
     // Where rows are units, no sum of rows is asked for.
     let mut rows_are_units = Bounder::of_rows(KEPT.to_vec(), true);
     let mut all = batch(&rows);
     all.unit = None;
-    assert!(rows_are_units.add(&all).is_err());
+    assert!(rows_are_units.add(&all, &mut |_| Ok(())).is_err());
 }
 
 /// Where the mean is clamped, a unit with c rows that count adds from c times the low to c times
@@ -330,7 +330,7 @@ fn means_are_clamped_by_the_rows_that_count() {
         let mut bounder = Bounder::of_units(kept.clone(), true, KEY, 1);
         let mut all = batch(&rows);
         all.values.drain(..4);
-        bounder.add(&all).unwrap();
+        bounder.add(&all, &mut |_| Ok(())).unwrap();
         let partial = bounder.finish().unwrap();
         let Total::Values(list) = &partial.totals[1] else { panic!("no values") };
         let chosen = Values::sorted(std::slice::from_ref(list), 1).of(0).to_vec();
@@ -355,10 +355,10 @@ fn rows_without_all_values_are_an_error() {
     let mut bounder = Bounder::of_units(KEPT.to_vec(), true, KEY, 1);
     let mut rows = batch(&[(1, None, Some(9))]);
     rows.values.pop();
-    assert!(bounder.add(&rows).is_err());
+    assert!(bounder.add(&rows, &mut |_| Ok(())).is_err());
     let mut merged = Merged::new(&KEPT[..1]);
     let mut bounder = Bounder::of_units(KEPT.to_vec(), true, KEY, 1);
-    bounder.add(&batch(&[(1, None, Some(9))])).unwrap();
+    bounder.add(&batch(&[(1, None, Some(9))]), &mut |_| Ok(())).unwrap();
     assert!(merged.add(bounder.finish().unwrap()).is_err());
 }
 
@@ -374,7 +374,7 @@ fn no_rows_make_no_group_but_the_single_one() {
     let mut rows = batch(&[(1, None, Some(4)), (1, None, Some(4)), (2, None, None)]);
     rows.keys.clear();
     rows.values.truncate(2);
-    bounder.add(&rows).unwrap();
+    bounder.add(&rows, &mut |_| Ok(())).unwrap();
     let partial = bounder.finish().unwrap();
     let sums = [0, 1].map(|place: usize| sums_of(&partial.totals[place]));
     assert_eq!((&*partial.units, sums), (&[2][..], [&[3][..], &[8][..]]));

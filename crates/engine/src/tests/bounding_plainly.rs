@@ -12,7 +12,7 @@ use siphasher::sip::SipHasher24;
 
 use crate::bound::{Bounder, Total};
 use crate::contributions::{Accumulation, Listing, Rows, SamplingKey};
-use crate::intern::Hashes;
+use crate::intern::{Hashes, too_many};
 use crate::members::PartialMembers;
 
 /// A row: unit, group, value (NULL adds nothing).
@@ -156,7 +156,7 @@ fn bounded(rows: &[Row], most: u32, as_texts: bool, ones: bool, batch_rows: usiz
     }
     let mut size = 0;
     for rows in rows.chunks(batch_rows) {
-        bounder.add(&batch(rows, as_texts)).unwrap();
+        bounder.add(&batch(rows, as_texts), &mut |_| Ok(())).unwrap();
         assert!(bounder.size() > 0);
         size = bounder.size();
     }
@@ -205,8 +205,8 @@ fn bounding_is_what_its_rules_say() {
     for seed in 0..96u64 {
         let mut dice = Dice::new(seed * 77 + 5);
         let most = limits[seed as usize % limits.len()];
-        let units = [1, 3, 40, 400][dice.below(4) as usize];
-        let groups = [1, 9, 30, 300][dice.below(4) as usize];
+        let units = [1, 3, 40, 400][(seed / 5) as usize % 4];
+        let groups = [1, 9, 30, 300][(seed / 3) as usize % 4];
         let count = dice.below(if seed % 3 == 0 { 1500 } else { 300 });
         let mut rows: Vec<Row> = Vec::new();
         for _ in 0..count {
@@ -235,14 +235,49 @@ fn bounding_is_what_its_rules_say() {
     }
 }
 
+/// Units with many times the groups that they may keep, each group again and again, in passes and
+/// one by one: what was pushed out never comes back.
+#[test]
+fn groups_that_are_pushed_out_stay_out() {
+    for most in [1, 2, 3, 5, 8, 9, 12, 40] {
+        let groups = 6 * i64::from(most) + 60;
+        let row = |turn: i64, group: i64, unit: i64| (unit, group, Some((turn + group) % 20 - 7));
+        let passes = (0..3).flat_map(|turn| (0..groups).map(move |group| (turn, group)));
+        let passes: Vec<Row> =
+            passes.flat_map(|(turn, group)| [1, 2].map(|unit| row(turn, group, unit))).collect();
+        let mut one_by_one = passes.clone();
+        one_by_one.sort();
+        let want = plainly(&passes, most, false);
+        assert!(want.1.values().all(|own| own.len() == most as usize));
+        for rows in [passes, one_by_one] {
+            assert!(bounded(&rows, most, false, true, 50) == want, "most {most}");
+        }
+    }
+}
+
+/// Rows that wait take more memory once they are bounded: that counts before the groups are there,
+/// also where all of them wait until the end.
+#[test]
+fn memory_is_counted_while_rows_are_bounded() {
+    let rows: Vec<Row> = (0..10).map(|unit| (unit, unit, Some(1))).collect();
+    let mut bounder = Bounder::of_units(kept(), true, KEY, 3);
+    bounder.add(&batch(&rows, false), &mut |_| Ok(())).unwrap();
+    let limit = bounder.size();
+    let mut grown = |bytes: usize| match bytes > limit {
+        true => Err(too_many()),
+        false => Ok(()),
+    };
+    assert!(bounder.end(&mut grown).is_err());
+}
+
 /// A count of rows whose values are no ones would be wrong in silence.
 #[test]
 fn accumulators_of_ones_have_no_other_values() {
     let mut bounder = Bounder::of_units(kept(), true, KEY, 3).adding_ones(vec![true; 3]);
     let mut rows = batch(&[(1, 2, Some(1)), (1, 3, None)], false);
-    bounder.add(&rows).unwrap();
+    bounder.add(&rows, &mut |_| Ok(())).unwrap();
     rows.values[2] = Int64Array::from(vec![Some(1), Some(2)]);
-    assert!(bounder.add(&rows).is_err());
+    assert!(bounder.add(&rows, &mut |_| Ok(())).is_err());
 }
 
 /// Rows without a unit are left out before: one that comes here would be a unit of its own.
@@ -251,5 +286,5 @@ fn rows_without_a_unit_are_an_error() {
     let mut bounder = Bounder::of_units(kept(), true, KEY, 3);
     let mut rows = batch(&[(1, 2, Some(1)), (1, 3, None)], false);
     rows.unit = Some(Arc::new(Int64Array::from(vec![Some(1), None])));
-    assert!(bounder.add(&rows).is_err());
+    assert!(bounder.add(&rows, &mut |_| Ok(())).is_err());
 }

@@ -40,7 +40,7 @@ fn counts(parts: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
     for part in parts {
         let mut bounder = Bounder::of_units(kept.clone(), true, SamplingKey([7; 16]), groups);
         for rows in part.chunks(20) {
-            bounder.add(&batch(rows)).unwrap();
+            bounder.add(&batch(rows), &mut |_| Ok(())).unwrap();
         }
         merged.add(bounder.finish().unwrap()).unwrap();
     }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use hushtable_ledger::{Charge, Fingerprint, Ledger, Payment, Request};
 use hushtable_noise::Generator;
+use hushtable_plan::Warning;
 use hushtable_privacy::Loss;
 use hushtable_quote::{Explanation, Quote};
 use serde::Serialize;
@@ -63,9 +64,11 @@ impl Question {
         }
     }
 
-    /// The question with limits that were chosen for it, whose explanation says which.
-    pub(crate) fn with_limits(&self, quote: Quote) -> Self {
-        let explanation = Explanation::new(&quote);
+    /// The question with limits that were chosen for it, whose explanation says which, with
+    /// warnings about them.
+    pub(crate) fn with_limits(&self, quote: Quote, warnings: Vec<Warning>) -> Self {
+        let mut explanation = Explanation::new(&quote);
+        explanation.warnings.extend(warnings);
         Self { explanation, ..self.with_quote(quote) }
     }
 

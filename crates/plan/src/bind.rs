@@ -53,7 +53,7 @@ use hushtable_contract::Contract;
 use hushtable_lang::Refusal;
 
 pub use self::around::{Around, Origins, Traced, TracedExpression, tree as around_tree};
-pub use self::automatic::{GROUP_OCTAVES, LAST_OCTAVE, octaves};
+pub use self::automatic::{GROUP_OCTAVES, size_buckets};
 pub use self::automatic_limits::EXAMPLE_BOUND;
 pub use self::automatic_limits::{
     Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, ReleasedSizes,

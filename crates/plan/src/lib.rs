@@ -11,11 +11,11 @@ mod workload;
 pub use bind::{
     Around, Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, Clamps, Classes, Consistent,
     ConsistentLevel, CountRelease, DELTA_HALVINGS, EXAMPLE_BOUND, GROUP_OCTAVES, Given, Groups,
-    Key, LAST_OCTAVE, Leaf, MAX_MATCH_OPERATIONS, MAX_PARTS, Measure, Measurement, Most, Order,
-    Origins, Output, OwnerQuery, Part, PerRecordSum, PrivateQuery, PublicJoin, PublicRows,
-    QuantileEnd, Read, ReleasedSizes, SqlStatement, Thresholds, Traced, TracedExpression,
-    around_tree, as_gaussian, bind, bind_count_release, bind_trial, is_gaussian, known_groups,
-    numbered, octaves, option_names, public_groups,
+    Key, Leaf, MAX_MATCH_OPERATIONS, MAX_PARTS, Measure, Measurement, Most, Order, Origins, Output,
+    OwnerQuery, Part, PerRecordSum, PrivateQuery, PublicJoin, PublicRows, QuantileEnd, Read,
+    ReleasedSizes, SqlStatement, Thresholds, Traced, TracedExpression, around_tree, as_gaussian,
+    bind, bind_count_release, bind_trial, is_gaussian, known_groups, numbered, option_names,
+    public_groups, size_buckets,
 };
 pub use one_row::{Added, MAX_ADDED_OPERATIONS};
 pub use relation::{

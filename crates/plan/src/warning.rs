@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Something that is probably a mistake. It follows from the query and the contract alone, so it
-/// reveals nothing of the data, and is known before anything is charged.
+/// Something that is probably a mistake. It follows from the query, the contract and released values
+/// alone, so it reveals nothing else of the data; all but that of a limit that was chosen are known
+/// before anything is charged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Its kind.
@@ -26,6 +27,8 @@ pub enum WarningCode {
     NotAPublicKey,
     /// A name in GROUP BY that is a column's, while SELECT shows something else under it.
     HiddenAlias,
+    /// A limit that was chosen privately from too few units to be sure of it.
+    UncertainLimit,
 }
 
 impl Warning {

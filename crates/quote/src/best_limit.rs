@@ -7,35 +7,41 @@
 //! groups add up to about 1/sqrt(G). Privacy is not affected: all of this is computed from released
 //! numbers.
 
+mod bounds;
 mod decay;
+mod sizes;
+mod tail;
 
 use hushtable_contract::MAX_GROUPS;
-use hushtable_lang::{ColumnType, Refusal};
-use hushtable_numbers::Number;
+use hushtable_lang::Refusal;
 use hushtable_plan::{
-    AutomaticBounds, ChosenLimits, EXAMPLE_BOUND, GROUP_OCTAVES, LAST_OCTAVE, Measure, Measurement,
-    PrivateQuery, ReleasedSizes, octaves,
+    ChosenLimits, GROUP_OCTAVES, PrivateQuery, ReleasedSizes, Warning, WarningCode,
 };
 
+use self::bounds::chosen_bounds;
 use self::decay::Octaves;
 use crate::quote::Quote;
 
 /// The limits of a query that follow from its released histograms, in their order: of each, the
-/// released numbers of units by size.
+/// released numbers of units by size and the standard deviation of their noise. A warning for each
+/// limit that its histogram does not clearly show.
 ///
 /// # Errors
 /// When a histogram is missing, or the query has no mechanisms.
 pub fn chosen_limits(
     query: &PrivateQuery,
     histograms: &[(ReleasedSizes, f64)],
-) -> Result<ChosenLimits, Refusal> {
+) -> Result<(ChosenLimits, Vec<Warning>), Refusal> {
     let mut histograms = histograms.iter();
     let mut next = || histograms.next().ok_or_else(no_histogram);
     let mut chosen = ChosenLimits::default();
+    let mut sure = Vec::new();
     let mut limited = query.clone();
     if query.automatic().groups {
         let (sizes, deviation) = next()?;
-        let groups = chosen_groups(query, &group_octaves(sizes, *deviation))?;
+        let octaves = group_octaves(sizes, *deviation);
+        sure.push(octaves.last().is_some());
+        let groups = chosen_groups(query, &octaves)?;
         chosen.groups = Some(groups);
         limited = limited.with_max_groups(groups);
     }
@@ -44,10 +50,25 @@ pub fn chosen_limits(
         for sum in &query.automatic().bounds {
             let (sizes, deviation) = next()?;
             let bounds = chosen_bounds(&quote, sum, sizes, *deviation)?;
-            chosen.bounds.push(bounds);
+            sure.push(bounds.is_sure);
+            chosen.bounds.push((bounds.low, bounds.high));
         }
     }
-    Ok(chosen)
+    let names = query.automatic_limits().into_iter().zip(sure);
+    let warnings = names.filter(|(_, sure)| !sure).map(|(name, _)| not_sure(&name.limit));
+    Ok((chosen, warnings.collect()))
+}
+
+/// The warning about a limit that its histogram does not clearly show.
+fn not_sure(limit: &str) -> Warning {
+    Warning::new(
+        WarningCode::UncertainLimit,
+        format!(
+            "too few units were visible to choose {limit}: noise may have decided, and the answer \
+             may be far off"
+        ),
+        "give the limit yourself if you can, or ask with a larger budget",
+    )
 }
 
 fn chosen_groups(query: &PrivateQuery, sizes: &Octaves) -> Result<u32, Refusal> {
@@ -125,93 +146,6 @@ fn units_of(sizes: &ReleasedSizes, bucket: i64) -> f64 {
     sizes.iter().find(|(listed, _)| *listed == bucket).map_or(0.0, |(_, units)| *units)
 }
 
-fn chosen_bounds(
-    quote: &Quote,
-    sum: &AutomaticBounds,
-    sizes: &ReleasedSizes,
-    deviation: f64,
-) -> Result<(Number, Number), Refusal> {
-    let first = *octaves(&sum.of).start();
-    let edges = i64::from(LAST_OCTAVE - first + 1);
-    // The bucket in the middle is of values about zero.
-    let side = |sign: i64| {
-        let octave = |offset: i64| first + i32::try_from(offset).unwrap_or(0);
-        let ends = (1..=edges).map(|offset| {
-            let high = 2f64.powi(octave(offset));
-            (high / 2.0, high)
-        });
-        let units = (1..=edges).map(|offset| units_of(sizes, edges + sign * offset));
-        Octaves { ends: ends.collect(), units: units.collect(), deviation }
-    };
-    let (above, below) = (side(1), side(-1));
-    let both = above.units.iter().zip(&below.units).map(|(a, b)| a + b);
-    let both = Octaves {
-        ends: above.ends.clone(),
-        units: both.collect(),
-        deviation: deviation * std::f64::consts::SQRT_2,
-    };
-    let query = quote.query();
-    let groups = match query.listed_groups() {
-        Some(groups) => groups as f64,
-        None => {
-            let units: f64 = sizes.iter().map(|(_, units)| units.max(0.0)).sum();
-            let all = units * f64::from(query.max_groups_contributed()).sqrt();
-            zipf(all / quote.usefulness().to_appear)
-        }
-    };
-    // The noise of a sum at a bound of one: it is in proportion to the bound.
-    let example = |m: &Measurement| {
-        let high = match &m.measure {
-            Measure::ClampedSum(of) if *of == sum.of && !sum.per_row => m.high,
-            Measure::SumOfRows { of, high, .. } if *of == sum.of && sum.per_row => *high,
-            _ => return None,
-        };
-        let bound = high as f64 * m.step.to_f64();
-        (bound == EXAMPLE_BOUND as f64 || high == 1).then_some(bound)
-    };
-    let mut all = query.measurements().iter().enumerate();
-    let example_sum = all.find_map(|(index, m)| Some((index, m.step.to_f64(), example(m)?)));
-    let (index, step, example) = example_sum.ok_or_else(no_histogram)?;
-    let noise = quote.deviation(index).ok_or_else(no_histogram)? * step / example;
-    // Bounds hold a step of the lattice, which a float's own bounds make fine enough.
-    let least = if sum.of.column_type == ColumnType::Float { 0.0 } else { step };
-    let whole = sum.of.column_type == ColumnType::Int;
-    let round = |bound: f64| round(bound.max(least), whole).ok_or_else(no_histogram);
-    let Some(last) = both.last() else {
-        // Too few units to see anything: noise decides, whatever the bounds.
-        return Ok((Number::whole(0), round(1.0)?));
-    };
-    let sizes = both.sizes(last);
-    let spread = 1.0 / groups.sqrt();
-    let error = |bound: f64| {
-        let beyond = |size: f64| (size - bound).max(0.0);
-        let cut: f64 = sizes.iter().map(|(size, units)| beyond(*size) * units).sum();
-        let squares: f64 = sizes.iter().map(|(size, units)| beyond(*size).powi(2) * units).sum();
-        cut * cut * spread + squares * (1.0 - spread) + groups * (noise * bound).powi(2)
-    };
-    let candidates =
-        (0..=4 * last as i32 + 4).map(|step| 2f64.powf(f64::from(first) + f64::from(step) / 4.0));
-    // Released numbers and public settings alone decide, so that the choice costs nothing.
-    let best = candidates.min_by(|a, b| error(*a).total_cmp(&error(*b)));
-    let bound = best.ok_or_else(no_histogram)?;
-    let end = |side: &Octaves| {
-        let last = side.last()?;
-        side.ends.get(last).map(|(_, high)| bound.min(*high))
-    };
-    let (high, low) = (end(&above), end(&below));
-    let high = if low.is_none() { high.or(Some(bound)) } else { high };
-    let rounded = |end: Option<f64>| end.map_or(Ok(Number::whole(0)), round);
-    Ok((rounded(low)?.negative(), rounded(high)?))
-}
-
-/// A bound rounded up to two digits.
-fn round(bound: f64, whole: bool) -> Option<Number> {
-    let power = bound.log10().floor() as i32 - 1;
-    let power = if whole { power.max(0) } else { power };
-    let digits = (bound / 10f64.powi(power) - 1e-9).ceil();
-    Number::parse(&format!("{digits}e{power}"))
-}
-
 fn no_histogram() -> Refusal {
     Refusal::new(
         "a limit that is chosen privately has no released sizes to be chosen from",
@@ -222,22 +156,6 @@ fn no_histogram() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bounds_are_rounded_up_to_two_digits() {
-        for (bound, whole, text) in [
-            (181_019.3, true, "190000"),
-            (1.0, true, "1"),
-            (1.19, true, "2"),
-            (9.5, true, "10"),
-            (1_000.0, true, "1000"),
-            (0.0743, false, "0.075"),
-            (2.0, false, "2"),
-            (1_099_511_627_776.0, true, "1100000000000"),
-        ] {
-            assert_eq!(round(bound, whole).unwrap().to_string(), text, "{bound}");
-        }
-    }
 
     #[test]
     fn limits_rise_by_a_quarter_of_an_octave() {

@@ -36,7 +36,7 @@ fn histograms(query: &PrivateQuery, numbers: &[i64]) -> Vec<(ReleasedSizes, f64)
             let index = (from * 7 + usize::try_from(size).unwrap()) % numbers.len();
             (size, numbers[index] as f64)
         };
-        ((0..104).map(number).collect(), 28.3)
+        ((0..207).map(number).collect(), 28.3)
     };
     (0..all).map(sizes).collect()
 }
@@ -56,7 +56,7 @@ proptest! {
         let last = statement.parts.len() - 1;
         let template = Quote::new(statement.parts[last].query.clone()).unwrap();
         prop_assert_eq!(template.events(), [Event::from(template.total())]);
-        let mut limits =
+        let (mut limits, _) =
             chosen_limits(template.query(), &histograms(template.query(), &numbers)).unwrap();
         let quote = loop {
             let query = statement.with_limits(STATEMENTS[case], last, &limits, &contract);

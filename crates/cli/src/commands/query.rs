@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use futures::executor::block_on;
-use hushtable::query::Explanation;
+use hushtable::query::{Explanation, WarningCode};
 use hushtable::{Answer, Engine, Progress, Purpose, resolved, same};
 
 use hushtable_plot::ImageFormat;
@@ -128,6 +128,9 @@ pub(super) fn account_of(answer: &Answer, engine: &Engine) -> String {
     for part in &answer.statement.parts {
         if !part.limits_from.is_empty() {
             out += &chosen_limits(&part.release.explanation);
+            let warnings = part.release.explanation.warnings.iter();
+            let uncertain = warnings.filter(|warning| warning.code == WarningCode::UncertainLimit);
+            uncertain.for_each(|warning| out += &render::warnings::note(warning, None));
         }
     }
     let why_free = match released_at(answer) {

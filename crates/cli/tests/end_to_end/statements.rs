@@ -47,6 +47,28 @@ fn a_statement_is_one_answer_in_every_format() {
     assert!(explained.contains("All parts are paid for: asking is free."), "{explained}");
 }
 
+/// A limit that noise may have decided has a warning below the charge, also on record and in the
+/// statement. Noise shows units where there are hardly any six times in 10,000.
+#[test]
+fn a_limit_from_too_few_units_has_a_warning() {
+    let shop = Shop::with(20, "1");
+    let contract = std::fs::read_to_string(shop.path("hushtable.toml")).unwrap();
+    let contract = contract.replace("bounds = [0, 20]", "bounds = \"auto\"");
+    std::fs::write(shop.path("hushtable.toml"), contract).unwrap();
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) SUM(quantity) FROM visits";
+    for _ in 0..2 {
+        let run = shop.run(&["query", "--statement", "s.json", sql]);
+        let warning = "warning: too few units were visible to choose bounds of the sum of quantity";
+        assert!(run.stderr.contains("limits, chosen privately: "), "{}", run.stderr);
+        assert!(run.stderr.contains(warning), "{}", run.stderr);
+        run.success();
+        let statement = std::fs::read_to_string(shop.path("s.json")).unwrap();
+        let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
+        let warnings = &statement["parts"][1]["release"]["warnings"];
+        assert_eq!(warnings[0]["code"], "uncertain_limit", "{statement}");
+    }
+}
+
 #[test]
 fn a_statement_that_the_budget_cannot_pay_charges_nothing() {
     let shop = Shop::with(500, "0.9");

@@ -50,7 +50,7 @@ impl StatementPlan {
             Ok((released_sizes(&histogram.table.table)?, deviation))
         });
         let histograms = histograms.collect::<Result<Vec<_>, EngineError>>()?;
-        let mut limits = chosen_limits(planned.question.quote.query(), &histograms)?;
+        let (mut limits, warnings) = chosen_limits(planned.question.quote.query(), &histograms)?;
         let contract = self.session.contract();
         let quote = loop {
             // Limits may be too large for what a sum or noise can be.
@@ -67,13 +67,13 @@ impl StatementPlan {
         };
         // The ledger has charged the quoted loss. Limits that cost more would be paid by nobody.
         check_price(&quote, &planned.question)?;
-        Ok(Some(planned.question.with_limits(quote)))
+        Ok(Some(planned.question.with_limits(quote, warnings)))
     }
 
     /// The quote of a part with the limits that follow from empty histograms.
     pub(super) fn smallest(&self, index: usize, question: &Question) -> Result<Quote, EngineError> {
         let nothing = vec![(ReleasedSizes::new(), 1.0); self.bound(index)?.limits_from.len()];
-        let limits = chosen_limits(question.quote.query(), &nothing)?;
+        let (limits, _) = chosen_limits(question.quote.query(), &nothing)?;
         let (text, contract) = (self.origin.text(), self.session.contract());
         let quote = Quote::new(self.statement.with_limits(text, index, &limits, contract)?)?;
         check_price(&quote, question)?;

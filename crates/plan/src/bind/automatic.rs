@@ -1,9 +1,9 @@
 //! Limits that are chosen privately: `max_groups_contributed = AUTO` and `bounds = AUTO`.
 //!
 //! Each such limit follows from a *histogram*, a private query of its own about the same rows: how
-//! many units are of which size. A size is the number of a unit's groups, or its largest
-//! contribution to a sum, in octaves. Each unit has one size, and so is in one group of the
-//! histogram, and all of its groups are public. The histograms are released first, for a share of
+//! many units are of which size. A size is the number of a unit's groups, in octaves, or its
+//! largest contribution to a sum, in half octaves. Each unit has one size, and so is in one group
+//! of the histogram, and all of its groups are public. The histograms are released first, for a share of
 //! the part's budget. The limit is computed from what they release
 //! (`quote::best_limit`), and the query is then bound with it, as if its author had written it.
 //!
@@ -26,9 +26,11 @@ use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
 
 /// Octaves of numbers of groups: the last begins at 2^15.
 pub const GROUP_OCTAVES: i32 = 16;
-/// Octaves of contributions of whole numbers: the last begins at 2^40.
-pub const LAST_OCTAVE: i32 = 40;
-/// The first octave of other contributions begins at 2^-10.
+/// Buckets of contributions in each octave.
+const HALVES: i32 = 2;
+/// The largest contribution with a bucket of its own: 2^41.
+const LAST_OCTAVE: i32 = 41;
+/// The end of the first bucket of contributions that are not whole numbers: 2^-10.
 const FIRST_OCTAVE: i32 = -10;
 
 impl PrivateQuery {
@@ -100,12 +102,12 @@ impl PrivateQuery {
 
     /// Units by their largest contribution.
     fn histogram_of(&self, sum: &AutomaticBounds) -> Result<Self, Refusal> {
-        let octaves = octaves(&sum.of);
-        let edges = octaves.clone().map(|power| 2f64.powi(power));
-        // An octave has its smaller end, on both sides of zero.
-        let below = edges.clone().rev().map(|edge| Value::Float((-edge).next_up()));
-        let edges: Vec<Value> = below.chain(edges.map(Value::Float)).collect();
-        let buckets = 0..=i64::try_from(edges.len()).map_err(|_| no_octaves())?;
+        let lows: Vec<f64> = size_buckets(&sum.of).iter().map(|(low, _)| *low).collect();
+        // A bucket has its larger end, on both sides of zero.
+        let below = lows.iter().rev().map(|low| Value::Float(-low));
+        let above = lows.iter().map(|low| Value::Float(low.next_up()));
+        let edges: Vec<Value> = below.chain(above).collect();
+        let buckets = 0..=i64::try_from(edges.len()).map_err(|_| no_buckets())?;
         if self.unit.is_none() {
             // Each row is a unit, and has one value.
             let bucket = in_bucket(float(sum.of.clone()), edges);
@@ -234,11 +236,28 @@ fn group_edges() -> impl Iterator<Item = f64> {
     (0..GROUP_OCTAVES).map(|power| 2f64.powi(power) + 1.0)
 }
 
-/// The octaves of a sum's contributions.
-pub fn octaves(of: &Expr) -> std::ops::RangeInclusive<i32> {
-    let first = if of.column_type == ColumnType::Int { 0 } else { FIRST_OCTAVE };
-    first..=LAST_OCTAVE
+/// The buckets of a sum's contributions on one side of zero, ascending: above the first end, at most
+/// the second. The last one has whatever is larger, too. Small whole numbers have one each.
+pub fn size_buckets(of: &Expr) -> Vec<(f64, f64)> {
+    let whole = of.column_type == ColumnType::Int;
+    let first = if whole { 0 } else { HALVES * FIRST_OCTAVE };
+    // Exact factors, as ends are a part of the question.
+    let ends = (first..=HALVES * LAST_OCTAVE).map(|half| {
+        let odd = if half % HALVES == 0 { 1.0 } else { std::f64::consts::SQRT_2 };
+        2f64.powi(half.div_euclid(HALVES)) * odd
+    });
+    let mut highs: Vec<f64> = ends.map(|end| if whole { end.round() } else { end }).collect();
+    if whole {
+        highs.extend((1..=SINGLE).map(f64::from));
+        highs.sort_by(f64::total_cmp);
+        highs.dedup();
+    }
+    let before = highs.first().map(|first| first / 2.0);
+    before.into_iter().chain(highs.clone()).zip(highs).collect()
 }
+
+/// The last whole number with a bucket of its own.
+const SINGLE: u32 = 8;
 
 /// How many of the ascending edges are not above the value: NULL counts as zero.
 fn in_bucket(value: Expr, edges: Vec<Value>) -> Expr {
@@ -248,9 +267,9 @@ fn in_bucket(value: Expr, edges: Vec<Value>) -> Expr {
     Expr::call(Function::RangeBucket, operands, ColumnType::Int)
 }
 
-fn no_octaves() -> Refusal {
+fn no_buckets() -> Refusal {
     Refusal::new(
-        "the sizes of contributions have too many octaves",
+        "the sizes of contributions have too many buckets",
         "this is a fault in Hushtable: please report the query, without data",
     )
 }

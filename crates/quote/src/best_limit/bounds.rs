@@ -1,0 +1,144 @@
+//! The bounds of a sum, from a released histogram of contributions.
+
+use hushtable_lang::{ColumnType, Refusal};
+use hushtable_numbers::Number;
+use hushtable_plan::{
+    AutomaticBounds, EXAMPLE_BOUND, Measure, Measurement, ReleasedSizes, size_buckets,
+};
+
+use super::sizes::{Sizes, Window};
+use super::tail::{Terms, best_bound};
+use super::{no_histogram, units_of, zipf};
+use crate::quote::Quote;
+
+/// Bounds that were chosen.
+pub(super) struct ChosenBounds {
+    pub(super) low: Number,
+    pub(super) high: Number,
+    /// Whether the histogram clearly shows units where they say.
+    pub(super) is_sure: bool,
+}
+
+pub(super) fn chosen_bounds(
+    quote: &Quote,
+    sum: &AutomaticBounds,
+    released: &ReleasedSizes,
+    deviation: f64,
+) -> Result<ChosenBounds, Refusal> {
+    let ends = size_buckets(&sum.of);
+    let buckets = i64::try_from(ends.len()).map_err(|_| no_histogram())?;
+    // The bucket in the middle is of values about zero.
+    let side = |sign: i64| {
+        let units = (1..=buckets).map(|offset| units_of(released, buckets + sign * offset));
+        let scale = deviation / std::f64::consts::SQRT_2;
+        Sizes { ends: ends.clone(), units: units.collect(), scale }
+    };
+    let (above, below) = (side(1), side(-1));
+    let (noise, least) = noise_at_one(quote, sum)?;
+    let whole = sum.of.column_type == ColumnType::Int;
+    let terms = Terms { groups: groups(quote, released), noise, whole };
+    let round = |bound: f64| round(bound.max(least), whole).ok_or_else(no_histogram);
+    let nothing = Number::whole(0);
+    let chosen = match (above.visible(), below.visible()) {
+        (Some(high), Some(low)) if high.is_clear() && low.is_clear() => {
+            let best = [(&above, high), (&below, low)]
+                .map(|(sizes, window)| best_bound(sizes, window, &terms));
+            let [Some(best_above), Some(best_below)] = best else { return Err(no_histogram()) };
+            // The larger side alone decides the noise.
+            let bound = best_above.max(best_below);
+            let end = |sizes: &Sizes, window: Window, own: f64| {
+                own.max(bound.min(visible_end(sizes, window)))
+            };
+            ChosenBounds {
+                low: round(end(&below, low, best_below))?.negative(),
+                high: round(end(&above, high, best_above))?,
+                is_sure: true,
+            }
+        }
+        (high, low) => {
+            let surprise = |window: Option<Window>| window.map_or(0.0, |window| window.surprise);
+            let is_above = surprise(high) >= surprise(low);
+            let (sizes, window) = if is_above { (&above, high) } else { (&below, low) };
+            let is_sure = window.is_some_and(Window::is_clear);
+            let bound = match window {
+                Some(window) => best_bound(sizes, window, &terms).ok_or_else(no_histogram)?,
+                // Nothing was released above zero: there are no units, as far as anybody sees.
+                None => 1.0,
+            };
+            let end = round(bound)?;
+            let (low, high) = if is_above { (nothing, end) } else { (end.negative(), nothing) };
+            ChosenBounds { low, high, is_sure }
+        }
+    };
+    Ok(chosen)
+}
+
+/// The end of the sizes that are visible, and half an octave more.
+fn visible_end(sizes: &Sizes, window: Window) -> f64 {
+    let end = sizes.ends.get(window.start).map_or(0.0, |(_, high)| *high);
+    end * std::f64::consts::SQRT_2
+}
+
+/// The number of groups of the answer, as far as it can be known.
+fn groups(quote: &Quote, released: &ReleasedSizes) -> f64 {
+    let query = quote.query();
+    match query.listed_groups() {
+        Some(groups) => groups as f64,
+        None => {
+            let units: f64 = released.iter().map(|(_, units)| units).sum();
+            let all = units.max(1.0) * f64::from(query.max_groups_contributed()).sqrt();
+            zipf(all / quote.usefulness().to_appear)
+        }
+    }
+}
+
+/// The deviation of a sum's noise at a bound of one, to which it is in proportion, and the least
+/// bound.
+fn noise_at_one(quote: &Quote, sum: &AutomaticBounds) -> Result<(f64, f64), Refusal> {
+    let example = |m: &Measurement| {
+        let high = match &m.measure {
+            Measure::ClampedSum(of) if *of == sum.of && !sum.per_row => m.high,
+            Measure::SumOfRows { of, high, .. } if *of == sum.of && sum.per_row => *high,
+            _ => return None,
+        };
+        let bound = high as f64 * m.step.to_f64();
+        (bound == EXAMPLE_BOUND as f64 || high == 1).then_some(bound)
+    };
+    let mut all = quote.query().measurements().iter().enumerate();
+    let example_sum = all.find_map(|(index, m)| Some((index, m.step.to_f64(), example(m)?)));
+    let (index, step, example) = example_sum.ok_or_else(no_histogram)?;
+    let noise = quote.deviation(index).ok_or_else(no_histogram)? * step / example;
+    // Bounds hold a step of the lattice, which a float's own bounds make fine enough.
+    let least = if sum.of.column_type == ColumnType::Float { 0.0 } else { step };
+    Ok((noise, least))
+}
+
+/// A bound rounded up to three digits.
+fn round(bound: f64, whole: bool) -> Option<Number> {
+    let power = bound.log10().floor() as i32 - 2;
+    let power = if whole { power.max(0) } else { power };
+    let digits = (bound / 10f64.powi(power) - 1e-9).ceil();
+    Number::parse(&format!("{digits}e{power}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_rounded_up_to_three_digits() {
+        for (bound, whole, text) in [
+            (181_019.3, true, "182000"),
+            (1.0, true, "1"),
+            (1.19, true, "2"),
+            (9.5, true, "10"),
+            (1_000.0, true, "1000"),
+            (0.0743, false, "0.0743"),
+            (0.07431, false, "0.0744"),
+            (2.0, false, "2"),
+            (1_099_511_627_776.0, true, "1100000000000"),
+        ] {
+            assert_eq!(round(bound, whole).unwrap().to_string(), text, "{bound}");
+        }
+    }
+}

@@ -9,7 +9,7 @@
 
 use hushtable_noise::{Dyadic, RoundedGaussian};
 use hushtable_numbers::search::first;
-use hushtable_privacy::{Neighbouring, analytic_gaussian_mu, gaussian_delta, normal_tail};
+use hushtable_privacy::{Neighbouring, analytic_gaussian_mu, joint_delta, normal_tail};
 
 use crate::error::MechanismError;
 use crate::steps;
@@ -72,25 +72,6 @@ impl Weights {
             Self::Roots | Self::RootsInRounds => (left + entered).sqrt(),
         }
     }
-}
-
-/// delta at `epsilon` of one table's output from its neighbour's, if they show something that the
-/// other cannot show with probabilities `left` and `entered`, and otherwise are Gaussians that are
-/// `mu` apart; see the module. Rounded up. It does not fall as `mu`, `left` or `entered` grows.
-pub fn joint_delta(epsilon: f64, mu: f64, left: f64, entered: f64) -> f64 {
-    if left >= 1.0 || entered >= 1.0 {
-        return 1.0;
-    }
-    let shift = (-entered).ln_1p() - (-left).ln_1p();
-    (left + (1.0 - left) * hockey_stick(mu, epsilon + shift)).min(1.0)
-}
-
-/// [`gaussian_delta`], also at epsilons below zero, where it follows from the one back.
-fn hockey_stick(mu: f64, epsilon: f64) -> f64 {
-    if epsilon >= 0.0 {
-        return gaussian_delta(mu, epsilon);
-    }
-    -epsilon.exp_m1() + epsilon.exp() * gaussian_delta(mu, -epsilon)
 }
 
 /// The probability that one of `groups` groups of `weight` has a noisy weight of `threshold` or

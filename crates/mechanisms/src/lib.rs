@@ -33,7 +33,7 @@ pub use additive::{Additive, AdditiveLaw, half_width};
 pub use count_threshold::CountThreshold;
 pub use ends::{Span, TiedNumbers, TiedPart, TiedSum, TiedSums};
 pub use error::MechanismError;
-pub use joint::{Reach, joint_delta};
+pub use joint::Reach;
 pub use joint_quantiles::JointQuantiles;
 pub use laplace_sum::{laplace_width_bound, scale_around};
 pub use measured_count::MeasuredNoise;

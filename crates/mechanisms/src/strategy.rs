@@ -1,8 +1,11 @@
 //! The ways to choose groups, by name.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
+
+use crate::joint::Reach;
 
 /// How groups are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +70,19 @@ impl Strategy {
     /// units.
     pub fn by_membership(self) -> bool {
         matches!(self, Self::WeightedGaussian | Self::Sips | Self::SingleVote)
+    }
+
+    /// The number of parts of mu^2, of which a unit moves Gaussian noise by one less where it has
+    /// groups for itself that may appear with all of delta. Proof:
+    /// `theorems/partition-selection.md#noise-and-groups-together`.
+    pub fn parts_unshared(self, reach: Reach) -> NonZeroU64 {
+        // A threshold on counts is as likely to be reached in one group as in another; divided
+        // weights may be all in one.
+        let parts = match self {
+            Self::GaussianThreshold | Self::MeasuredCount => Reach { groups: 1, ..reach }.touched(),
+            _ => reach.touched(),
+        };
+        NonZeroU64::new(parts).unwrap_or(NonZeroU64::MIN)
     }
 
     /// Whether units are looked at one after the other, so that a group's chances depend on all

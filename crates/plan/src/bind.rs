@@ -59,7 +59,7 @@ pub use self::automatic_limits::{
     Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, ReleasedSizes,
 };
 pub use self::count_release::{CountRelease, bind_count_release};
-pub use self::gaussian::{DELTA_HALVINGS, as_gaussian, is_gaussian};
+pub use self::gaussian::{as_gaussian, delta_parts, gaussian_choices, is_gaussian};
 pub use self::leaf::{Leaf, numbered};
 pub use self::listed_groups::{known_groups, public_groups};
 pub use self::measure::{

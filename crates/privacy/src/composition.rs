@@ -17,6 +17,7 @@ use hushtable_numbers::search::falls_to;
 use self::kinds::{Lattice, Parts, ROUNDING, Responses};
 use self::tilted::Tilted;
 use crate::bounded_range::Ranges;
+use crate::chosen_groups::ChosenGroups;
 use crate::{
     Delta, DiscreteGaussianEvent, Epsilon, Event, MuSquared, Rho, gaussian_delta,
     gaussian_epsilon_at, zcdp_delta_at, zcdp_epsilon_at,
@@ -26,6 +27,8 @@ use crate::{
 ///
 /// The promise is the tightest that is known to hold; all are rounded up:
 /// - Gaussian events: exact, as mu^2 adds up (Dong, Roth & Su 2022, Corollary 3.3);
+/// - Gaussian noise on groups that are chosen: one such event alone by the worst of its pairs; with
+///   others, as noise and a delta apart, since which pair is the worst may depend on answers;
 /// - discrete Laplace and approximate events of one epsilon: exact in closed form, with deltas as
 ///   in Kairouz, Oh & Viswanath 2015;
 /// - one discrete Gaussian event: exact, by its lattice;
@@ -62,6 +65,10 @@ pub struct Composition {
     rho: u128,
     /// How many times each delta above zero is lost outright.
     deltas: BTreeMap<Delta, u64>,
+    /// The number of all events, up to the largest.
+    all: u64,
+    /// Gaussian noise on groups that are chosen, where there is nothing else.
+    alone: Option<ChosenGroups>,
 }
 
 /// Events that cannot be added up.
@@ -107,6 +114,19 @@ impl Composition {
     /// # Errors
     /// As for [`Composition::new`].
     pub fn add(&mut self, event: &Event, times: u64) -> Result<(), CompositionError> {
+        self.add_losses(event, times)?;
+        self.alone = match *event {
+            Event::GaussianGroups { mu_squared, parts, delta } if self.all == 0 && times == 1 => {
+                Some(ChosenGroups::new(mu_squared, parts, delta))
+            }
+            _ => None,
+        };
+        self.all = self.all.saturating_add(times);
+        Ok(())
+    }
+
+    /// Adds what an event loses whatever else there is.
+    fn add_losses(&mut self, event: &Event, times: u64) -> Result<(), CompositionError> {
         let more = |had: u64| match had.checked_add(times) {
             Some(sum) if times > 0 && sum <= Self::MOST => Ok(sum),
             sum => Err(CompositionError::Times(sum.unwrap_or(u64::MAX))),
@@ -117,6 +137,13 @@ impl Composition {
                 let sum =
                     mu_squared.checked_mul(times).and_then(|m| m.checked_add(self.mu_squared));
                 self.mu_squared = sum.ok_or(CompositionError::Gaussian)?;
+            }
+            Event::GaussianGroups { mu_squared, delta, .. } => {
+                let deltas = more(self.deltas.get(&delta).copied().unwrap_or(0))?;
+                self.add_losses(&Event::Gaussian { mu_squared }, times)?;
+                if !delta.is_zero() {
+                    self.deltas.insert(delta, deltas);
+                }
             }
             Event::DiscreteLaplace { epsilon } => self.add_pair(epsilon, Delta::ZERO, more)?,
             Event::Approximate { epsilon, delta } => self.add_pair(epsilon, delta, more)?,
@@ -167,7 +194,8 @@ impl Composition {
         let at = (epsilon.to_f64() * (1.0 - f64::EPSILON)).max(0.0);
         let lost = self.lost();
         let rest = self.rest_at(at, epsilon);
-        (lost + (1.0 - lost) * rest * (1.0 + 1e-15)).min(1.0)
+        let sum = lost + (1.0 - lost) * rest * (1.0 + 1e-15);
+        self.alone.map_or(1.0, |groups| groups.delta_at(at)).min(sum).min(1.0)
     }
 
     /// An epsilon, rounded up to the smallest unit, such that the events together are (epsilon,
@@ -175,6 +203,19 @@ impl Composition {
     /// `delta` is not above what the events' own deltas come to, unless all the rest is pure and it
     /// is just that.
     pub fn epsilon_at(&self, delta: Delta) -> Option<Epsilon> {
+        let groups = self.alone.and_then(|groups| {
+            // The decimal may be a little less than the double next to it.
+            let epsilon = groups.epsilon_at(delta.to_f64() * (1.0 - f64::EPSILON))?;
+            Epsilon::from_f64_up(epsilon * (1.0 + 2.0 * f64::EPSILON)).ok()
+        });
+        match (groups, self.epsilon_of_all_at(delta)) {
+            (Some(groups), Some(all)) => Some(groups.min(all)),
+            (groups, all) => groups.or(all),
+        }
+    }
+
+    /// That epsilon, where all of the events' own deltas are lost outright.
+    fn epsilon_of_all_at(&self, delta: Delta) -> Option<Epsilon> {
         let parts = self.parts();
         let lost = self.lost();
         let left = delta.to_f64() * (1.0 - f64::EPSILON) - lost;

@@ -29,7 +29,7 @@ pub fn cost(loss: Loss, events: &[Event], limit: Loss) -> Result<Loss, LossError
 fn is_gaussian(loss: Loss, events: &[Event]) -> bool {
     let Loss::Approximate { epsilon, delta } = loss else { return false };
     let known = events.iter().all(|event| match event {
-        Event::Gaussian { .. } => true,
+        Event::Gaussian { .. } | Event::GaussianGroups { .. } => true,
         Event::Approximate { epsilon, .. } => epsilon.is_zero(),
         _ => false,
     });

@@ -1,6 +1,6 @@
 //! Events: records of single runs of mechanisms.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ use crate::{Delta, DiscreteGaussianError, DiscreteGaussianLoss, Epsilon, Loss, M
 /// Each kind stands for a pair of laws that is at least as easy to distinguish as what the
 /// mechanism releases about any two neighbouring tables (a *dominating pair*: Zhu, Dong & Wang
 /// 2022), in both directions, as all these pairs are symmetric; only [`Event::Concentrated`] has no
-/// such pair, and is bounded by its Rényi divergences, and [`Event::BoundedRange`] has several, of
-/// which now one and now another is the worst. Serialised as JSON with exact decimals as text,
-/// tagged by `kind`.
+/// such pair, and is bounded by its Rényi divergences, and [`Event::BoundedRange`] and
+/// [`Event::GaussianGroups`] have several, of which now one and now another is the worst.
+/// Serialised as JSON with exact decimals as text, tagged by `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
@@ -25,6 +25,20 @@ pub enum Event {
     Gaussian {
         /// mu^2.
         mu_squared: MuSquared,
+    },
+    /// Gaussian noise on numbers of groups, and a choice of these groups: of those that a unit is
+    /// alone in, it shows any with a probability of `delta` at most. Where the unit has some for
+    /// itself, it moves the noise less: for some x from 0 to 1, mu^2 is `mu_squared` (1 -
+    /// x/`parts`), and all is lost with a probability of 1 - (1 - `delta`)^x at most. So alone it
+    /// loses less than the noise and the choice do apart; together with other events, as they do.
+    GaussianGroups {
+        /// mu^2, where others are in all of the unit's groups.
+        mu_squared: MuSquared,
+        /// How many parts mu^2 has, of which one goes.
+        parts: NonZeroU64,
+        /// The probability that a group appears that the unit is alone in.
+        #[serde(with = "as_text")]
+        delta: Delta,
     },
     /// Discrete Laplace noise on integers whose losses are epsilon and minus epsilon: with an l1
     /// sensitivity of one step that is so exactly, and with more it bounds them.
@@ -157,6 +171,9 @@ impl Event {
     pub fn in_rho(&self) -> Option<Loss> {
         match *self {
             Self::Gaussian { mu_squared } => mu_squared.to_rho_up().map(Loss::concentrated),
+            Self::GaussianGroups { mu_squared, delta, .. } => {
+                mu_squared.to_rho_up().map(|rho| Loss::Concentrated { rho, delta })
+            }
             Self::DiscreteLaplace { epsilon } => Some(Loss::pure(epsilon).in_rho()),
             Self::DiscreteGaussian(event) => event.rho_up().map(Loss::concentrated),
             Self::Approximate { epsilon, delta } => {
@@ -181,6 +198,17 @@ mod tests {
             (
                 Event::Gaussian { mu_squared: "0.09".parse().unwrap() },
                 r#"{"kind":"gaussian","mu_squared":"0.09"}"#,
+            ),
+            (
+                Event::GaussianGroups {
+                    mu_squared: "0.09".parse().unwrap(),
+                    parts: NonZeroU64::new(7).unwrap(),
+                    delta,
+                },
+                concat!(
+                    r#"{"kind":"gaussian_groups","mu_squared":"0.09","parts":7,"#,
+                    r#""delta":"0.001000000000000001"}"#
+                ),
             ),
             (Event::DiscreteLaplace { epsilon }, r#"{"kind":"discrete_laplace","epsilon":"0.1"}"#),
             (
@@ -216,6 +244,7 @@ mod tests {
             r#"{"kind":"gaussian"}"#,
             r#"{"kind":"gaussian","mu_squared":"-1"}"#,
             r#"{"kind":"gaussian","mu_squared":"1","delta":"0"}"#,
+            r#"{"kind":"gaussian_groups","mu_squared":"1","parts":0,"delta":"0"}"#,
             r#"{"kind":"discrete_laplace","epsilon":"nan"}"#,
             r#"{"kind":"discrete_gaussian","sigma_squared":0,"sensitivity":1}"#,
             r#"{"kind":"discrete_gaussian","sigma_squared":20,"sensitivity":0}"#,
@@ -237,6 +266,7 @@ mod tests {
             rhos,
             [
                 "rho = 0.045",
+                "rho = 0.045, delta = 0.001000000000000001",
                 "rho = 0.004995837496",
                 "rho = 0.100000000001",
                 "rho = 0.004995837496, delta = 0.001000000000000001",

@@ -9,6 +9,7 @@
 mod account;
 mod amount;
 mod bounded_range;
+mod chosen_groups;
 mod composition;
 mod convert;
 mod currency;
@@ -28,6 +29,7 @@ mod trials;
 pub use account::Account;
 pub use amount::{AmountError, Delta, Epsilon, Mu, Rho};
 pub use bounded_range::range_of_rho;
+pub use chosen_groups::{gaussian_groups_mu, hockey_stick, joint_delta};
 pub use composition::{Composition, CompositionError};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at, zcdp_rho_within};
 pub use currency::{affordable_epsilon, cost};

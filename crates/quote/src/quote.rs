@@ -7,14 +7,14 @@ use std::num::NonZeroU32;
 use hushtable_contract::NoiseKind;
 use hushtable_lang::Refusal;
 use hushtable_mechanisms::{
-    Additive, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection, Strategy,
+    Additive, MechanismError, PerRecord, Quantile, RecordMechanism, Selection, Strategy,
     SumMechanism,
 };
 use hushtable_plan::{
     Clamps, Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, as_gaussian,
-    is_gaussian,
+    gaussian_choices, is_gaussian,
 };
-use hushtable_privacy::{Epsilon, Event, Loss, Rho};
+use hushtable_privacy::{Epsilon, Event, Loss, MuSquared, Rho};
 
 use crate::deciding_count::{by_deciding_count, deciding_count, no_deciding_count};
 use crate::drawn_together::{better_joint, gathered, joint, least_shares};
@@ -175,22 +175,31 @@ impl Quote {
     /// The mechanisms as events, from which the tightest total of several queries follows; together
     /// they cost no more than [`total`](Self::total), except for rounding in the last place of a
     /// quantile's range. Those of Gaussian noise under a rho are Gaussian differentially private,
-    /// mu^2 = 2 rho, with a threshold's delta apart.
+    /// mu^2 = 2 rho; where groups are chosen with such noise, too, all of it is one event.
     pub fn events(&self) -> Vec<Event> {
         if !self.query.automatic().is_none() {
             // Mechanisms follow from limits that are not chosen yet.
             return vec![self.total().into()];
         }
         let mut events = Vec::new();
+        // Noise that a unit moves less where it has groups for itself.
+        let mut in_groups: Option<MuSquared> = None;
         if let Some(selection) = self.selection() {
-            let gaussian = is_gaussian(selection.strategy());
+            let strategy = selection.strategy();
             match selection.loss() {
-                Loss::Concentrated { rho, delta } if gaussian => {
+                Loss::Concentrated { rho, delta } if is_gaussian(strategy) => {
                     // A measured count pays for itself.
-                    if !rho.is_zero() {
-                        events.push(Event::Gaussian { mu_squared: rho.into() });
+                    let mu_squared = MuSquared::from(rho);
+                    if self.query.is_of_units() {
+                        in_groups = Some(mu_squared);
+                        let parts = strategy.parts_unshared(self.query.reach());
+                        events.push(Event::GaussianGroups { mu_squared, parts, delta });
+                    } else {
+                        if !rho.is_zero() {
+                            events.push(Event::Gaussian { mu_squared });
+                        }
+                        events.push(Event::Approximate { epsilon: Epsilon::ZERO, delta });
                     }
-                    events.push(Event::Approximate { epsilon: Epsilon::ZERO, delta });
                 }
                 loss => events.push(loss.into()),
             }
@@ -214,11 +223,21 @@ impl Quote {
             };
             events.push(match loss {
                 Loss::Concentrated { rho, .. } if noise.is_gaussian() => {
+                    let sum = in_groups.and_then(|sum| sum.checked_add(rho.into()));
+                    if sum.is_some() {
+                        in_groups = sum;
+                        continue;
+                    }
                     Event::Gaussian { mu_squared: rho.into() }
                 }
                 Loss::Approximate { epsilon, .. } if laplace => Event::DiscreteLaplace { epsilon },
                 loss => loss.into(),
             });
+        }
+        if let (Some(sum), Some(Event::GaussianGroups { mu_squared, .. })) =
+            (in_groups, events.first_mut())
+        {
+            *mu_squared = sum;
         }
         events
     }
@@ -309,10 +328,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
         (Some(strategy), Some(share)) => {
             // Only selection uses delta, so it has all of it.
             let share = share.with_delta(currency.delta());
-            let reach = Reach {
-                groups: u64::from(query.max_groups_contributed()),
-                neighbouring: query.neighbouring(),
-            };
+            let reach = query.reach();
             let least = match query.groups() {
                 Groups::Private { least, .. } => u64::from(least),
                 Groups::Single | Groups::Public => 1,
@@ -446,8 +462,7 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
             add(query.loss())?;
             continue;
         };
-        // The less delta choosing groups has, the larger is the rho.
-        let gaussian = || Ok(as_gaussian(query, 1)?.without_delta());
+        let gaussian = || least_gaussian(query);
         let gaussian: Option<Loss> = match query.noise() {
             Some(NoiseKind::Laplace) => None,
             None => gaussian().ok(),
@@ -480,6 +495,17 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
         add(gaussian.filter(|loss| loss.is_within(parts)).unwrap_or(parts))?;
     }
     Ok(sum.unwrap_or(limit.nothing()))
+}
+
+/// The least rho of Gaussian noise that a query's epsilon and delta may buy, without the delta of
+/// choosing groups.
+fn least_gaussian(query: &PrivateQuery) -> Result<Loss, Refusal> {
+    let mut least: Option<Loss> = None;
+    for chosen in gaussian_choices(query) {
+        let loss = as_gaussian(query, chosen)?.without_delta();
+        least = Some(least.filter(|least| least.is_within(loss)).unwrap_or(loss));
+    }
+    least.ok_or_else(|| Refusal::new("no strategy can select groups", Strategy::NAMES))
 }
 
 /// Refuses a mechanism that the query names; see [`refuse`].

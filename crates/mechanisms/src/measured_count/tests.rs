@@ -1,11 +1,11 @@
 //! Tests of [`super`], against laws that are summed up draw by draw.
 
 use hushtable_noise::{DiscreteLaplace, Law, TestSeed};
-use hushtable_privacy::{Contribution, Loss, Neighbouring, Rho};
+use hushtable_privacy::{Contribution, Epsilon, Loss, Neighbouring, Rho, gaussian_groups_mu};
 
 use super::*;
 use crate::ends::{Span, TiedSum};
-use crate::{Candidates, Reach, Selection};
+use crate::{Candidates, Reach, Selection, Strategy};
 
 fn count_noise(groups: u32, most: i64, relation: Neighbouring, epsilon: &str) -> Additive {
     let unit = Contribution { groups, single_group: false, low: 0, high: most };
@@ -137,6 +137,95 @@ fn small_tables_are_told_apart_within_epsilon_and_delta() {
         }
         assert!(worst <= delta.to_f64() * (1.0 + 1e-9), "{epsilon}: {worst}");
         assert!(worst > 0.3 * delta.to_f64(), "{epsilon}: {worst}");
+    }
+}
+
+/// Laws of what is released of a group: hidden, or the noisy numbers from the threshold on, for a
+/// count, or a count and a sum with the same noise.
+fn released(law: AdditiveLaw, threshold: i128, count: i128, sum: Option<i128>) -> Vec<f64> {
+    let far = 9 * (law.scale().ceil() as i128);
+    let law = law.as_law();
+    // A group without a unit never appears.
+    let seen = |x: i128| if count > 0 { law.tail(x - count) } else { 0.0 };
+    let mut all = vec![1.0 - seen(threshold)];
+    for noisy in threshold..=threshold + far + 30 {
+        let mass = seen(noisy) - seen(noisy + 1);
+        match sum {
+            None => all.push(mass),
+            Some(sum) => all.extend((-far..=far + 9).map(|x| {
+                let part = law.tail(x - sum) - law.tail(x + 1 - sum);
+                mass * part
+            })),
+        }
+    }
+    all
+}
+
+/// The divergence of pairs of groups, whose noise is drawn apart.
+fn divergence(e: f64, tables: &[(Vec<f64>, Vec<f64>)]) -> f64 {
+    let mut all = vec![(1.0, 1.0)];
+    for (first, second) in tables {
+        let group: Vec<(f64, f64)> = first.iter().copied().zip(second.iter().copied()).collect();
+        let pairs = all.iter().flat_map(|&(p, q)| group.iter().map(move |&(a, b)| (p * a, q * b)));
+        all = pairs.filter(|&(p, q)| p + q > 1e-13).collect();
+    }
+    all.iter().map(|&(p, q)| (p - e.exp() * q).max(0.0)).sum()
+}
+
+/// Tables with a unit and without it, and with another in its place, alone in its groups or not:
+/// everything that is released, summed up. The noise and the groups have nearly all of delta each.
+#[test]
+fn small_tables_share_delta_between_noise_and_groups() {
+    use Neighbouring::{AddRemove, Replace};
+    for (epsilon, delta) in [("1", "0.001"), ("0.5", "0.01"), ("0.7", "1e-5")] {
+        let (epsilon, delta): (Epsilon, Delta) = (epsilon.parse().unwrap(), delta.parse().unwrap());
+        let shown = delta.split(&[62, 2])[0];
+        let e = epsilon.to_f64();
+        for (groups, relation, sums) in [
+            (1, AddRemove, false),
+            (2, AddRemove, false),
+            (1, Replace, false),
+            (1, AddRemove, true),
+        ] {
+            let reach = Reach { groups: u64::from(groups), neighbouring: relation };
+            let parts = Strategy::MeasuredCount.parts_unshared(reach);
+            let mu = gaussian_groups_mu(epsilon, delta, shown, parts);
+            let numbers = if sums { 2 } else { 1 };
+            let rho = Rho::from_f64_down(0.5 * mu * mu).unwrap().share(numbers);
+            let unit = Contribution { groups, single_group: false, low: 0, high: 1 };
+            let noise = Additive::gaussian(unit, relation, rho).unwrap();
+            let single = MeasuredNoise::Single(&noise);
+            let m = MeasuredCount::new(single, 1, shown, reach.groups).unwrap();
+            let of = |count: i128| {
+                // In a sum each unit has a one, too.
+                released(noise.law(), m.threshold_from(1), count, sums.then_some(count))
+            };
+            let pair = |with: i128, without: i128| (of(with), of(without));
+            let t = m.threshold_from(1);
+            let sizes = [1, 2, t, 4 * t];
+            let mut tables = Vec::new();
+            for a in sizes {
+                match (groups, relation) {
+                    (1, AddRemove) => tables.push(vec![pair(a, a - 1)]),
+                    // The one leaves a group, the other enters another.
+                    (1, Replace) => {
+                        tables.extend(sizes.map(|b| vec![pair(a, a - 1), pair(b - 1, b)]));
+                    }
+                    _ => tables.extend(sizes.map(|b| vec![pair(a, a - 1), pair(b, b - 1)])),
+                }
+            }
+            let mut worst = 0.0f64;
+            for table in &tables {
+                let back: Vec<_> = table.iter().map(|(p, q)| (q.clone(), p.clone())).collect();
+                worst = worst.max(divergence(e, table)).max(divergence(e, &back));
+            }
+            let case = format!("{epsilon} {delta} {groups} {relation} {sums}: {worst}");
+            // Noise and thresholds that are whole leave a little of it.
+            assert!(worst <= delta.to_f64() && worst > 0.8 * delta.to_f64(), "{case}");
+            // The chance that a unit alone appears is not what is left by the noise.
+            let alone = 1.0 - (1.0 - of(1)[1..].iter().sum::<f64>()).powi(groups as i32);
+            assert!(alone > 0.3 * delta.to_f64(), "{case} {alone}");
+        }
     }
 }
 

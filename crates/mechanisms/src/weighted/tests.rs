@@ -1,8 +1,11 @@
 use hushtable_noise::TestSeed;
-use hushtable_privacy::{Neighbouring, gaussian_delta, normal_tail};
+use hushtable_privacy::{
+    Neighbouring, gaussian_delta, gaussian_groups_mu, joint_delta, normal_tail,
+};
 
 use super::*;
-use crate::joint::{appears, appears_at_most, joint_delta};
+use crate::Strategy;
+use crate::joint::{appears, appears_at_most};
 
 fn reach(groups: u64) -> Reach {
     Reach { groups, neighbouring: Neighbouring::AddRemove }
@@ -75,6 +78,69 @@ fn rounds_compose_to_the_budget() {
                 .map(|&(sigma, t)| appears_at_most(t, sigma, groups, Weights::Roots))
                 .sum();
             assert!(spent <= 0.03 && spent > 0.0299 && appear <= 1e-5 * (1.0 + 1e-6));
+        }
+    }
+}
+
+/// Weights beside numbers that are measured: a unit of `all` groups, of which it has some for
+/// itself, is in as many of the numbers, and weighs as much as it can in each round.
+#[test]
+fn measurements_and_weights_share_delta() {
+    let (epsilon, delta) = loss();
+    for neighbouring in [Neighbouring::AddRemove, Neighbouring::Replace] {
+        for (groups, strategy) in [1u64, 2, 4, 20, 100]
+            .into_iter()
+            .flat_map(|groups| [Strategy::Sips, Strategy::WeightedGaussian].map(|s| (groups, s)))
+        {
+            let reach = Reach { groups, neighbouring };
+            let shown = delta.share(2);
+            let parts = strategy.parts_unshared(reach);
+            let mu = gaussian_groups_mu(epsilon, delta, shown, parts);
+            let rho = Rho::from_f64_down(0.5 * mu * mu).unwrap();
+            let [chosen, _] = rho.split(&[1, 2])[..] else { panic!("shares") };
+            let of_numbers = 2.0 * (rho.to_f64() - chosen.to_f64());
+            let made = match strategy {
+                Strategy::Sips => WeightedGaussian::sips_concentrated(chosen, shown, reach),
+                _ => WeightedGaussian::concentrated(chosen, shown, reach),
+            };
+            let rounds = analysed(&made.unwrap());
+            let precision: f64 = rounds.iter().map(|(sigma, _)| sigma.powi(-2)).sum();
+            // In later rounds only the unshared groups may be left; in one round, all are there.
+            let appear = |unshared: u64, all: u64| {
+                let left = if strategy == Strategy::Sips { unshared } else { all };
+                let one = |&(sigma, t): &(f64, f64)| {
+                    appears(t, sigma, (left.max(1) as f64).sqrt().recip(), unshared as f64)
+                };
+                1.0 - rounds.iter().map(|round| 1.0 - one(round)).product::<f64>()
+            };
+            let units: Vec<(u64, u64)> = (1..=groups)
+                .filter(|all| *all < 5 || *all == groups)
+                .flat_map(|all| (0..=all).map(move |unshared| (unshared, all)))
+                .collect();
+            // Shared parts of the weights, and of the numbers of k groups.
+            let shared = |(unshared, all): (u64, u64)| {
+                let left = (all - unshared) as f64;
+                (left / all as f64, left / groups as f64)
+            };
+            let sides = reach.touched() as f64 / groups as f64;
+            let mu = |of: (f64, f64)| (precision * of.0 + of_numbers / sides * of.1).sqrt();
+            let mut worst = 0.0f64;
+            for &left in &units {
+                let p = appear(left.0, left.1);
+                if neighbouring == Neighbouring::AddRemove {
+                    let mu = mu(shared(left));
+                    worst = worst.max(joint_delta(1.0, mu, p, 0.0));
+                    worst = worst.max(joint_delta(1.0, mu, 0.0, p));
+                    continue;
+                }
+                for &entered in &units {
+                    let (a, b) = (shared(left), shared(entered));
+                    let mu = mu((a.0 + b.0, a.1 + b.1));
+                    worst = worst.max(joint_delta(1.0, mu, p, appear(entered.0, entered.1)));
+                }
+            }
+            let case = format!("{neighbouring:?} {groups} {strategy}: {worst}");
+            assert!(worst <= 1e-5 && worst > 0.5e-5, "{case}");
         }
     }
 }

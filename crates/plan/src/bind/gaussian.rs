@@ -2,25 +2,49 @@
 
 use hushtable_lang::Refusal;
 use hushtable_mechanisms::Strategy;
-use hushtable_privacy::{Delta, Loss, Rho, analytic_gaussian_mu};
+use hushtable_privacy::{Delta, Loss, Rho, analytic_gaussian_mu, gaussian_groups_mu};
 
 use super::{Groups, Measure, PrivateQuery};
 
-/// How often delta is halved for the part that choosing groups has beside Gaussian noise, where
-/// more than once is tried.
-pub const DELTA_HALVINGS: [u32; 2] = [3, 6];
+/// The number of parts of delta.
+const ALL_OF_DELTA: u32 = 64;
 
-/// Gaussian noise at the cost of a query in epsilon and delta: a rho for all of it, and the delta
-/// that is left for choosing groups, which is one part in 2^`halvings`.
+/// Parts of delta, of [`ALL_OF_DELTA`], that choosing groups by that strategy may have beside
+/// Gaussian noise, as a rule the first. Where a unit that has groups for itself moves the noise by
+/// much less, noise and groups both have nearly all of delta.
+pub fn delta_parts(query: &PrivateQuery, strategy: Strategy) -> &'static [u32] {
+    match strategy.parts_unshared(query.reach()).get() {
+        ..=4 => &[62],
+        _ => &[32, 8, 1],
+    }
+}
+
+/// The ways in which a query's groups may be chosen beside Gaussian noise, each with its part of
+/// delta; none of them where all groups are public. Strategies that come to the same rho are there
+/// once.
+pub fn gaussian_choices(query: &PrivateQuery) -> Vec<Option<(Strategy, u32)>> {
+    let Groups::Private { strategy, .. } = query.groups() else { return vec![None] };
+    let strategies = match strategy {
+        Some(named) => vec![named],
+        None => vec![Strategy::GaussianThreshold, Strategy::Sips],
+    };
+    let gaussian = strategies.into_iter().filter(|strategy| is_gaussian(*strategy));
+    let parts = |strategy| delta_parts(query, strategy).iter().map(move |part| (strategy, *part));
+    gaussian.flat_map(parts).map(Some).collect()
+}
+
+/// Gaussian noise at the cost of a query in epsilon and delta, with groups that are chosen by that
+/// strategy, if any are: a rho for all of it, and the delta that choosing groups has, which is so
+/// many `parts` of [`ALL_OF_DELTA`].
 ///
 /// *Proof.* Mechanisms with Gaussian noise whose rhos add up to rho are together Gaussian
 /// differentially private with mu^2 = 2 rho, except for the chance that a group appears that only
-/// one of two neighbours has, which the selection's delta bounds. By the analytic Gaussian
-/// mechanism the rest is (epsilon, noise's delta)-differentially private, and both deltas add up.
+/// one of two neighbours has, which the selection's delta bounds. Noise and chance share delta by
+/// their joint law: `theorems/partition-selection.md#noise-and-groups-together`.
 ///
 /// # Errors
 /// When the query's loss does not buy Gaussian noise.
-pub fn as_gaussian(query: &PrivateQuery, halvings: u32) -> Result<Loss, Refusal> {
+pub fn as_gaussian(query: &PrivateQuery, chosen: Option<(Strategy, u32)>) -> Result<Loss, Refusal> {
     let Loss::Approximate { epsilon, delta } = query.loss() else { return Ok(query.loss()) };
     let quantile = |measure: &Measure| matches!(measure, Measure::Quantile { .. });
     if query.measurements().iter().any(|m| quantile(&m.measure)) {
@@ -31,25 +55,24 @@ pub fn as_gaussian(query: &PrivateQuery, halvings: u32) -> Result<Loss, Refusal>
              of its own",
         ));
     }
-    // The rest of the promise is about a unit as a whole, not about the size of its records.
-    if query.chooses_by_pieces()
-        || query.measurements().iter().any(|m| m.measure.per_record().is_some())
-    {
+    if !query.is_of_units() {
         return Err(Refusal::new(
             "noise = GAUSSIAN with an epsilon and a sum that is not clamped is not supported",
             "use rho in place of epsilon, or leave noise out",
         ));
     }
-    let (selection, noise) = match query.groups() {
-        Groups::Private { .. } => {
-            let part = delta.share(1 << halvings.clamp(1, 63));
-            (part, delta.checked_sub(part).unwrap_or(Delta::ZERO))
+    let (selection, mu) = match chosen {
+        Some((strategy, parts)) => {
+            let others = ALL_OF_DELTA.saturating_sub(parts);
+            let part = delta.split(&[parts, others]).first().copied().unwrap_or(Delta::ZERO);
+            let unshared = strategy.parts_unshared(query.reach());
+            (part, gaussian_groups_mu(epsilon, delta, part, unshared))
         }
-        Groups::Single | Groups::Public => (Delta::ZERO, query.noise_delta()),
-    };
-    let mu = match noise.is_zero() {
-        true => 0.0,
-        false => analytic_gaussian_mu(epsilon.to_f64(), noise.to_f64()),
+        None if query.noise_delta().is_zero() => (Delta::ZERO, 0.0),
+        None => {
+            let noise = query.noise_delta().to_f64();
+            (Delta::ZERO, analytic_gaussian_mu(epsilon.to_f64(), noise))
+        }
     };
     // Rounded down, and by more than the error of mu, so that epsilon and delta are not exceeded.
     let rho = Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).unwrap_or(Rho::ZERO);

@@ -3,7 +3,7 @@
 use hushtable_contract::NoiseKind;
 use hushtable_privacy::{Delta, Loss};
 
-use super::gaussian::{as_gaussian, is_gaussian};
+use super::gaussian::{as_gaussian, gaussian_choices};
 use super::options::Options;
 use super::{Groups, PrivateQuery};
 
@@ -49,10 +49,8 @@ impl PrivateQuery {
 
     /// Whether Gaussian noise serves all of the query.
     fn can_be_gaussian(&self) -> bool {
-        let named = match self.groups {
-            Groups::Private { strategy, .. } => strategy,
-            Groups::Single | Groups::Public => None,
-        };
-        self.loss.rho().is_some() || (named.is_none_or(is_gaussian) && as_gaussian(self, 1).is_ok())
+        let choices = gaussian_choices(self);
+        let serves = |chosen: &Option<_>| as_gaussian(self, *chosen).is_ok();
+        self.loss.rho().is_some() || choices.first().is_some_and(serves)
     }
 }

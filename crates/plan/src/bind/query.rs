@@ -3,7 +3,7 @@
 use hushtable_contract::{IntervalRequest, NoiseKind, Prefer};
 use hushtable_lang::cost::RowPart;
 use hushtable_lang::{ColumnType, Expr, Refusal, cost};
-use hushtable_mechanisms::RecordMechanism;
+use hushtable_mechanisms::{Reach, RecordMechanism};
 use hushtable_numbers::MAX_LATTICE;
 use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};
 use serde::{Deserialize, Serialize};
@@ -141,6 +141,12 @@ impl PrivateQuery {
     /// Most groups that one unit enters.
     pub fn max_groups_contributed(&self) -> u32 {
         self.max_groups_contributed
+    }
+
+    /// How far one unit reaches into the groups.
+    pub fn reach(&self) -> Reach {
+        let groups = u64::from(self.max_groups_contributed);
+        Reach { groups, neighbouring: self.neighbouring }
     }
 
     /// The measurements of each group, each once.
@@ -351,6 +357,12 @@ impl PrivateQuery {
     /// Whether a record counts as often as it has pieces when groups are chosen.
     pub fn chooses_by_pieces(&self) -> bool {
         matches!(self.groups, Groups::Private { by_pieces: true, .. })
+    }
+
+    /// Whether all of its promise is about a unit as a whole, not about the size of its records.
+    pub fn is_of_units(&self) -> bool {
+        let per_record = |m: &Measurement| m.measure.per_record().is_some();
+        !self.chooses_by_pieces() && !self.measurements.iter().any(per_record)
     }
 
     /// Refuses a query in which one row can cost more than it may.

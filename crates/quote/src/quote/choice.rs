@@ -5,7 +5,7 @@
 use hushtable_contract::NoiseKind;
 use hushtable_lang::Refusal;
 use hushtable_mechanisms::{Selection, Strategy};
-use hushtable_plan::{DELTA_HALVINGS, Groups, Measure, PrivateQuery, as_gaussian, is_gaussian};
+use hushtable_plan::{Groups, Measure, PrivateQuery, as_gaussian, delta_parts, is_gaussian};
 use hushtable_privacy::Loss;
 
 use super::{Mechanisms, Quote, calibrated};
@@ -84,13 +84,12 @@ impl Candidate {
                 best = other;
             }
         }
-        let currency = best.mechanisms.plan.currency;
+        let Plan { currency, strategy, .. } = best.mechanisms.plan;
         let is_converted = query.loss().rho().is_none() && currency.rho().is_some();
-        if !is_converted || currency.delta().is_zero() {
-            return best;
-        }
-        for halvings in DELTA_HALVINGS {
-            let Ok(currency) = as_gaussian(query, halvings) else { break };
+        let Some(strategy) = strategy.filter(|_| is_converted) else { return best };
+        // It has the first of them.
+        for parts in delta_parts(query, strategy).iter().skip(1) {
+            let Ok(currency) = as_gaussian(query, Some((strategy, *parts))) else { break };
             let plan = Plan { currency, ..best.mechanisms.plan };
             let Ok(other) = Self::new(query, plan) else { break };
             if other.rank() >= best.rank() {
@@ -212,22 +211,36 @@ fn chosen(query: &PrivateQuery) -> Result<(Mechanisms, Option<RunnerUp>), Refusa
 
 /// The noise and the strategies that a query allows.
 fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
-    let currencies = match (query.loss(), query.noise()) {
+    // At the query's own loss, and with Gaussian noise at the cost of its epsilon.
+    let (plain, converted) = match (query.loss(), query.noise()) {
         (Loss::Concentrated { .. }, Some(NoiseKind::Laplace)) => {
             return Err(Refusal::new(
                 "noise = LAPLACE with a rho is not supported",
                 "use epsilon in place of rho, or leave noise out: a rho buys Gaussian noise",
             ));
         }
-        (Loss::Approximate { .. }, Some(NoiseKind::Gaussian)) => vec![as_gaussian(query, 1)?],
-        (loss @ Loss::Approximate { .. }, None) => {
-            std::iter::once(loss).chain(as_gaussian(query, 1)).collect()
+        (Loss::Approximate { .. }, Some(NoiseKind::Gaussian)) => (false, true),
+        (Loss::Approximate { .. }, None) => (true, true),
+        _ => (true, false),
+    };
+    let mut plans = Vec::new();
+    let mut add = |strategy, currency: Result<Loss, Refusal>| match currency {
+        Ok(currency) => {
+            plans.push(Plan { currency, strategy, parts: None });
+            Ok(())
         }
-        (loss, _) => vec![loss],
+        // What is left is the query's own loss.
+        Err(_) if plain => Ok(()),
+        Err(refusal) => Err(refusal),
     };
     let Groups::Private { strategy, known_threshold, weight, .. } = query.groups() else {
-        let plan = |currency| Plan { currency, strategy: None, parts: None };
-        return Ok(currencies.into_iter().map(plan).collect());
+        if plain {
+            add(None, Ok(query.loss()))?;
+        }
+        if converted {
+            add(None, as_gaussian(query, None))?;
+        }
+        return Ok(plans);
     };
     let by_pieces = query.chooses_by_pieces();
     let fits = |s: Strategy| {
@@ -249,19 +262,24 @@ fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
     if let Some(named) = strategy {
         check(query, named, fits(named))?;
     }
-    let mut plans = Vec::new();
-    for currency in currencies {
+    // Where units are in one group, single votes are OPTIMAL by another name.
+    let same = |s| s == Strategy::SingleVote && query.max_groups_contributed() == 1;
+    let strategies: Vec<Strategy> = match strategy {
+        Some(named) => vec![named],
+        None => {
+            Strategy::ALL.into_iter().filter(|&s| fits(s) && !unwanted(s) && !same(s)).collect()
+        }
+    };
+    if plain {
+        for &strategy in &strategies {
+            add(Some(strategy), Ok(query.loss()))?;
+        }
+    }
+    if converted {
         // Under a converted loss all noise is Gaussian, as that composes exactly.
-        let converted = currency.rho().is_some() && query.loss().rho().is_none();
-        let allowed = |s: Strategy| fits(s) && (!converted || is_gaussian(s));
-        let plan = |s| Plan { currency, strategy: Some(s), parts: None };
-        match strategy {
-            Some(named) => plans.extend(allowed(named).then(|| plan(named))),
-            None => {
-                // Where units are in one group, single votes are OPTIMAL by another name.
-                let same = |s| s == Strategy::SingleVote && query.max_groups_contributed() == 1;
-                let eligible = |s: &Strategy| allowed(*s) && !unwanted(*s) && !same(*s);
-                plans.extend(Strategy::ALL.into_iter().filter(eligible).map(plan));
+        for strategy in strategies.into_iter().filter(|strategy| is_gaussian(*strategy)) {
+            if let Some(parts) = delta_parts(query, strategy).first() {
+                add(Some(strategy), as_gaussian(query, Some((strategy, *parts))))?;
             }
         }
     }

@@ -5,6 +5,8 @@
 //! kind it has, the less it has of the first. So the noise and the choice need not divide a delta.
 //! Proof: `theorems/partition-selection.md#noise-and-groups-together`.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
 
 use hushtable_numbers::search::{falls_to, grow, last};
@@ -75,24 +77,24 @@ impl ChosenGroups {
     fn largest(self, epsilon: f64, limit: Option<f64>) -> f64 {
         let at = |part: f64| self.within(epsilon, part, part);
         let mut point = at(0.0).max(at(1.0));
-        let mut bound = point;
-        let mut ranges = vec![(0.0, 1.0)];
+        let cell =
+            |(low, high): (f64, f64)| Cell { bound: self.within(epsilon, low, high), low, high };
+        let mut cells = BinaryHeap::from([cell((0.0, 1.0))]);
         for step in 0.. {
-            let Some((low, high)) = ranges.pop() else { break };
-            let here = self.within(epsilon, low, high);
+            // No other cell has a larger bound.
+            let Some(Cell { bound, low, high }) = cells.pop() else { break };
             let enough = limit.unwrap_or(point * (1.0 + NEAR));
             let middle = low + 0.5 * (high - low);
-            if here <= enough || step > STEPS || middle <= low || middle >= high {
-                bound = bound.max(here);
-                continue;
+            if bound <= enough || step > STEPS || middle <= low || middle >= high {
+                return bound.max(point);
             }
             point = point.max(at(middle));
             if limit.is_some_and(|limit| point > limit) {
                 return point;
             }
-            ranges.extend([(low, middle), (middle, high)]);
+            cells.extend([(low, middle), (middle, high)].map(cell));
         }
-        bound.max(point)
+        point
     }
 
     /// A delta, rounded up, such that these are (`epsilon`, delta)-differentially private.
@@ -109,6 +111,33 @@ impl ChosenGroups {
         let within = |epsilon: f64| self.largest(epsilon, Some(delta)) <= delta;
         let (_, most) = grow(1.0, 2.0, 1e6, within)?;
         Some(falls_to(delta, 0.0, most, |epsilon| self.delta_at(epsilon)))
+    }
+}
+
+/// Parts from `low` to `high`, with an upper bound of their delta.
+struct Cell {
+    bound: f64,
+    low: f64,
+    high: f64,
+}
+
+impl PartialEq for Cell {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Cell {}
+
+impl PartialOrd for Cell {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Cell {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bound.total_cmp(&other.bound)
     }
 }
 

@@ -30,7 +30,7 @@ fn one_by_one(epsilon: f64, mu_squared: f64, unshared: u64, shown: f64) -> f64 {
     worst
 }
 
-const CASES: [(&str, &str); 7] = [
+const CASES: [(&str, &str); 9] = [
     ("1", "1e-6"),
     ("0.1", "1e-9"),
     ("5", "1e-12"),
@@ -38,6 +38,8 @@ const CASES: [(&str, &str); 7] = [
     ("0.01", "0.001"),
     ("0.5", "0.3"),
     ("30", "1e-6"),
+    ("0.001", "0.01"),
+    ("0.01", "0.1"),
 ];
 
 #[test]

@@ -28,7 +28,8 @@ use crate::{
 /// The promise is the tightest that is known to hold; all are rounded up:
 /// - Gaussian events: exact, as mu^2 adds up (Dong, Roth & Su 2022, Corollary 3.3);
 /// - Gaussian noise on groups that are chosen: one such event alone by the worst of its pairs; with
-///   others, as noise and a delta apart, since which pair is the worst may depend on answers;
+///   others, as noise and a delta apart, since which pair is the worst may depend on answers. Where
+///   these have a stated epsilon and delta, their plain sum can be less, and holds, too;
 /// - discrete Laplace and approximate events of one epsilon: exact in closed form, with deltas as
 ///   in Kairouz, Oh & Viswanath 2015;
 /// - one discrete Gaussian event: exact, by its lattice;

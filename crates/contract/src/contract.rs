@@ -186,6 +186,9 @@ pub struct Defaults {
     pub max_rows_per_group: Option<u32>,
     /// Most rows of one unit on each side of a join in which its rows can meet each other.
     pub max_rows_joined: Option<u32>,
+    /// Most rows of one unit in queries about rows that belong to units of two populations, where
+    /// the other population's are bounded.
+    pub max_rows_contributed: Option<u32>,
     /// How groups are chosen.
     pub group_selection_strategy: Option<Strategy>,
     /// The noise of queries; `None` for the better.
@@ -200,13 +203,14 @@ pub struct Defaults {
 
 impl Defaults {
     /// The names of the options. In statements they hold for all parts.
-    pub const NAMES: [&str; 11] = [
+    pub const NAMES: [&str; 12] = [
         "epsilon",
         "rho",
         "delta",
         "max_groups_contributed",
         "max_rows_per_group",
         "max_rows_joined",
+        "max_rows_contributed",
         "group_selection_strategy",
         "noise",
         "prefer",

@@ -161,7 +161,7 @@ mod tests {
     use hushtable_noise::TestSeed;
 
     fn one(groups: u32, high: i64) -> Contribution {
-        Contribution { groups, single_group: false, low: 0, high }
+        Contribution { groups, single_group: false, low: 0, high, beside: None }
     }
 
     #[test]

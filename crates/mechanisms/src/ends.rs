@@ -6,7 +6,7 @@
 //! is a third end: it adds high - low to that one alone.
 
 use hushtable_noise::{EntropyError, Generator};
-use hushtable_privacy::{Contribution, Loss, Neighbouring, normal_quantile};
+use hushtable_privacy::{Contribution, Loss, Neighbouring, RowsBeside, normal_quantile};
 
 use crate::additive::{Additive, AdditiveLaw};
 use crate::error::MechanismError;
@@ -48,10 +48,36 @@ impl Span {
 /// longer in l1 than both together, and its square is no larger than both squares together: 2
 /// groups w and 2 groups w^2. These are the sensitivities of one number from 0 to w in each of
 /// `groups` groups, of which a unit and its replacement share none. All of them are reached.
-fn contribution(span: Span, groups: u32) -> Option<Contribution> {
+///
+/// A row of a further population's unit that goes takes up to `gone` of the n rows out of what a
+/// unit adds, and up to `come` others come in, in this group or another one. Both parts are at least
+/// 0, and add up to `gone` and `come` times (high - low) at most: so does their difference in l1,
+/// and in l2 its square to both squares together.
+fn contribution(span: Span, groups: u32, beside: Option<TiedRows>) -> Option<Contribution> {
     let most = span.width().checked_mul(span.rows.into())?;
     let high = i64::try_from(most).ok()?;
-    Some(Contribution { groups, single_group: false, low: 0, high })
+    let rows = |TiedRows { most, gone, come }: TiedRows| {
+        let part = |rows: u32| span.width().unsigned_abs().checked_mul(rows.into());
+        let (gone, come) = (part(gone)?, part(come)?);
+        let apart_squared = gone.checked_mul(gone)?.checked_add(come.checked_mul(come)?)?;
+        Some(RowsBeside { most, apart: gone.checked_add(come)?, apart_squared })
+    };
+    let beside = match beside {
+        Some(beside) => Some(rows(beside)?),
+        None => None,
+    };
+    Some(Contribution { groups, single_group: false, low: 0, high, beside })
+}
+
+/// The rows of one unit of a further population, where rows belong to units of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TiedRows {
+    /// Most of them.
+    pub most: u32,
+    /// How many of the rows that count one of them can take away.
+    pub gone: u32,
+    /// How many others can come in their place.
+    pub come: u32,
 }
 
 /// A sum that is measured together with the count of the rows that it is of.
@@ -64,6 +90,8 @@ pub struct TiedSum {
     /// The index of the count of its values, where counted rows may have none; sums of the same
     /// values have the same one.
     pub values: Option<usize>,
+    /// The rows of a further population's unit, where there is one.
+    pub beside: Option<TiedRows>,
 }
 
 /// The measurement of one sum from all ends.
@@ -123,9 +151,10 @@ impl TiedSums {
         groups: u32,
         relation: Neighbouring,
     ) -> Result<Self, MechanismError> {
-        let ends = |&TiedSum { span, share, values }: &TiedSum| {
+        let ends = |&TiedSum { span, share, values, beside }: &TiedSum| {
             // The sensitivity of one end is that of all: a row adds the width to them together.
-            let contribution = contribution(span, groups).ok_or(MechanismError::TooLarge)?;
+            let contribution =
+                contribution(span, groups, beside).ok_or(MechanismError::TooLarge)?;
             let noise = match share {
                 Loss::Approximate { epsilon, .. } => {
                     Additive::laplace(contribution, relation, epsilon)?

@@ -133,7 +133,8 @@ impl Quantile {
         let alone = rows * 2 * i64::from(below.max(of - below));
         let swapped = rows * 2 * i64::from(of);
         // high - low is `swapped`, and high the larger of the two.
-        Contribution { groups, single_group: single, low: alone - swapped, high: alone }
+        let (low, high) = (alone - swapped, alone);
+        Contribution { groups, single_group: single, low, high, beside: None }
     }
 
     /// The quantile of values in `range`, of which a unit has at most `rows` in each of at most

@@ -29,6 +29,8 @@ pub enum WarningCode {
     HiddenAlias,
     /// A limit that was chosen privately from too few units to be sure of it.
     UncertainLimit,
+    /// A limit on rows that counts rows of which a later condition may leave none.
+    ChosenBeforeJoin,
 }
 
 impl Warning {

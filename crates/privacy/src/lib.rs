@@ -43,7 +43,7 @@ pub use homogeneous::{homogeneous_delta, homogeneous_shares};
 pub use loss::{Loss, LossError};
 pub use loss_curve::{LossCurve, LossCurveError};
 pub use mu_squared::MuSquared;
-pub use neighbouring::{Contribution, Neighbouring};
+pub use neighbouring::{Contribution, Neighbouring, RowsBeside};
 pub use odometer::{Odometer, OdometerError};
 pub use per_record::{PolicyError, PolicyTerm, RecordPolicy, group_loss};
 pub use pure::{laplace_epsilon, pure_epsilon, pure_in_rho, pure_rho};

@@ -25,7 +25,8 @@ impl fmt::Display for Neighbouring {
 }
 
 /// The effect of one privacy unit on a vector of group sums, after bounding: it enters at most
-/// `groups` groups and adds to each an integer from `low` to `high`, or nothing.
+/// `groups` groups and adds to each an integer from `low` to `high`, or nothing. Where rows belong
+/// to units of two populations, the effect of one unit of either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Contribution {
     /// Most groups that one unit enters.
@@ -36,6 +37,46 @@ pub struct Contribution {
     pub low: i64,
     /// Greatest contribution to a group it enters, in lattice units.
     pub high: i64,
+    /// The rows of one unit of a further population, where there is one.
+    pub beside: Option<RowsBeside>,
+}
+
+/// The effect of one unit of a further population on the same sums: it has some rows, each of one
+/// bounded unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RowsBeside {
+    /// Most rows of one unit.
+    pub most: u32,
+    /// The greatest l1 distance by which one row moves the sums, in lattice units.
+    pub apart: u128,
+    /// The square of the greatest l2 distance by which one row does.
+    pub apart_squared: u128,
+}
+
+impl RowsBeside {
+    /// How many rows come or go.
+    fn rows(self, relation: Neighbouring) -> u128 {
+        let most = u128::from(self.most);
+        match relation {
+            Neighbouring::AddRemove => most,
+            Neighbouring::Replace => 2 * most,
+        }
+    }
+
+    /// The l1 sensitivity: rows come and go one by one, and distances add up.
+    fn l1(self, relation: Neighbouring) -> u128 {
+        self.rows(relation).saturating_mul(self.apart)
+    }
+
+    /// The square of the l2 sensitivity, likewise: all rows may move one group.
+    fn l2_squared(self, relation: Neighbouring) -> Option<u128> {
+        let rows = self.rows(relation);
+        // The largest number stands for those that do not fit.
+        if self.apart_squared == u128::MAX {
+            return None;
+        }
+        rows.checked_mul(rows)?.checked_mul(self.apart_squared)
+    }
 }
 
 impl Contribution {
@@ -50,9 +91,36 @@ impl Contribution {
         spread.unsigned_abs().max(self.alone())
     }
 
-    /// The l1 sensitivity in lattice units. Under `replace` a unit leaves up to `groups` groups
-    /// and its replacement enters up to as many (theory section 1).
+    /// The l1 sensitivity in lattice units: that of the population whose unit can do more.
     pub fn l1(self, relation: Neighbouring) -> u128 {
+        let beside = self.beside.map_or(0, |beside| beside.l1(relation));
+        self.bounded_l1(relation).max(beside)
+    }
+
+    /// The square of the l2 sensitivity in lattice units squared; `None` if it does not fit.
+    pub fn l2_squared(self, relation: Neighbouring) -> Option<u128> {
+        let bounded = self.bounded_l2_squared(relation)?;
+        let beside = self.beside.map_or(Some(0), |beside| beside.l2_squared(relation))?;
+        Some(bounded.max(beside))
+    }
+
+    /// The most rows of a unit of a further population, each of which moves the sums by `apart`,
+    /// with which it can do no more than a bounded unit.
+    pub fn most_beside(self, apart: u128, relation: Neighbouring) -> u128 {
+        let one = RowsBeside { most: 1, apart, apart_squared: 0 }.l1(relation);
+        self.bounded_l1(relation).checked_div(one).unwrap_or(0)
+    }
+
+    /// The same in l2.
+    pub fn most_beside_squared(self, apart_squared: u128, relation: Neighbouring) -> u128 {
+        let one = RowsBeside { most: 1, apart: 0, apart_squared }.l2_squared(relation);
+        let of_one = |one| self.bounded_l2_squared(relation)?.checked_div(one);
+        one.and_then(of_one).map_or(0, u128::isqrt)
+    }
+
+    /// The l1 sensitivity to bounded units. Under `replace` a unit leaves up to `groups` groups
+    /// and its replacement enters up to as many (theory section 1).
+    fn bounded_l1(self, relation: Neighbouring) -> u128 {
         let groups = u128::from(self.groups);
         match relation {
             Neighbouring::AddRemove => groups * self.alone(),
@@ -62,8 +130,8 @@ impl Contribution {
         }
     }
 
-    /// The square of the l2 sensitivity in lattice units squared; `None` if it does not fit.
-    pub fn l2_squared(self, relation: Neighbouring) -> Option<u128> {
+    /// The square of the l2 sensitivity to bounded units.
+    fn bounded_l2_squared(self, relation: Neighbouring) -> Option<u128> {
         let groups = u128::from(self.groups);
         let alone = self.alone().checked_mul(self.alone())?;
         let swapped = self.swapped().checked_mul(self.swapped())?;
@@ -122,14 +190,58 @@ mod tests {
         for relation in [Neighbouring::AddRemove, Neighbouring::Replace] {
             for (low, high) in [(0, 1), (0, 2), (-1, 2), (1, 2), (-2, -1), (0, 0)] {
                 for groups in 1..=2 {
-                    let single = Contribution { groups: 1, single_group: true, low, high };
-                    let several = Contribution { groups, single_group: false, low, high };
+                    let single =
+                        Contribution { groups: 1, single_group: true, low, high, beside: None };
+                    let several =
+                        Contribution { groups, single_group: false, low, high, beside: None };
                     for (c, cells) in [(single, 1), (several, 2 * groups)] {
                         let want = brute(c, relation, cells);
                         let got = (c.l1(relation), c.l2_squared(relation).unwrap());
                         assert_eq!(got, want, "{c:?} {relation}");
                     }
                 }
+            }
+        }
+    }
+
+    /// The larger of both populations' effects, by trying all ways in which rows of one unit of the
+    /// further population can move two groups; and the most rows that do no more.
+    #[test]
+    fn rows_of_a_further_population_move_sums_as_far_as_is_said() {
+        for relation in [Neighbouring::AddRemove, Neighbouring::Replace] {
+            let rows = if relation == Neighbouring::Replace { 2 } else { 1 };
+            for (apart, most, groups) in [1i64, 2, 3]
+                .into_iter()
+                .flat_map(|a| (1..=3u32).flat_map(move |m| [(a, m, 1), (a, m, 3)]))
+            {
+                // Each row moves one of two groups by `apart` at most.
+                let mut all = vec![[0i64, 0]];
+                for _ in 0..rows * most {
+                    all = all
+                        .iter()
+                        .flat_map(|[a, b]| {
+                            (-apart..=apart).flat_map(move |d| [[a + d, *b], [*a, b + d]])
+                        })
+                        .collect();
+                    all.sort_unstable();
+                    all.dedup();
+                }
+                let l1 = |[a, b]: &[i64; 2]| u128::from(a.unsigned_abs() + b.unsigned_abs());
+                let l2 = |[a, b]: &[i64; 2]| u128::from((a * a + b * b).unsigned_abs());
+                let worst = (all.iter().map(l1).max().unwrap(), all.iter().map(l2).max().unwrap());
+                let apart = u128::from(apart.unsigned_abs());
+                let beside = RowsBeside { most, apart, apart_squared: apart * apart };
+                let bounded =
+                    Contribution { groups, single_group: false, low: 0, high: 2, beside: None };
+                let both = Contribution { beside: Some(beside), ..bounded };
+                let (alone, alone_squared) =
+                    (bounded.l1(relation), bounded.l2_squared(relation).unwrap());
+                assert_eq!(both.l1(relation), alone.max(worst.0));
+                assert_eq!(both.l2_squared(relation), Some(alone_squared.max(worst.1)));
+                let fits = u128::from(most) <= bounded.most_beside(apart, relation);
+                assert_eq!(fits, worst.0 <= alone, "{beside:?} {groups} {relation}");
+                let fits = u128::from(most) <= bounded.most_beside_squared(apart * apart, relation);
+                assert_eq!(fits, worst.1 <= alone_squared, "{beside:?} {groups} {relation}");
             }
         }
     }

@@ -14,7 +14,7 @@ use hushtable_plan::{
     Clamps, Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, as_gaussian,
     gaussian_choices, is_gaussian,
 };
-use hushtable_privacy::{Epsilon, Event, Loss, MuSquared, Rho};
+use hushtable_privacy::{Contribution, Epsilon, Event, Loss, MuSquared, Rho};
 
 use crate::deciding_count::{by_deciding_count, deciding_count, no_deciding_count};
 use crate::drawn_together::{better_joint, gathered, joint, least_shares};
@@ -415,7 +415,7 @@ fn noise_of(
             return Ok(SumMechanism::PerRecord(Box::new(mechanism)));
         }
         // Declared bounds, never those of the data, decide how far one unit can move the sum.
-        let contribution = query.contribution_within(low, high);
+        let contribution = Contribution { low, high, ..query.contribution(measurement) };
         let additive = match share {
             Loss::Approximate { epsilon, .. } => {
                 Additive::laplace(contribution, query.neighbouring(), epsilon)

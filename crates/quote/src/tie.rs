@@ -279,7 +279,9 @@ fn tied_noise(
 ) -> Result<TiedSums, MechanismError> {
     let sum = |sum: &SumOfTie| {
         let share = shares.get(sum.index).ok_or(MechanismError::NoBudget("epsilon"))?;
-        Ok(TiedSum { span: sum.span, share: *share, values: sum.column })
+        let of = query.measurements().get(sum.index).ok_or(MechanismError::NoSensitivity)?;
+        let beside = query.tied_rows(of, sum.span);
+        Ok(TiedSum { span: sum.span, share: *share, values: sum.column, beside })
     };
     let sums = tie.sums.iter().map(sum).collect::<Result<Vec<_>, MechanismError>>()?;
     TiedSums::new(&sums, query.max_groups_contributed(), query.neighbouring())

@@ -208,6 +208,7 @@ fn defaults(population: &Population) -> Vec<(&'static str, String)> {
         ("max_groups_contributed", settings.max_groups_contributed.map(|x| x.to_string())),
         ("max_rows_per_group", settings.max_rows_per_group.map(|x| x.to_string())),
         ("max_rows_joined", settings.max_rows_joined.map(|x| x.to_string())),
+        ("max_rows_contributed", settings.max_rows_contributed.map(|x| x.to_string())),
         ("group_selection_strategy", settings.group_selection_strategy.map(|x| x.to_string())),
     ];
     given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()

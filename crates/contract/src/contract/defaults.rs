@@ -121,6 +121,14 @@ pub fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractError> {
                 i.count(1, MAX_ROWS_JOINED, hint)
             })
             .transpose()?,
+        max_rows_contributed: section
+            .get("max_rows_contributed")
+            .map(|i| {
+                let hint = "max_rows_contributed = 20: the most rows of one unit in queries about \
+                            rows of two populations";
+                i.count(1, MAX_ROWS, hint)
+            })
+            .transpose()?,
         group_selection_strategy: strategy.transpose()?,
         noise: noise.transpose()?,
         prefer: prefer.transpose()?,

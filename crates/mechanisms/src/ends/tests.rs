@@ -14,7 +14,7 @@ fn pure(epsilon: &str) -> Loss {
 }
 
 fn tied_sum(span: Span, share: Loss) -> TiedSum {
-    TiedSum { span, share, values: None }
+    TiedSum { span, share, values: None, beside: None }
 }
 
 /// A unit's rows in a group that count, those of them with a value, and their sum.
@@ -71,7 +71,7 @@ fn spans() -> Vec<Span> {
 fn sensitivities_of_both_ends_are_the_worst_case_exactly() {
     for (span, values) in spans().into_iter().flat_map(|s| [(s, None), (s, Some(0))]) {
         let noise = Additive::laplace(
-            contribution(span, 1).unwrap(),
+            contribution(span, 1, None).unwrap(),
             Neighbouring::AddRemove,
             "1".parse().unwrap(),
         );
@@ -93,7 +93,7 @@ fn sensitivities_of_both_ends_are_the_worst_case_exactly() {
                     worst.0 = worst.0.max(apart.clone().sum::<u128>());
                     worst.1 = worst.1.max(apart.map(|d| d * d).sum::<u128>());
                 }
-                let c = contribution(span, u32::try_from(groups).unwrap()).unwrap();
+                let c = contribution(span, u32::try_from(groups).unwrap(), None).unwrap();
                 // Two units of two groups each are furthest apart where they share none.
                 let must_share = relation == Neighbouring::Replace && cells < 2 * groups;
                 let (l1, l2) = (c.l1(relation), c.l2_squared(relation).unwrap());
@@ -102,6 +102,80 @@ fn sensitivities_of_both_ends_are_the_worst_case_exactly() {
                 // One row can be at either end, so that a shared group is no nearer.
                 assert!(worst.0 == l1, "{span:?} {groups} {cells} {relation}");
             }
+        }
+    }
+}
+
+/// The rows of a unit that count, in the order in which they are chosen: those with a value, and
+/// all of them.
+fn entry_of(rows: &[Option<i64>], most: u32) -> Entry {
+    let values = rows.iter().flatten().take(most as usize);
+    let (c, sum) = values.fold((0, 0), |(c, sum), x| (c + 1, sum + i128::from(*x)));
+    (rows.len().min(most as usize) as i128, c, sum)
+}
+
+/// A row that goes moves all ends by no more than twice the width, and that far for some tables;
+/// where a unit changes groups, or all of its rows in one, by as much as these add.
+#[test]
+fn rows_of_a_further_population_move_ends_as_far_as_is_said() {
+    for (span, with_missing) in spans().into_iter().flat_map(|s| [(s, false), (s, true)]) {
+        let apart = |beside| contribution(span, 1, Some(beside)).unwrap().beside.unwrap();
+        let one = "1".parse().unwrap();
+        let noise = contribution(span, 1, None).unwrap();
+        let noise = Additive::laplace(noise, Neighbouring::AddRemove, one).unwrap();
+        let values = with_missing.then_some(0);
+        let ends = Ends { span, noise, values, weight: 1 };
+        let distance = |one: Entry, other: Entry| {
+            let (one, other) = (of_entry(&ends, one), of_entry(&ends, other));
+            let apart = one.iter().zip(&other).map(|(a, b)| a.abs_diff(*b));
+            (apart.clone().sum::<u128>(), apart.map(|d| d * d).sum::<u128>())
+        };
+        let further = |worst: (u128, u128), (l1, l2)| (worst.0.max(l1), worst.1.max(l2));
+        // All lists of rows with one more than count, in all orders, and each row of them.
+        let mut lists: Vec<Vec<Option<i64>>> = vec![vec![]];
+        let mut worst = (0, 0);
+        for _ in 0..=span.rows {
+            let missing = with_missing.then_some(None);
+            let rows: Vec<Option<i64>> = (span.low..=span.high).map(Some).chain(missing).collect();
+            let grown = |list: &Vec<_>| rows.iter().map(|r| [&list[..], &[*r]].concat()).collect();
+            lists = lists.iter().flat_map(|list| -> Vec<Vec<_>> { grown(list) }).collect();
+            for (list, gone) in lists.iter().flat_map(|l| (0..l.len()).map(move |gone| (l, gone))) {
+                let mut rest = list.clone();
+                rest.remove(gone);
+                let entries = (entry_of(list, span.rows), entry_of(&rest, span.rows));
+                worst = further(worst, distance(entries.0, entries.1));
+            }
+        }
+        let said = apart(TiedRows { most: 1, gone: 1, come: 1 });
+        assert_eq!(worst, (said.apart, said.apart_squared), "{span:?} {with_missing}");
+        // Any two sums of a unit in a group whose counts differ by one, and two groups.
+        let entries = entries(span, with_missing);
+        let (mut worst, mut of_one) = ((0, 0), (0, 0));
+        for (one, other) in entries.iter().flat_map(|a| entries.iter().map(move |b| (*a, *b))) {
+            if (one.0 - other.0).abs() <= 1 && (one.1 - other.1).abs() <= 1 {
+                worst = further(worst, distance(one, other));
+            }
+            let (left, entered) = (distance(one, (0, 0, 0)), distance(other, (0, 0, 0)));
+            let both = (left.0 + entered.0, left.1 + entered.1);
+            worst = further(worst, both);
+            if one.0 == 1 {
+                of_one = further(of_one, both);
+            }
+        }
+        let said = apart(TiedRows { most: 1, gone: span.rows, come: span.rows });
+        assert_eq!(worst, (said.apart, said.apart_squared), "{span:?} {with_missing}");
+        // One group is left that has one row.
+        let said = apart(TiedRows { most: 1, gone: 1, come: span.rows });
+        assert_eq!(of_one, (said.apart, said.apart_squared), "{span:?} {with_missing}");
+        for most in [1u32, 2, 7] {
+            let m = u128::from(most);
+            let c = contribution(span, 2, Some(TiedRows { most, gone: 1, come: 1 })).unwrap();
+            let width = span.width().unsigned_abs();
+            let whole = width * u128::from(span.rows);
+            let relation = Neighbouring::AddRemove;
+            assert_eq!(c.l1(relation), (2 * whole).max(2 * m * width));
+            let squares = (2 * whole * whole).max(2 * m * m * width * width);
+            assert_eq!(c.l2_squared(relation), Some(squares));
         }
     }
 }
@@ -141,7 +215,8 @@ fn without_noise_numbers_are_exact() {
         let mut tied = TiedSums::new(&sums, 1, Neighbouring::AddRemove).unwrap();
         for ends in &mut tied.ends {
             // So little noise is zero.
-            let one = Contribution { groups: 1, single_group: false, low: 0, high: 1 };
+            let one =
+                Contribution { groups: 1, single_group: false, low: 0, high: 1, beside: None };
             let loss = "1000".parse().unwrap();
             ends.noise = Additive::laplace(one, Neighbouring::AddRemove, loss).unwrap();
         }
@@ -187,7 +262,7 @@ fn without_noise_numbers_are_exact() {
 #[test]
 fn sums_are_rounded_to_the_nearest_point() {
     let noise = Additive::laplace(
-        contribution(span(0, 1, 1), 1).unwrap(),
+        contribution(span(0, 1, 1), 1, None).unwrap(),
         Neighbouring::AddRemove,
         "1".parse().unwrap(),
     )
@@ -274,7 +349,7 @@ fn noise_is_as_stated() {
 fn one_measurement_is_more_precise_than_two() {
     let relation = Neighbouring::AddRemove;
     let separate = |high: i64, half: Loss| {
-        let c = Contribution { groups: 4, single_group: false, low: 0, high };
+        let c = Contribution { groups: 4, single_group: false, low: 0, high, beside: None };
         let noise = match half {
             Loss::Approximate { epsilon, .. } => Additive::laplace(c, relation, epsilon),
             Loss::Concentrated { rho, .. } => Additive::gaussian(c, relation, rho),

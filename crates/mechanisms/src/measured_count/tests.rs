@@ -8,12 +8,12 @@ use crate::ends::{Span, TiedSum};
 use crate::{Candidates, Reach, Selection, Strategy};
 
 fn count_noise(groups: u32, most: i64, relation: Neighbouring, epsilon: &str) -> Additive {
-    let unit = Contribution { groups, single_group: false, low: 0, high: most };
+    let unit = Contribution { groups, single_group: false, low: 0, high: most, beside: None };
     Additive::laplace(unit, relation, epsilon.parse().unwrap()).unwrap()
 }
 
 fn tied_sum(span: Span, share: Loss) -> TiedSum {
-    TiedSum { span, share, values: None }
+    TiedSum { span, share, values: None, beside: None }
 }
 
 fn pure(epsilon: &str) -> Loss {
@@ -192,7 +192,7 @@ fn small_tables_share_delta_between_noise_and_groups() {
             let mu = gaussian_groups_mu(epsilon, delta, shown, parts);
             let numbers = if sums { 2 } else { 1 };
             let rho = Rho::from_f64_down(0.5 * mu * mu).unwrap().share(numbers);
-            let unit = Contribution { groups, single_group: false, low: 0, high: 1 };
+            let unit = Contribution { groups, single_group: false, low: 0, high: 1, beside: None };
             let noise = Additive::gaussian(unit, relation, rho).unwrap();
             let single = MeasuredNoise::Single(&noise);
             let m = MeasuredCount::new(single, 1, shown, reach.groups).unwrap();

@@ -185,7 +185,7 @@ fn squared_errors_are_at_most_n_over_epsilon_squared() {
 #[test]
 fn responses_have_n_halves_of_the_variance_of_laplace_noise() {
     // A record that is replaced changes one bit.
-    let bit = Contribution { groups: 1, single_group: true, low: 0, high: 1 };
+    let bit = Contribution { groups: 1, single_group: true, low: 0, high: 1, beside: None };
     for (text, epsilon) in EPSILONS {
         let noise = Additive::laplace(bit, Neighbouring::Replace, text.parse().unwrap()).unwrap();
         let response = response(text, 2);

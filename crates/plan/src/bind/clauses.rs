@@ -196,7 +196,7 @@ pub(super) fn bind(
     };
     let query = query.with_rows_joined(options.max_rows_joined)?;
     query.check_cost()?;
-    query.with_noise_of(options).bounded_beside()
+    query.with_noise_of(options).bounded_beside(options.max_rows_contributed)
 }
 
 /// Refuses SELECT DISTINCT where it would make one row of several: rows that show all keys differ.

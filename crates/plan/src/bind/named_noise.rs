@@ -35,10 +35,6 @@ impl PrivateQuery {
     /// Decides anew whether the contract's default serves the query, once its share of a budget is
     /// known.
     pub(crate) fn settle_noise(&mut self) {
-        // Two populations have Laplace noise.
-        if self.relation.beside().is_some() {
-            return;
-        }
         let Some(usual) = self.usual_noise else { return };
         let serves = match usual {
             NoiseKind::Laplace => self.loss.rho().is_none(),

@@ -16,8 +16,8 @@ use super::view::{Unit, View};
 use hushtable_mechanisms::Strategy;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
-                     max_groups_contributed, max_rows_per_group, max_rows_joined, bounds, \
-                     group_selection_strategy, \
+                     max_groups_contributed, max_rows_per_group, max_rows_joined, \
+                     max_rows_contributed, bounds, group_selection_strategy, \
                      group_selection_by, group_selection_weight, weight, other_row, \
                      clipping_report, consistent, noise, prefer, min_privacy_units_per_group, \
                      known_groups_threshold, intervals, simultaneous_intervals, \
@@ -46,6 +46,8 @@ pub(super) struct Options {
     pub(super) max_rows_per_group: Option<u32>,
     /// Most rows of a unit on a side of a join in which its rows can meet each other.
     pub(super) max_rows_joined: Option<u32>,
+    /// Most rows of a unit of a further population, where rows belong to units of two.
+    pub(super) max_rows_contributed: Option<u32>,
     pub(super) strategy: Option<Strategy>,
     pub(super) selection_weight: Option<u32>,
     /// The noise that the query names, which it has or is refused.
@@ -106,6 +108,7 @@ impl Options {
             chosen: ChosenLimits::default(),
             max_rows_per_group: defaults.max_rows_per_group,
             max_rows_joined: defaults.max_rows_joined,
+            max_rows_contributed: table.max_rows_contributed,
             strategy: defaults.group_selection_strategy,
             selection_weight: None,
             noise: None,
@@ -143,6 +146,9 @@ impl Options {
                     }
                     "max_rows_joined" => {
                         options.max_rows_joined = Some(count(option, MAX_ROWS_JOINED)?)
+                    }
+                    "max_rows_contributed" => {
+                        options.max_rows_contributed = Some(rows_contributed(option, table)?)
                     }
                     "group_selection_weight" => {
                         options.selection_weight = Some(count(option, MAX_WEIGHT)?)
@@ -321,6 +327,21 @@ pub(super) fn count(option: &QueryOption, most: u32) -> Result<u32, Refusal> {
             format!("{} = 3", option.name),
         )),
     }
+}
+
+/// The most rows of a unit of a further population, for rows that belong to units of two.
+fn rows_contributed(option: &QueryOption, table: &View) -> Result<u32, Refusal> {
+    if table.relation.beside().is_none() {
+        return Err(Refusal::new(
+            format!(
+                "max_rows_contributed = {} is for rows of two populations, but those of `{}` are \
+                 of one",
+                option.value, table.name
+            ),
+            "leave it out: max_groups_contributed and max_rows_per_group bound what a unit adds",
+        ));
+    }
+    count(option, MAX_ROWS)
 }
 
 /// A threshold for noisy counts, which may be below zero.

@@ -327,22 +327,26 @@ impl PrivateQuery {
 
     /// Bound on one unit's effect on the sums of a measurement.
     pub fn contribution(&self, measurement: &Measurement) -> Contribution {
-        self.contribution_within(measurement.low, measurement.high)
-    }
-
-    /// Bound on one unit's effect on sums that it adds `low` to `high` steps to.
-    pub fn contribution_within(&self, low: i64, high: i64) -> Contribution {
         let single_group = self.groups == Groups::Single;
-        Contribution { groups: self.max_groups_contributed, single_group, low, high }
+        Contribution {
+            groups: self.max_groups_contributed,
+            single_group,
+            low: measurement.low,
+            high: measurement.high,
+            beside: self.rows_beside(measurement),
+        }
     }
 
-    /// Whether another query has the same mechanisms. Which rows are read, how they are grouped and
-    /// what is shown does not affect noise.
+    /// Whether another query has the same mechanisms. Which rows are read and what is shown does not
+    /// affect noise, nor how they are grouped: but where rows belong to two populations, it matters
+    /// whether units keep all of their groups.
     pub fn is_calibrated_as(&self, other: &Self) -> bool {
         let by_key = |query: &Self| query.measurements.iter().any(|m| m.thresholds().is_some());
         self.neighbouring == other.neighbouring
             && self.unit.is_some() == other.unit.is_some()
             && self.relation.beside() == other.relation.beside()
+            && (self.relation.beside().is_none()
+                || self.keeps_all_groups() == other.keeps_all_groups())
             && self.groups == other.groups
             && self.max_groups_contributed == other.max_groups_contributed
             && self.measurements == other.measurements

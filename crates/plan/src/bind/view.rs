@@ -22,6 +22,8 @@ pub(crate) struct View {
     pub name: String,
     pub(crate) unit: Unit,
     pub(crate) neighbouring: Neighbouring,
+    /// Most rows of a unit of a further population, where its contract says.
+    pub(crate) max_rows_contributed: Option<u32>,
     /// Whether groups may be chosen by the pieces of records.
     pub(crate) group_selection_by_pieces: bool,
     /// The relation's columns in their order, then those that are computed from them.
@@ -66,6 +68,7 @@ impl View {
                 "read the file itself; noise is for tables of privacy units",
             ));
         };
+        let mut max_rows_contributed = None;
         if let Some(beside) = relation.beside() {
             let other = contract.populations.get(&beside.population);
             if other.is_none_or(|other| other.neighbouring != population.neighbouring) {
@@ -75,9 +78,10 @@ impl View {
                          `neighbouring`",
                         population.name, beside.population
                     ),
-                    "neighbouring = \"add_remove\" of both populations in the contract",
+                    "write the same neighbouring of both populations in the contract",
                 ));
             }
+            max_rows_contributed = other.and_then(|other| other.defaults.max_rows_contributed);
         }
         let mut columns: Vec<Column> = Vec::new();
         for (index, field) in relation.fields().iter().enumerate() {
@@ -137,6 +141,7 @@ impl View {
             split_by,
             group_selection_by_pieces: single.is_some_and(|t| t.group_selection_by_pieces),
             neighbouring: population.neighbouring,
+            max_rows_contributed,
             population: population.clone(),
             relation,
             name,

@@ -16,7 +16,7 @@
 //! with public rows that have one row for each key: none makes two pairs of one. Everything that
 //! looks at several rows of an owner is refused, since one pair could change many rows there.
 
-use hushtable_lang::{Expr, Refusal};
+use hushtable_lang::{Expr, ExprKind, Refusal};
 use serde::{Deserialize, Serialize};
 
 use super::{JoinKind, Operator, Protection, Relation};
@@ -60,6 +60,49 @@ impl Relation {
             _ => {}
         }
         Self::new(operator)
+    }
+}
+
+impl Relation {
+    /// Whether rows of a further population's unit may find no partner in the join of both, or be
+    /// left out after it, though they were chosen before.
+    pub(crate) fn chooses_before_conditions(&self) -> bool {
+        match self.operator() {
+            Operator::Filter { input, .. } => input.beside().is_some(),
+            Operator::Project { input, .. } => input.chooses_before_conditions(),
+            Operator::Join { left, right, .. }
+                if left.beside.is_some() || right.beside.is_some() =>
+            {
+                left.chooses_before_conditions() || right.chooses_before_conditions()
+            }
+            Operator::Join { left, right, on, condition, .. } if self.beside.is_some() => {
+                let (owner, other, keys): (_, _, Vec<&Expr>) = match right.operator() {
+                    Operator::Take { .. } => (left, right, on.iter().map(|(_, r)| r).collect()),
+                    _ => (right, left, on.iter().map(|(l, _)| l).collect()),
+                };
+                // Columns of one table are likely to refer to a row that is there.
+                let table = |key: &Expr| match key.kind {
+                    ExprKind::Column(index) => {
+                        Some(other.fields.get(index)?.origin.as_ref()?.table.as_str())
+                    }
+                    _ => None,
+                };
+                let first = keys.first().and_then(|key| table(key));
+                let is_reference = first.is_some() && keys.iter().all(|key| table(key) == first);
+                !is_reference || condition.is_some() || owner.leaves_rows_out()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a condition may leave rows out.
+    fn leaves_rows_out(&self) -> bool {
+        let here = match self.operator() {
+            Operator::Filter { .. } => true,
+            Operator::Join { kind, .. } => !kind.shows_right(),
+            _ => false,
+        };
+        here || self.inputs().into_iter().any(Self::leaves_rows_out)
     }
 }
 

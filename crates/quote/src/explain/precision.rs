@@ -4,7 +4,7 @@ use hushtable_contract::{IntervalRequest, NoiseKind};
 use hushtable_lang::{Expr, Value};
 use hushtable_mechanisms::Selection;
 use hushtable_numbers::search::first_whole;
-use hushtable_plan::{Clamps, Groups, Measure, Measurement};
+use hushtable_plan::{Beside, Clamps, Groups, Measure, Measurement};
 use hushtable_privacy::Loss;
 use serde::{Deserialize, Serialize};
 
@@ -229,13 +229,15 @@ pub(super) fn advice(quote: &Quote) -> Vec<String> {
             rounded(times)
         ));
     }
+    all.extend(beside.and_then(|beside| of_rows_beside(quote, beside)));
     let rows = |m: &Measurement| match m.measure {
         Measure::Rows | Measure::Values(_) => u32::try_from(m.high).ok(),
         Measure::SumOfRows { rows, clamps: Clamps::Rows, .. } => Some(rows),
         _ => None,
     };
-    if let Some(most) = query.measurements().iter().filter_map(rows).max().filter(|most| *most > 1)
-    {
+    let most_rows = query.measurements().iter().filter_map(rows).max();
+    // Noise for a further population's rows stays.
+    if let Some(most) = most_rows.filter(|most| *most > 1 && beside.is_none()) {
         all.push(format!(
             "max_rows_per_group = 1 in place of {most}: {most} times less noise in counts and sums \
              of rows, and more is cut off where one {unit} has several rows in a group"
@@ -261,6 +263,30 @@ pub(super) fn advice(quote: &Quote) -> Vec<String> {
     };
     all.push(format!("{times} the {budget}: half of the noise"));
     all
+}
+
+/// The limit on rows of a further population's unit with which both populations need the same
+/// noise.
+fn of_rows_beside(quote: &Quote, beside: &Beside) -> Option<String> {
+    let query = quote.query();
+    let (rows, even) = (beside.rows, query.most_rows_beside());
+    let (one, other) = (query.population(), &beside.population);
+    let limit = format!("max_rows_contributed = {even} in place of {rows}");
+    if rows < even {
+        return Some(format!(
+            "{limit}: no more noise, and fewer rows of one unit of {other} are cut off"
+        ));
+    }
+    let fewer = Quote::new(query.clone().with_rows_beside(even).ok()?).ok()?;
+    let times = |index: usize| Some(quote.deviation(index)? / fewer.deviation(index)?);
+    let times = (0..query.measurements().len()).filter_map(times).fold(1.0, f64::max);
+    (times > 1.05).then(|| {
+        format!(
+            "{limit}: up to {} times less noise, as units of {one} need no more; more rows of \
+             one unit of {other} are cut off",
+            rounded(times)
+        )
+    })
 }
 
 fn rounded(times: f64) -> String {

@@ -210,7 +210,10 @@ impl<'a> Clauses<'a> {
         if !outermost {
             let budget = |name: &str| matches!(name, "epsilon" | "rho" | "delta");
             let inherited = options(self.at(self.outermost)).into_iter().filter(|option| {
+                let is_for_others =
+                    option.name == "max_rows_contributed" && view.relation.beside().is_none();
                 Defaults::NAMES.contains(&option.name.as_str())
+                    && !is_for_others
                     && !named(&option.name, &given)
                     && !(pays_itself && budget(&option.name))
             });
@@ -284,6 +287,7 @@ fn of_workload(share: Loss, workload: &Defaults, contract: &Defaults) -> Default
         max_groups_contributed: workload.max_groups_contributed.or(contract.max_groups_contributed),
         max_rows_per_group: workload.max_rows_per_group.or(contract.max_rows_per_group),
         max_rows_joined: workload.max_rows_joined.or(contract.max_rows_joined),
+        max_rows_contributed: contract.max_rows_contributed,
         group_selection_strategy: workload
             .group_selection_strategy
             .or(contract.group_selection_strategy),

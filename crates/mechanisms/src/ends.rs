@@ -50,9 +50,9 @@ impl Span {
 /// `groups` groups, of which a unit and its replacement share none. All of them are reached.
 ///
 /// A row of a further population's unit that goes takes up to `gone` of the n rows out of what a
-/// unit adds, and up to `come` others come in, in this group or another one. Both parts are at least
-/// 0, and add up to `gone` and `come` times (high - low) at most: so does their difference in l1,
-/// and in l2 its square to both squares together.
+/// unit adds, and up to `come` others come in, in this group or another one. Both parts are at
+/// least 0, and add up to `gone` and `come` times (high - low) at most: so does their difference in
+/// l1, and in l2 its square to both squares together.
 fn contribution(span: Span, groups: u32, beside: Option<TiedRows>) -> Option<Contribution> {
     let most = span.width().checked_mul(span.rows.into())?;
     let high = i64::try_from(most).ok()?;

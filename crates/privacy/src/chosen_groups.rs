@@ -59,7 +59,7 @@ impl ChosenGroups {
     }
 
     fn of(mu_squared: f64, parts: NonZeroU64, delta: Delta) -> Self {
-        // What goes is rounded down, so that what stays is rounded up.
+        // Rounded down, so that the rest of mu^2 is rounded up.
         let apart = mu_squared / parts.get() as f64 * (1.0 - 2.0 * f64::EPSILON);
         Self { mu_squared, apart, shown: delta.to_f64() * (1.0 + f64::EPSILON) }
     }

@@ -111,7 +111,7 @@ impl Contribution {
         self.bounded_l1(relation).checked_div(one).unwrap_or(0)
     }
 
-    /// The same in l2.
+    /// The most such rows by l2, each of which moves the sums by `apart_squared`, squared.
     pub fn most_beside_squared(self, apart_squared: u128, relation: Neighbouring) -> u128 {
         let one = RowsBeside { most: 1, apart: 0, apart_squared }.l2_squared(relation);
         let of_one = |one| self.bounded_l2_squared(relation)?.checked_div(one);

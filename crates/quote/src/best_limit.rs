@@ -7,7 +7,7 @@
 //! groups add up to about 1/sqrt(G). Privacy is not affected: all of this is computed from released
 //! numbers.
 
-mod bounds;
+mod chosen_bounds;
 mod decay;
 mod sizes;
 mod tail;
@@ -18,7 +18,7 @@ use hushtable_plan::{
     ChosenLimits, GROUP_OCTAVES, PrivateQuery, ReleasedSizes, Warning, WarningCode,
 };
 
-use self::bounds::chosen_bounds;
+use self::chosen_bounds::chosen_bounds;
 use self::decay::Octaves;
 use crate::quote::Quote;
 

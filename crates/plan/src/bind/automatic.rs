@@ -3,9 +3,9 @@
 //! Each such limit follows from a *histogram*, a private query of its own about the same rows: how
 //! many units are of which size. A size is the number of a unit's groups, in octaves, or its
 //! largest contribution to a sum, in half octaves. Each unit has one size, and so is in one group
-//! of the histogram, and all of its groups are public. The histograms are released first, for a share of
-//! the part's budget. The limit is computed from what they release
-//! (`quote::best_limit`), and the query is then bound with it, as if its author had written it.
+//! of the histogram, and all of its groups are public. The histograms are released first, for a
+//! share of the part's budget. The limit is computed from what they release (`quote::best_limit`),
+//! and the query is then bound with it, as if its author had written it.
 //!
 //! *Privacy.* For every value of the limit the query keeps within its own share of the budget. The
 //! limit is computed from earlier releases and the query's structure alone. So query and histograms
@@ -236,8 +236,8 @@ fn group_edges() -> impl Iterator<Item = f64> {
     (0..GROUP_OCTAVES).map(|power| 2f64.powi(power) + 1.0)
 }
 
-/// The buckets of a sum's contributions on one side of zero, ascending: above the first end, at most
-/// the second. The last one has whatever is larger, too. Small whole numbers have one each.
+/// The buckets of a sum's contributions on one side of zero, ascending: above the first end, at
+/// most the second. The last one has whatever is larger, too. Small whole numbers have one each.
 pub fn size_buckets(of: &Expr) -> Vec<(f64, f64)> {
     let whole = of.column_type == ColumnType::Int;
     let first = if whole { 0 } else { HALVES * FIRST_OCTAVE };

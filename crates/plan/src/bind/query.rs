@@ -337,8 +337,8 @@ impl PrivateQuery {
         }
     }
 
-    /// Whether another query has the same mechanisms. Which rows are read and what is shown does not
-    /// affect noise, nor how they are grouped: but where rows belong to two populations, it matters
+    /// Whether another query has the same mechanisms. Which rows are read, how they are grouped and
+    /// what is shown does not affect noise. But where rows belong to two populations, it matters
     /// whether units keep all of their groups.
     pub fn is_calibrated_as(&self, other: &Self) -> bool {
         let by_key = |query: &Self| query.measurements.iter().any(|m| m.thresholds().is_some());

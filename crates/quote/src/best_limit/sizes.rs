@@ -26,8 +26,8 @@ pub(super) struct Window {
     pub(super) surprise: f64,
 }
 
-/// The surprise from which on units are visible. Some 1,200 windows of 206 buckets are looked at, so
-/// that noise alone shows units in one of eighteen histograms at most: 1,200 exp(-10) = 0.054. As
+/// The surprise from which on units are visible. Some 1,200 windows of 206 buckets are looked at,
+/// so that noise alone shows units in one of eighteen histograms at most: 1,200 exp(-10) = 0.054. As
 /// windows overlap and the bound is not sharp, it is six of 10,000 (20,000 simulated).
 const CLEAR: f64 = 10.0;
 
@@ -45,8 +45,8 @@ impl Window {
 }
 
 impl Sizes {
-    /// The clear window that begins at the largest sizes; without any, the one in the middle of what
-    /// may be. `None` where no bucket has more than nothing.
+    /// The clear window that begins at the largest sizes; without any, the one in the middle of
+    /// what may be. `None` where no bucket has more than nothing.
     pub(super) fn visible(&self) -> Option<Window> {
         let windows = self.windows();
         let clear = windows.iter().filter(|window| window.is_clear());

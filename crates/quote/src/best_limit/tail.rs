@@ -173,8 +173,8 @@ fn shapes(sizes: &Sizes, start: usize, seen: f64, pieces: &[Piece]) -> Vec<(f64,
     all
 }
 
-/// The expected squares of the errors of all groups together, by bound. Groups of Zipf's sizes share
-/// what is cut off.
+/// The expected squares of the errors of all groups together, by bound. Groups of Zipf's sizes
+/// share what is cut off.
 fn errors(cells: &[Cell], bounds: &[f64], terms: &Terms) -> Vec<f64> {
     let Terms { groups, noise, .. } = *terms;
     let spread = 1.0 / groups.sqrt();

@@ -229,7 +229,7 @@ fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
             plans.push(Plan { currency, strategy, parts: None });
             Ok(())
         }
-        // What is left is the query's own loss.
+        // Then the plan is at the query's own loss.
         Err(_) if plain => Ok(()),
         Err(refusal) => Err(refusal),
     };

@@ -561,8 +561,8 @@ fn one_release(
 }
 
 /// The share of a part in its pot, relative to the others'. A clipping report takes a tenth of its
-/// part's, and so do the histograms from which a part's limits are chosen, together; those of a part
-/// with one group take 15 %.
+/// part's, and so do the histograms from which a part's limits are chosen, together; those of a
+/// part with one group take 15 %.
 fn share_of(parts: &[Draft], at: usize) -> u32 {
     let weight = |of: usize| parts.get(of).map_or(0, |part| part.weight);
     let Some(part) = parts.get(at) else { return 0 };

@@ -403,7 +403,7 @@ impl Bounder {
                 }
             });
         }
-        let survey = self.surveyed.then(|| match of_units {
+        let survey = self.surveyed.then_some(match of_units {
             true => Survey::Units { shares, members: surveyed },
             false => Survey::Rows(self.extremes),
         });

@@ -226,7 +226,8 @@ fn limits_on_rows_are_explained() {
         ("", format!("lines JOIN offers ON {on} WHERE cost > n")),
         (
             "",
-            format!("lines JOIN parts ON id = part JOIN offers ON shop_id = shop AND id = part_id"),
+            "lines JOIN parts ON id = part JOIN offers ON shop_id = shop AND id = part_id"
+                .to_owned(),
         ),
     ] {
         let sql =

@@ -105,6 +105,9 @@ fn chosen(pair: u64, mut values: Vec<i64>, distinct: bool) -> Vec<i64> {
     hashed.into_iter().map(|(_, value)| value).collect()
 }
 
+/// The values of rows by the hash of their group, and the group.
+type Hashed = BTreeMap<(u64, i64), Vec<Option<i64>>>;
+
 /// The exact groups, and the groups of each unit by its hash.
 type Bounded = (BTreeMap<i64, Group>, BTreeMap<u128, Vec<i64>>);
 
@@ -115,7 +118,7 @@ fn plainly(rows: &[Row], most: u32, as_texts: bool) -> Bounded {
     };
     let of_units = hashes(units(rows, as_texts));
     let of_groups = hashes(Arc::new(rows.iter().map(|row| Some(row.1)).collect::<Int64Array>()));
-    let mut pairs: BTreeMap<u128, BTreeMap<(u64, i64), Vec<Option<i64>>>> = BTreeMap::new();
+    let mut pairs: BTreeMap<u128, Hashed> = BTreeMap::new();
     for ((&(_, group, value), unit), of_group) in rows.iter().zip(of_units).zip(of_groups) {
         let pair = (hash(unit as u64, of_group as u64), group);
         pairs.entry(unit).or_default().entry(pair).or_default().push(value);

@@ -210,12 +210,14 @@ impl<'a> Clauses<'a> {
         if !outermost {
             let budget = |name: &str| matches!(name, "epsilon" | "rho" | "delta");
             let inherited = options(self.at(self.outermost)).into_iter().filter(|option| {
+                let name = option.name.as_str();
                 let is_for_others =
-                    option.name == "max_rows_contributed" && view.relation.beside().is_none();
-                Defaults::NAMES.contains(&option.name.as_str())
+                    name == "max_rows_contributed" && view.relation.beside().is_none();
+                let is_paid = pays_itself && budget(name);
+                Defaults::NAMES.contains(&name)
                     && !is_for_others
-                    && !named(&option.name, &given)
-                    && !(pays_itself && budget(&option.name))
+                    && !is_paid
+                    && !named(name, &given)
             });
             let inherited: Vec<QueryOption> = inherited.collect();
             given.extend(inherited);

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// Something that is probably a mistake. It follows from the query, the contract and released
-/// values alone, so it reveals nothing else of the data; all but that of a limit that was chosen are known
-/// before anything is charged.
+/// values alone, so it reveals nothing else of the data; all but that of a limit that was chosen
+/// are known before anything is charged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Its kind.

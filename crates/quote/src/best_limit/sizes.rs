@@ -27,8 +27,8 @@ pub(super) struct Window {
 }
 
 /// The surprise from which on units are visible. Some 1,200 windows of 206 buckets are looked at,
-/// so that noise alone shows units in one of eighteen histograms at most: 1,200 exp(-10) = 0.054. As
-/// windows overlap and the bound is not sharp, it is six of 10,000 (20,000 simulated).
+/// so that noise alone shows units in one of eighteen histograms at most: 1,200 exp(-10) = 0.054.
+/// As windows overlap and the bound is not sharp, it is six of 10,000 (20,000 simulated).
 const CLEAR: f64 = 10.0;
 
 /// The widths of windows, in buckets.

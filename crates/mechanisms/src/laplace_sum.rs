@@ -103,7 +103,7 @@ pub(crate) fn laplace_width(scales: &[f64], outside: f64) -> f64 {
     width_on_grid(scales, FINENESS, outside)
 }
 
-/// A half width like that of [`laplace_width`], found in a tenth of the time: hardly wider where
+/// A half width like that of `laplace_width`, found in a tenth of the time: hardly wider where
 /// `outside` is small.
 pub fn laplace_width_bound(scales: &[f64], outside: f64) -> f64 {
     width_on_grid(scales, COARSE, outside)

@@ -6,10 +6,10 @@ use hushtable_privacy::{Delta, Loss, Rho, analytic_gaussian_mu, gaussian_groups_
 
 use super::{Groups, Measure, PrivateQuery};
 
-/// The number of parts of delta.
+/// The number of parts that a delta is divided into.
 const ALL_OF_DELTA: u32 = 64;
 
-/// Parts of delta, of [`ALL_OF_DELTA`], that choosing groups by that strategy may have beside
+/// Parts of delta, of `ALL_OF_DELTA`, that choosing groups by that strategy may have beside
 /// Gaussian noise, as a rule the first. Where a unit that has groups for itself moves the noise by
 /// much less, noise and groups both have nearly all of delta.
 pub fn delta_parts(query: &PrivateQuery, strategy: Strategy) -> &'static [u32] {
@@ -34,8 +34,8 @@ pub fn gaussian_choices(query: &PrivateQuery) -> Vec<Option<(Strategy, u32)>> {
 }
 
 /// Gaussian noise at the cost of a query in epsilon and delta, with groups that are chosen by that
-/// strategy, if any are: a rho for all of it, and the delta that choosing groups has, which is so
-/// many `parts` of [`ALL_OF_DELTA`].
+/// strategy, if any are: a rho for all of it, and the delta that choosing groups has: that
+/// number of parts, of `ALL_OF_DELTA`.
 ///
 /// *Proof.* Mechanisms with Gaussian noise whose rhos add up to rho are together Gaussian
 /// differentially private with mu^2 = 2 rho, except for the chance that a group appears that only

@@ -215,7 +215,7 @@ impl Composition {
         }
     }
 
-    /// That epsilon, where all of the events' own deltas are lost outright.
+    /// An epsilon like that of [`Self::epsilon_at`], with the events' own deltas lost outright.
     fn epsilon_of_all_at(&self, delta: Delta) -> Option<Epsilon> {
         let parts = self.parts();
         let lost = self.lost();

@@ -90,7 +90,7 @@ impl Part {
     pub(super) fn bring_to_cache(&self) {
         /// A number of every 64 bytes, as much as the processor reads at once.
         fn touch<T: Copy>(all: &[T], number: impl Fn(T) -> u64) -> u64 {
-            all.iter().step_by(64 / size_of::<T>()).fold(0, |sum, &one| sum ^ number(one))
+            all.iter().step_by((64 / size_of::<T>()).max(1)).fold(0, |sum, &one| sum ^ number(one))
         }
         let units = touch(&self.units, |unit| unit.code);
         let groups = touch(&self.groups, u64::from);
@@ -156,13 +156,13 @@ impl Part {
         let (from, room) = (from as usize, room as usize);
         if room <= FEW {
             let end = from + count as usize;
-            let found = self.groups[from..end].iter().position(|&own| own == group);
+            let found = self.groups[from..end].iter().position(|&other| other == group);
             return found.map_or(Err(end), |offset| Ok(from + offset));
         }
         let mut offset = rules.finding.hash_one(group) as usize & (room - 1);
         loop {
             match self.groups[from + offset] {
-                own if own == group => return Ok(from + offset),
+                other if other == group => return Ok(from + offset),
                 EMPTY => return Err(from + offset),
                 _ => offset = (offset + 1) & (room - 1),
             }
@@ -276,8 +276,7 @@ impl Part {
     /// Drops the groups of a unit that are beyond the most that may be kept.
     fn drop_greatest(&mut self, rules: &Rules, place: usize) -> Result<(), DataFusionError> {
         let unit = self.units[place];
-        let kept = unit.area().filter(|&slot| self.groups[slot] != EMPTY);
-        let mut hashes: Vec<u64> = kept.map(|slot| self.hashes[slot]).collect();
+        let mut hashes: Vec<u64> = self.slots(&unit).map(|slot| self.hashes[slot]).collect();
         let last = rules.most.saturating_sub(1);
         if last >= hashes.len() {
             return Ok(());

@@ -46,8 +46,8 @@ pub(super) fn chosen_bounds(
             let [Some(best_above), Some(best_below)] = best else { return Err(no_histogram()) };
             // The larger side alone decides the noise.
             let bound = best_above.max(best_below);
-            let end = |sizes: &Sizes, window: Window, own: f64| {
-                own.max(bound.min(visible_end(sizes, window)))
+            let end = |sizes: &Sizes, window: Window, best: f64| {
+                best.max(bound.min(visible_end(sizes, window)))
             };
             ChosenBounds {
                 low: round(end(&below, low, best_below))?.negative(),

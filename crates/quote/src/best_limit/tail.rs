@@ -2,7 +2,7 @@
 //!
 //! The best bound is near the few largest contributions, which no private histogram shows. But
 //! their tail begins where units are visible, and the buckets there tell how it falls. Tails of
-//! some two hundred shapes are compared with the released numbers: above a size s0 in the visible
+//! some 450 shapes are compared with the released numbers: above a size s0 in the visible
 //! part, a share exp(-a y - b y^2) of the units is larger than s0 2^y. With b = 0 this is Pareto's
 //! tail, with b > 0 that of lognormal and lighter laws. Each shape weighs what the released numbers
 //! say for it. The bound is taken with the least expected logarithm of its error relative to that

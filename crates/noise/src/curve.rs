@@ -7,7 +7,7 @@ use crate::uniform;
 
 /// The quantity that the exponent of a curve grows with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum CurveShape {
     /// f(x) = e^(-rate x)
     Exponential,
     /// f(x) = e^(-rate x^2)
@@ -17,7 +17,7 @@ pub(crate) enum Shape {
 /// A curve f on x >= 0 with f(0) = 1 that falls to zero; rate = numerator / denominator > 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Curve {
-    pub(crate) shape: Shape,
+    pub(crate) shape: CurveShape,
     pub(crate) numerator: u128,
     /// Below 2^102, so that small multiples of it are below 2^127.
     pub(crate) denominator: u128,
@@ -42,7 +42,7 @@ impl Curve {
             let mut t = Deviate::draw(words)?;
             // Density (2 cell + 2t) / (2 cell + 1): one part in 2 cell + 1 has the density 2t,
             // which the larger of two uniform deviates has.
-            if self.shape == Shape::Gaussian && uniform::below(words, twice + 1)? == twice {
+            if self.shape == CurveShape::Gaussian && uniform::below(words, twice + 1)? == twice {
                 let mut other = Deviate::draw(words)?;
                 if t.below(&mut other, words)? {
                     t = other;
@@ -63,7 +63,7 @@ impl Curve {
         t: &mut Deviate,
     ) -> Result<bool, EntropyError> {
         let Self { shape, numerator, denominator } = *self;
-        if shape == Shape::Exponential {
+        if shape == CurveShape::Exponential {
             return run_is_even(words, t, |words, _| uniform::ratio(words, numerator, denominator));
         }
         // As many trials at the root as make its rate at most one.
@@ -121,22 +121,22 @@ mod tests {
     /// The rates of the engine's own curves, of one that needs several trials, and of one in
     /// between.
     const CURVES: [Curve; 5] = [
-        Curve { shape: Shape::Exponential, numerator: 1, denominator: 16 },
-        Curve { shape: Shape::Exponential, numerator: 1, denominator: 1 },
-        Curve { shape: Shape::Gaussian, numerator: 1, denominator: 2 },
-        Curve { shape: Shape::Gaussian, numerator: 1, denominator: 8 },
-        Curve { shape: Shape::Gaussian, numerator: 1, denominator: 2048 },
+        Curve { shape: CurveShape::Exponential, numerator: 1, denominator: 16 },
+        Curve { shape: CurveShape::Exponential, numerator: 1, denominator: 1 },
+        Curve { shape: CurveShape::Gaussian, numerator: 1, denominator: 2 },
+        Curve { shape: CurveShape::Gaussian, numerator: 1, denominator: 8 },
+        Curve { shape: CurveShape::Gaussian, numerator: 1, denominator: 2048 },
     ];
 
     /// How much may be undecided after 18 bits: next to all where many trials are needed.
     fn allowed(curve: &Curve, cell: u64) -> f64 {
         let most = curve.numerator * u128::from(2 * cell + 1);
-        if curve.shape == Shape::Gaussian && most > curve.denominator { 1.0 } else { 0.7 }
+        if curve.shape == CurveShape::Gaussian && most > curve.denominator { 1.0 } else { 0.7 }
     }
 
     fn value(curve: &Curve, x: f64) -> f64 {
         let rate = curve.numerator as f64 / curve.denominator as f64;
-        (-rate * if curve.shape == Shape::Gaussian { x * x } else { x }).exp()
+        (-rate * if curve.shape == CurveShape::Gaussian { x * x } else { x }).exp()
     }
 
     /// All bit strings: the eighth in which the crossing lies.

@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, SQRT_2};
 use std::fmt;
 
-use crate::curve::{Curve, Shape};
+use crate::curve::{Curve, CurveShape};
 use crate::generator::Words;
 use crate::stairs::Stairs;
 use crate::{Dyadic, EntropyError, Law, WordSource};
@@ -55,8 +55,11 @@ impl DiscreteGaussian {
         let width = (n >> s).isqrt() / CELLS + 1;
         // f(i) = e^(-rate i^2), rate = width^2 / (2 sigma^2) = width^2 2^(s-1) / n. Both are below
         // 2^102: width^2 is at most sigma^2 / 2^11, or else width = 1; and 2^(s-1) is at most 2^82.
-        let curve =
-            Curve { shape: Shape::Gaussian, numerator: (width * width) << (s - 1), denominator: n };
+        let curve = Curve {
+            shape: CurveShape::Gaussian,
+            numerator: (width * width) << (s - 1),
+            denominator: n,
+        };
         Self { sigma_squared, stairs: Stairs::new(curve, width == 1), width }
     }
 

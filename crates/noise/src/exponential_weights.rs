@@ -33,13 +33,13 @@ pub struct WeightCell {
 }
 
 /// 2^level e^-(numerator / denominator).
-struct Keep<'a> {
+struct ExponentialWeight<'a> {
     numerator: &'a BigUint,
     denominator: &'a BigUint,
     level: u32,
 }
 
-impl Enclosure for Keep<'_> {
+impl Enclosure for ExponentialWeight<'_> {
     fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
         let bounds = Bracket::exp_minus(self.numerator, self.denominator, bits + self.level);
         (bounds.low, bounds.high)
@@ -133,7 +133,11 @@ impl ExponentialWeights {
         let first = self.first_bounds(loss, level, W::BITS);
         let numerator = BigUint::from(loss) * self.rate.numerator();
         let denominator = BigUint::from(self.rate.denominator());
-        enclosed(words, first, &Keep { numerator: &numerator, denominator: &denominator, level })
+        enclosed(
+            words,
+            first,
+            &ExponentialWeight { numerator: &numerator, denominator: &denominator, level },
+        )
     }
 
     /// Bounds of 2^level e^(-rate * loss) in units of a first word of that many bits, as
@@ -273,7 +277,11 @@ mod tests {
                     }
                     let numerator = BigUint::from(loss) * law.rate().numerator();
                     let denominator = BigUint::from(law.rate().denominator());
-                    let keep = Keep { numerator: &numerator, denominator: &denominator, level };
+                    let keep = ExponentialWeight {
+                        numerator: &numerator,
+                        denominator: &denominator,
+                        level,
+                    };
                     let (low, high) = keep.enclose(400);
                     assert!(low <= BigUint::from(1u8) << 400u32, "{level} {loss}");
                     for bits in [4, 64] {

@@ -32,7 +32,7 @@ const CHUNK: usize = 64;
 const BUFFER: usize = 128;
 
 /// Where an operating-system seed came from, and for which process.
-struct Origin {
+struct SeedOrigin {
     process: u32,
     seed: fn(&mut [u8; 32]) -> Result<(), EntropyError>,
 }
@@ -53,7 +53,7 @@ pub struct Generator {
     /// Index of the next unused word; `BUFFER` when none is left.
     next: usize,
     /// `None` for a known seed (of a test or a rehearsal), which is never replaced.
-    origin: Option<Origin>,
+    origin: Option<SeedOrigin>,
 }
 
 impl Generator {
@@ -73,7 +73,7 @@ impl Generator {
         // A fork copies the buffer. Without its process a child would draw the same noise as its
         // parent.
         let process = std::process::id();
-        Ok(Self::with_key(key, Some(Origin { process, seed })))
+        Ok(Self::with_key(key, Some(SeedOrigin { process, seed })))
     }
 
     /// The generator of a known seed: the same words on every machine, also after a fork.
@@ -85,7 +85,7 @@ impl Generator {
         Self::with_key(key, None)
     }
 
-    fn with_key(key: [u8; 32], origin: Option<Origin>) -> Self {
+    fn with_key(key: [u8; 32], origin: Option<SeedOrigin>) -> Self {
         Self { stream: Stream::from_seed(key), buffer: [0; BUFFER], next: BUFFER, origin }
     }
 
@@ -204,7 +204,7 @@ impl TestSeed {
     pub fn without_system(self) -> Generator {
         let mut generator = self.generator();
         let seed = |_: &mut [u8; 32]| Err(EntropyError(getrandom::Error::UNSUPPORTED));
-        generator.origin = Some(Origin { process: 0, seed });
+        generator.origin = Some(SeedOrigin { process: 0, seed });
         generator
     }
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use num_bigint::BigUint;
 
 use crate::generator::Words;
-use crate::polylogarithmic_cells::{Cells, Curve};
+use crate::polylogarithmic_cells::{CellCurve, Cells};
 use crate::{Dyadic, EntropyError, Law, ParameterError, WordSource, uniform};
 
 /// The discrete exponential-polylogarithmic law: P\[k\] = e^(-d ln^2(|k|/s + a)) / Z on the
@@ -99,7 +99,7 @@ impl ExponentialPolylogarithmic {
     }
 
     fn cells(&self) -> &Cells {
-        self.cells.get_or_init(|| Cells::new(Curve::new(self.shape, self.offset, self.scale)))
+        self.cells.get_or_init(|| Cells::new(CellCurve::new(self.shape, self.offset, self.scale)))
     }
 
     fn draw<W: Words>(&self, words: &mut W) -> Result<i128, EntropyError> {

@@ -23,12 +23,12 @@ const FINE: u32 = 24;
 
 /// An exact number n / 2^s.
 #[derive(Debug, Clone)]
-struct Exact {
+struct BinaryFraction {
     n: BigUint,
     s: u32,
 }
 
-impl From<Dyadic> for Exact {
+impl From<Dyadic> for BinaryFraction {
     fn from(number: Dyadic) -> Self {
         let (n, s) = number.over_power();
         Self { n: BigUint::from(n), s }
@@ -37,19 +37,19 @@ impl From<Dyadic> for Exact {
 
 /// The curve, and how its cells grow.
 #[derive(Debug, Clone)]
-pub(crate) struct Curve {
+pub(crate) struct CellCurve {
     /// d.
-    shape: Exact,
+    shape: BinaryFraction,
     /// a.
-    offset: Exact,
+    offset: BinaryFraction,
     /// s.
-    scale: Exact,
+    scale: BinaryFraction,
     /// b: the cells grow by 1 + 2^-b.
     growth: u32,
 }
 
 /// An entry of the list of cells.
-struct Cell {
+struct CurveCell {
     /// Its least integer, that of the next cell if it has none.
     start: BigUint,
     /// Where it begins among the reals, s a (r^j - 1), in units of 2^-FINE and rounded down.
@@ -59,16 +59,16 @@ struct Cell {
 }
 
 /// The cells as far as they hold all but a share of the whole.
-pub(crate) struct List {
+pub(crate) struct CellList {
     /// The cells, and the next one.
-    cells: Vec<Cell>,
+    cells: Vec<CurveCell>,
     /// The sums that the edges between the shares are; the last one is that of all shares listed.
     pub(crate) edges: Vec<Bracket>,
     /// The sum of all shares.
     pub(crate) total: Bracket,
 }
 
-impl Curve {
+impl CellCurve {
     /// The curve with these d, a and s.
     pub(crate) fn new(shape: Dyadic, offset: Dyadic, scale: Dyadic) -> Self {
         // f falls by about e^(-2 d ln a Delta) within the first cells, by 1 part in 64 for a = e:
@@ -94,7 +94,7 @@ impl Curve {
     }
 
     /// All cells but those that hold less than 2^-bits of the whole.
-    pub(crate) fn list(&self, bits: u32) -> List {
+    pub(crate) fn list(&self, bits: u32) -> CellList {
         let inner = 2 * bits + 96;
         let one = BigUint::one() << inner;
         let (ln_a, delta, d) = self.constants(inner);
@@ -105,7 +105,7 @@ impl Curve {
         let mut height = Bracket::whole(1, inner);
         let mut sum = Bracket::whole(0, inner);
         let (mut cells, mut edges) = (Vec::new(), Vec::new());
-        let mut walk = Walk::new(self);
+        let mut walk = CellWalk::new(self);
         let (mut start, mut position) = walk.begin();
         loop {
             walk.step();
@@ -115,7 +115,7 @@ impl Curve {
             edges.push(sum.clone());
             edges.push(sum.plus(&next.scaled(&count)));
             sum = sum.plus(&height.scaled(&count));
-            cells.push(Cell { start, position, ratio: ratio.clone() });
+            cells.push(CurveCell { start, position, ratio: ratio.clone() });
             (start, position) = (end, end_position);
             ratio = ratio.times(&fall);
             height = next;
@@ -128,8 +128,8 @@ impl Curve {
                     edges.push(sum.clone());
                     let mut total = sum;
                     total.high += rest;
-                    cells.push(Cell { start, position, ratio });
-                    return List { cells, edges, total };
+                    cells.push(CurveCell { start, position, ratio });
+                    return CellList { cells, edges, total };
                 }
             }
         }
@@ -137,7 +137,7 @@ impl Curve {
 
     /// The share of all U between `known` and `known + 1` in units of 2^-bits, if it is one.
     pub(crate) fn locate(&self, known: &BigUint, bits: u32) -> Option<u64> {
-        let List { edges, total, .. } = self.list(bits);
+        let CellList { edges, total, .. } = self.list(bits);
         let low = (known * &total.low) >> bits;
         let high = ((known + 1u32) * &total.high) >> bits;
         let above = edges.partition_point(|edge| edge.high <= low);
@@ -149,13 +149,13 @@ impl Curve {
 
     /// The least integer of a cell, saturating.
     fn start(&self, cell: u64) -> u128 {
-        Walk::at(self, cell).begin().0.to_u128().unwrap_or(u128::MAX)
+        CellWalk::at(self, cell).begin().0.to_u128().unwrap_or(u128::MAX)
     }
 }
 
 /// Where the cells begin, one after the other.
-struct Walk<'a> {
-    curve: &'a Curve,
+struct CellWalk<'a> {
+    curve: &'a CellCurve,
     /// s a, without its power of two.
     unit: BigUint,
     /// r^j 2^(bj).
@@ -164,13 +164,13 @@ struct Walk<'a> {
     shift: u64,
 }
 
-impl<'a> Walk<'a> {
-    fn new(curve: &'a Curve) -> Self {
+impl<'a> CellWalk<'a> {
+    fn new(curve: &'a CellCurve) -> Self {
         let unit = &curve.scale.n * &curve.offset.n;
         Self { curve, unit, power: BigUint::one(), shift: 0 }
     }
 
-    fn at(curve: &'a Curve, cell: u64) -> Self {
+    fn at(curve: &'a CellCurve, cell: u64) -> Self {
         let mut walk = Self::new(curve);
         let base = (BigUint::one() << curve.growth) + 1u32;
         walk.power = base.pow(u32::try_from(cell).unwrap_or(u32::MAX));
@@ -210,7 +210,7 @@ impl<'a> Walk<'a> {
 /// The cells, with a table of their shares.
 #[derive(Debug, Clone)]
 pub(crate) struct Cells {
-    pub(crate) curve: Curve,
+    pub(crate) curve: CellCurve,
     pub(crate) shares: Shares,
     /// The least integers of the cells listed and of the next one.
     starts: Vec<u128>,
@@ -231,8 +231,8 @@ struct Squeeze {
 }
 
 impl Cells {
-    pub(crate) fn new(curve: Curve) -> Self {
-        let List { cells, edges, total } = curve.list(TABLE);
+    pub(crate) fn new(curve: CellCurve) -> Self {
+        let CellList { cells, edges, total } = curve.list(TABLE);
         let mut slack = 1;
         let mut bounds = Vec::with_capacity(edges.len());
         for edge in &edges {
@@ -318,7 +318,7 @@ impl Squeeze {
 
 /// Event that a point in the upper share of a cell is under the curve.
 struct Under<'a> {
-    curve: &'a Curve,
+    curve: &'a CellCurve,
     cell: u64,
     k: u128,
 }
@@ -326,7 +326,7 @@ struct Under<'a> {
 impl Enclosure for Under<'_> {
     fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
         let inner = bits + 96;
-        let Curve { scale, offset, .. } = self.curve;
+        let CellCurve { scale, offset, .. } = self.curve;
         let (ln_a, delta, d) = self.curve.constants(inner);
         let foot = ln_a.plus(&delta.scaled(&BigUint::from(self.cell)));
         // y = k/s + a, over s_n 2^(a_s).

@@ -4,7 +4,7 @@ use hushtable_numbers::Bracket;
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
-use crate::curve::{Curve, Shape};
+use crate::curve::{Curve, CurveShape};
 use crate::shares::Shares;
 use crate::stairs::Stairs;
 
@@ -21,12 +21,12 @@ const LONGEST: usize = 1 << 14;
 
 /// Bounds of a number in 0 ..= 1, in units of 2^-POINT.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct EdgeBounds {
     low: u64,
     high: u64,
 }
 
-impl Bounds {
+impl EdgeBounds {
     /// The product, rounded outwards. It is at most one again, so it fits.
     fn times(self, other: Self) -> Self {
         let low = u128::from(self.low) * u128::from(other.low);
@@ -41,13 +41,13 @@ impl Stairs {
     pub(crate) fn new(curve: Curve, solid: bool) -> Self {
         let first = curve.first_ratio(POINT);
         let saturated = |bound: &BigUint| bound.to_u64().unwrap_or(ONE);
-        let mut ratio = Bounds { low: saturated(&first.low), high: saturated(&first.high) };
+        let mut ratio = EdgeBounds { low: saturated(&first.low), high: saturated(&first.high) };
         let growth = match curve.shape {
-            Shape::Exponential => Bounds { low: ONE, high: ONE },
-            Shape::Gaussian => ratio.times(ratio),
+            CurveShape::Exponential => EdgeBounds { low: ONE, high: ONE },
+            CurveShape::Gaussian => ratio.times(ratio),
         };
         // The heights f(i), and the sums of those before: below 2^63 times the number of cells.
-        let mut height = Bounds { low: ONE, high: ONE };
+        let mut height = EdgeBounds { low: ONE, high: ONE };
         let (mut low, mut high) = (0u128, 0u128);
         let mut sums = Vec::new();
         while height.high >= LEAST && sums.len() < LONGEST {
@@ -105,7 +105,7 @@ impl Stairs {
     pub(crate) fn exact_edges(&self, inner: u32, bits: u32) -> Option<(Vec<Bracket>, Bracket)> {
         let one = Bracket::whole(1, inner);
         let mut ratio = self.curve.first_ratio(inner);
-        let growth = (self.curve.shape == Shape::Gaussian).then(|| ratio.times(&ratio));
+        let growth = (self.curve.shape == CurveShape::Gaussian).then(|| ratio.times(&ratio));
         let least = BigUint::from(1u32) << inner.saturating_sub(bits);
         let mut edges = Vec::new();
         let (mut sum, mut height) = (Bracket::whole(0, inner), one.clone());

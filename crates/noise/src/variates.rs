@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::EntropyError;
-use crate::curve::{Curve, Shape};
+use crate::curve::{Curve, CurveShape};
 use crate::deviate::Deviate;
 use crate::generator::Words;
 use crate::stairs::Stairs;
@@ -24,14 +24,14 @@ pub(crate) struct Variates {
 impl Variates {
     /// Density e^-|x| / 2, with 2^bits cells per unit; `bits` <= 30.
     pub(crate) fn exponential(bits: u32) -> Self {
-        let curve = Curve { shape: Shape::Exponential, numerator: 1, denominator: 1 << bits };
+        let curve = Curve { shape: CurveShape::Exponential, numerator: 1, denominator: 1 << bits };
         Self { stairs: Stairs::new(curve, false), bits }
     }
 
     /// The standard normal law, with 2^bits cells per unit; `bits` <= 30.
     pub(crate) fn normal(bits: u32) -> Self {
         let denominator = 1 << (2 * bits + 1);
-        let curve = Curve { shape: Shape::Gaussian, numerator: 1, denominator };
+        let curve = Curve { shape: CurveShape::Gaussian, numerator: 1, denominator };
         Self { stairs: Stairs::new(curve, false), bits }
     }
 

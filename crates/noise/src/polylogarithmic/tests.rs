@@ -19,7 +19,7 @@ fn law(shape: f64, offset: f64, scale: f64) -> ExponentialPolylogarithmic {
 /// be tested.
 fn few(shape: f64, offset: f64, scale: f64, growth: u32) -> ExponentialPolylogarithmic {
     let law = law(shape, offset, scale);
-    let curve = Curve::new(law.shape, law.offset, law.scale).growing(growth);
+    let curve = CellCurve::new(law.shape, law.offset, law.scale).growing(growth);
     assert!(law.cells.set(Cells::new(curve)).is_ok());
     law
 }

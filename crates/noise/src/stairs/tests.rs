@@ -4,32 +4,32 @@ use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
 use super::*;
-use crate::curve::Shape;
+use crate::curve::CurveShape;
 use crate::script::{Script, enumerate};
 
-fn stairs(shape: Shape, numerator: u128, denominator: u128, solid: bool) -> Stairs {
+fn stairs(shape: CurveShape, numerator: u128, denominator: u128, solid: bool) -> Stairs {
     Stairs::new(Curve { shape, numerator, denominator }, solid)
 }
 
 /// The curves of the laws, and of discrete Gaussian laws from the narrowest to the widest.
 fn all() -> Vec<Stairs> {
     vec![
-        stairs(Shape::Exponential, 1, 1, false),
-        stairs(Shape::Exponential, 1, 32, false),
-        stairs(Shape::Gaussian, 1, 2, false),
-        stairs(Shape::Gaussian, 1, 8192, false),
-        stairs(Shape::Gaussian, 1 << 19, 1, true),
-        stairs(Shape::Gaussian, 1 << 30, 3 << 24, true),
-        stairs(Shape::Gaussian, 1, 2, true),
-        stairs(Shape::Gaussian, 1, 8190, true),
-        stairs(Shape::Gaussian, 4, 8193, false),
-        stairs(Shape::Gaussian, (1 << 44) + 1, 1 << 57, false),
+        stairs(CurveShape::Exponential, 1, 1, false),
+        stairs(CurveShape::Exponential, 1, 32, false),
+        stairs(CurveShape::Gaussian, 1, 2, false),
+        stairs(CurveShape::Gaussian, 1, 8192, false),
+        stairs(CurveShape::Gaussian, 1 << 19, 1, true),
+        stairs(CurveShape::Gaussian, 1 << 30, 3 << 24, true),
+        stairs(CurveShape::Gaussian, 1, 2, true),
+        stairs(CurveShape::Gaussian, 1, 8190, true),
+        stairs(CurveShape::Gaussian, 4, 8193, false),
+        stairs(CurveShape::Gaussian, (1 << 44) + 1, 1 << 57, false),
     ]
 }
 
 fn value(curve: &Curve, x: f64) -> f64 {
     let rate = curve.numerator as f64 / curve.denominator as f64;
-    (-rate * if curve.shape == Shape::Gaussian { x * x } else { x }).exp()
+    (-rate * if curve.shape == CurveShape::Gaussian { x * x } else { x }).exp()
 }
 
 /// The probability of a share, in doubles.
@@ -134,9 +134,9 @@ fn at_an_edge_further_words_decide() {
 #[test]
 fn shares_enumerated() {
     for (shape, numerator, denominator, solid) in [
-        (Shape::Exponential, 1, 2, false),
-        (Shape::Gaussian, 1, 2, false),
-        (Shape::Gaussian, 1, 8, true),
+        (CurveShape::Exponential, 1, 2, false),
+        (CurveShape::Gaussian, 1, 2, false),
+        (CurveShape::Gaussian, 1, 8, true),
     ] {
         let stairs = stairs(shape, numerator, denominator, solid);
         let bare = Stairs { shares: Shares { edges: Vec::new(), slack: 1 }, ..stairs.clone() };
@@ -152,17 +152,17 @@ fn shares_enumerated() {
 #[test]
 fn points_enumerated() {
     for (shape, denominator, length, allowed) in [
-        (Shape::Exponential, 1, 6, 0.6),
-        (Shape::Exponential, 4, 5, 0.6),
-        (Shape::Gaussian, 2, 6, 0.6),
-        (Shape::Gaussian, 8, 5, 0.7),
+        (CurveShape::Exponential, 1, 6, 0.6),
+        (CurveShape::Exponential, 4, 5, 0.6),
+        (CurveShape::Gaussian, 2, 6, 0.6),
+        (CurveShape::Gaussian, 8, 5, 0.7),
     ] {
         let stairs = stairs(shape, 1, denominator, false);
         let rate = 1.0 / denominator as f64;
         // The mass above x, the whole being 1.
         let above = |x: f64| match shape {
-            Shape::Exponential => (-rate * x).exp(),
-            Shape::Gaussian => libm::erfc(rate.sqrt() * x),
+            CurveShape::Exponential => (-rate * x).exp(),
+            CurveShape::Gaussian => libm::erfc(rate.sqrt() * x),
         };
         let outcomes = enumerate::<3, _>(length, |words| {
             let (negative, cell, mut position) = stairs.point(words)?;
@@ -179,7 +179,7 @@ fn points_enumerated() {
 #[test]
 fn lattice_points_enumerated() {
     for (numerator, denominator, width) in [(1, 2, 2u128), (1, 8, 3), (9, 50, 3), (1, 5, 1)] {
-        let stairs = stairs(Shape::Gaussian, numerator, denominator, width == 1);
+        let stairs = stairs(CurveShape::Gaussian, numerator, denominator, width == 1);
         let f = |n: u128| value(&stairs.curve, n as f64 / width as f64);
         let total: f64 = (0..3000).map(f).sum();
         enumerate::<3, _>(5, |words| stairs.lattice_point(words, width))
@@ -196,7 +196,7 @@ fn lattice_points_enumerated() {
 fn lattice_points_have_their_frequencies() {
     let mut generator = crate::TestSeed(14).generator();
     for (numerator, denominator, width) in [(1, 2, 2u128), (1, 8, 3), (1, 2, 7), (9, 50, 1)] {
-        let stairs = stairs(Shape::Gaussian, numerator, denominator, width == 1);
+        let stairs = stairs(CurveShape::Gaussian, numerator, denominator, width == 1);
         let f = |n: u128| value(&stairs.curve, n as f64 / width as f64);
         let total: f64 = (0..3000).map(f).sum();
         let mut counts = [0.0; 15];

@@ -77,12 +77,15 @@ impl ChosenGroups {
     fn largest(self, epsilon: f64, limit: Option<f64>) -> f64 {
         let at = |part: f64| self.within(epsilon, part, part);
         let mut point = at(0.0).max(at(1.0));
-        let cell =
-            |(low, high): (f64, f64)| Cell { bound: self.within(epsilon, low, high), low, high };
+        let cell = |(low, high): (f64, f64)| DeltaInterval {
+            bound: self.within(epsilon, low, high),
+            low,
+            high,
+        };
         let mut cells = BinaryHeap::from([cell((0.0, 1.0))]);
         for step in 0.. {
             // No other cell has a larger bound.
-            let Some(Cell { bound, low, high }) = cells.pop() else { break };
+            let Some(DeltaInterval { bound, low, high }) = cells.pop() else { break };
             let enough = limit.unwrap_or(point * (1.0 + NEAR));
             let middle = low + 0.5 * (high - low);
             if bound <= enough || step > STEPS || middle <= low || middle >= high {
@@ -115,27 +118,27 @@ impl ChosenGroups {
 }
 
 /// Parts from `low` to `high`, with an upper bound of their delta.
-struct Cell {
+struct DeltaInterval {
     bound: f64,
     low: f64,
     high: f64,
 }
 
-impl PartialEq for Cell {
+impl PartialEq for DeltaInterval {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Cell {}
+impl Eq for DeltaInterval {}
 
-impl PartialOrd for Cell {
+impl PartialOrd for DeltaInterval {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Cell {
+impl Ord for DeltaInterval {
     fn cmp(&self, other: &Self) -> Ordering {
         self.bound.total_cmp(&other.bound)
     }

@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 
 use hushtable_numbers::search::falls_to;
 
-use self::kinds::{Lattice, Parts, ROUNDING, Responses};
+use self::kinds::{ComposingEvents, Lattice, ROUNDING, Responses};
 use self::tilted::Tilted;
 use crate::bounded_range::Ranges;
 use crate::chosen_groups::ChosenGroups;
@@ -247,12 +247,12 @@ impl Composition {
         }
         let (tilt, ln_delta) = parts.ln_delta_at(at);
         let exact = match &parts {
-            Parts { mu_squared, responses, lattices, .. }
+            ComposingEvents { mu_squared, responses, lattices, .. }
                 if parts.has_only_laws() && responses.is_empty() && lattices.is_empty() =>
             {
                 gaussian_delta(root_up(*mu_squared), at)
             }
-            Parts { mu_squared: 0.0, responses, lattices, .. }
+            ComposingEvents { mu_squared: 0.0, responses, lattices, .. }
                 if parts.has_only_laws() && responses.is_empty() && is_one(lattices) =>
             {
                 lattice_delta(lattices, at)
@@ -269,15 +269,15 @@ impl Composition {
     }
 
     /// The epsilon at the delta that is left when what is lost outright is paid for.
-    fn epsilon_of(&self, parts: &Parts, delta: f64) -> f64 {
+    fn epsilon_of(&self, parts: &ComposingEvents, delta: f64) -> f64 {
         let (tilt, moments) = parts.epsilon_at(delta);
         let exact = match parts {
-            Parts { mu_squared, responses, lattices, .. }
+            ComposingEvents { mu_squared, responses, lattices, .. }
                 if parts.has_only_laws() && responses.is_empty() && lattices.is_empty() =>
             {
                 gaussian_epsilon_at(root_up(*mu_squared), delta)
             }
-            Parts { mu_squared: 0.0, responses, lattices, .. }
+            ComposingEvents { mu_squared: 0.0, responses, lattices, .. }
                 if parts.has_only_laws() && responses.is_empty() && is_one(lattices) =>
             {
                 falls_to(delta, 0.0, moments, |epsilon| lattice_delta(lattices, epsilon))
@@ -299,7 +299,7 @@ impl Composition {
 
     /// The draws of bounded range, where there is nothing else, they are of one range, and the
     /// questions of all were fixed before the first answer.
-    fn alike(&self, parts: &Parts) -> Option<Ranges> {
+    fn alike(&self, parts: &ComposingEvents) -> Option<Ranges> {
         match parts.ranges.as_slice() {
             [one]
                 if parts.rho <= 0.0
@@ -311,7 +311,7 @@ impl Composition {
         }
     }
 
-    fn law(parts: &Parts, tilt: f64) -> Tilted {
+    fn law(parts: &ComposingEvents, tilt: f64) -> Tilted {
         match parts.responses.as_slice() {
             [one] if parts.mu_squared <= 0.0 && parts.lattices.is_empty() => {
                 binomial::tilted(*one, parts, tilt)
@@ -320,7 +320,7 @@ impl Composition {
         }
     }
 
-    fn parts(&self) -> Parts {
+    fn parts(&self) -> ComposingEvents {
         let responses = self.responses.iter().map(|(epsilon, times)| Responses {
             epsilon: epsilon.to_f64() * (1.0 + f64::EPSILON),
             times: *times,
@@ -339,7 +339,7 @@ impl Composition {
             }
         }
         let common = self.responses.keys().fold(0, |all, epsilon| divisor(all, epsilon.units()));
-        Parts {
+        ComposingEvents {
             common: common as f64 / Epsilon::units_per_one() as f64 * (1.0 + f64::EPSILON),
             mu_squared: if self.mu_squared.is_zero() { 0.0 } else { self.mu_squared.to_f64_up() },
             responses: responses.collect(),

@@ -1,6 +1,6 @@
 //! Randomised responses of one epsilon: the law of their total loss in closed form.
 
-use super::kinds::{Parts, ROUNDING, Responses};
+use super::kinds::{ComposingEvents, ROUNDING, Responses};
 use super::tilted::Tilted;
 
 /// Terms below this part of the largest are left out.
@@ -65,7 +65,7 @@ impl Binomial {
 }
 
 /// The law of responses of one epsilon at a tilt, exact except for rounding.
-pub(crate) fn tilted(responses: Responses, parts: &Parts, tilt: f64) -> Tilted {
+pub(crate) fn tilted(responses: Responses, parts: &ComposingEvents, tilt: f64) -> Tilted {
     let Responses { epsilon, times } = responses;
     let Binomial { first, mut weights, left_out } = Binomial::new(times, responses.ln_odds(tilt));
     // The fewest of the less likely outcome have the highest loss.

@@ -2,8 +2,8 @@
 
 use hushtable_numbers::search::valley;
 
-use super::kernel::{Grid, Kernel};
-use super::kinds::{Parts, ROUNDING};
+use super::kernel::{LossGrid, LossKernel};
+use super::kinds::{ComposingEvents, ROUNDING};
 use super::spectrum::{Circle, Spectrum};
 use super::tilted::Tilted;
 
@@ -30,17 +30,17 @@ const LONGEST: f64 = (1u64 << 22) as f64;
 /// Losses around the mean, at a tilt, beyond which there is next to nothing, and the further tilts
 /// by which that is seen.
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct LossWindow {
     lowest: f64,
     highest: f64,
     down: f64,
     up: f64,
 }
 
-impl Window {
+impl LossWindow {
     /// By Chernoff's bound, P\[L >= x\] <= e^(ln moment of t - t x) at the best further tilt t; but
     /// at none at which the moments of laws that are rounded up to a grid are much larger.
-    fn of(parts: &Parts, tilt: f64) -> Self {
+    fn of(parts: &ComposingEvents, tilt: f64) -> Self {
         let here = parts.ln_moment(tilt);
         let edge = |t: f64, sign: f64| (parts.ln_moment(tilt + sign * t) - here - OUTSIDE) / t;
         let best = |sign: f64| valley(-25.0, 25.0, |ln| edge(ln.exp(), sign)).exp();
@@ -54,34 +54,34 @@ impl Window {
 
 /// The law of all of `parts` but what is known in rho only, at a tilt.
 ///
-/// Errors, all of them on the safe side or bounded and added: kernels are rounded up ([`Kernel`]).
-/// Few laws of few losses are convolved directly, with positive terms only, so that every weight
-/// has its own small relative error. Otherwise, by transform, what is outside the circle comes back
-/// on its other side, and is added once more as a bound; and the transforms' errors are
-/// [`Tilted::error`].
-pub(crate) fn tilted(parts: &Parts, tilt: f64) -> Tilted {
+/// Errors, all of them on the safe side or bounded and added: kernels are rounded up
+/// ([`LossKernel`]). Few laws of few losses are convolved directly, with positive terms only, so
+/// that every weight has its own small relative error. Otherwise, by transform, what is outside the
+/// circle comes back on its other side, and is added once more as a bound; and the transforms'
+/// errors are [`Tilted::error`].
+pub(crate) fn tilted(parts: &ComposingEvents, tilt: f64) -> Tilted {
     with_work(parts, tilt, DIRECT)
 }
 
 /// Convolves with at most `direct` products by the direct way.
-pub(crate) fn with_work(parts: &Parts, tilt: f64, direct: usize) -> Tilted {
-    let window = Window::of(parts, tilt);
+pub(crate) fn with_work(parts: &ComposingEvents, tilt: f64, direct: usize) -> Tilted {
+    let window = LossWindow::of(parts, tilt);
     let width = window.highest - window.lowest;
     let step = step(parts, tilt, width);
     // Where the step is larger than the window needs, the circle is merely too long.
     let levels = ((width / step + 8.0).log2().ceil().max(0.0) as u32).clamp(LEVELS.0, LEVELS.1);
-    let grid = Grid { step, tilt };
-    let mut all = Accumulator::new(levels, grid, window, direct);
+    let grid = LossGrid { step, tilt };
+    let mut all = Convolver::new(levels, grid, window, direct);
     if parts.mu_squared > 0.0 {
-        all.add(Kernel::gaussian(parts.mu_squared, grid));
+        all.add(LossKernel::gaussian(parts.mu_squared, grid));
     }
     for lattice in &parts.lattices {
-        all.add(Kernel::lattice(*lattice, grid));
+        all.add(LossKernel::lattice(*lattice, grid));
     }
     for responses in &parts.responses {
-        all.add(Kernel::responses(*responses, grid));
+        all.add(LossKernel::responses(*responses, grid));
     }
-    let Line { first, weights, error, left_out } = all.finish();
+    let GridWeights { first, weights, error, left_out } = all.finish();
     let edge = |index: i64| index as f64 * step;
     let highest = edge(first + weights.len() as i64);
     Tilted {
@@ -98,7 +98,7 @@ pub(crate) fn with_work(parts: &Parts, tilt: f64, direct: usize) -> Tilted {
 }
 
 /// The grid's step, for a window of that width.
-fn step(parts: &Parts, tilt: f64, width: f64) -> f64 {
+fn step(parts: &ComposingEvents, tilt: f64, width: f64) -> f64 {
     let lattices: f64 = parts.lattices.iter().map(|l| l.times as f64).sum();
     let rounded = lattices + parts.responses.len() as f64 + 1.0;
     let points = (DENSITY * rounded.sqrt()).max(tilt * width / 0.02).clamp(POINTS.0, POINTS.1);
@@ -115,7 +115,7 @@ fn step(parts: &Parts, tilt: f64, width: f64) -> f64 {
 }
 
 /// The longest kernel, about, in losses.
-fn longest(parts: &Parts) -> f64 {
+fn longest(parts: &ComposingEvents) -> f64 {
     let responses = parts.responses.iter().map(|r| {
         // At most some 25 standard deviations, of at most epsilon each.
         2.0 * r.epsilon * (r.times as f64).min(25.0 * (r.times as f64).sqrt())
@@ -129,7 +129,7 @@ fn longest(parts: &Parts) -> f64 {
 
 /// The numbers of all kernels together that Chernoff's bound needs.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sides {
+struct ChernoffTerms {
     /// Sum of the means, and how far it may be off.
     mean: f64,
     mean_off: f64,
@@ -139,8 +139,8 @@ struct Sides {
     ln_total: f64,
 }
 
-impl Sides {
-    fn add(&mut self, kernel: &Kernel, grid: Grid, window: Window) {
+impl ChernoffTerms {
+    fn add(&mut self, kernel: &LossKernel, grid: LossGrid, window: LossWindow) {
         let times = kernel.times as f64;
         let mean = kernel.mean(grid);
         // A sum of up to 2^22 positive terms is right to 1e-9.
@@ -153,7 +153,7 @@ impl Sides {
     }
 
     /// Bound of the weight below and above the two losses.
-    fn beyond(&self, window: Window, lowest: f64, highest: f64) -> f64 {
+    fn beyond(&self, window: LossWindow, lowest: f64, highest: f64) -> f64 {
         let above = self.ln_up - window.up * (highest - self.mean - self.mean_off);
         let below = self.ln_down - window.down * (self.mean - self.mean_off - lowest);
         above.exp() + below.exp()
@@ -161,7 +161,7 @@ impl Sides {
 }
 
 /// Weights at multiples of the grid's step, from `first` on.
-struct Line {
+struct GridWeights {
     first: i64,
     weights: Vec<f64>,
     error: f64,
@@ -169,26 +169,26 @@ struct Line {
 }
 
 /// Convolves kernels: directly while that is little work, and by transform what they come to then.
-struct Accumulator {
+struct Convolver {
     levels: u32,
-    grid: Grid,
-    window: Window,
-    sides: Sides,
+    grid: LossGrid,
+    window: LossWindow,
+    sides: ChernoffTerms,
     left_out: f64,
     /// The part that is convolved directly, and how many products that may still take.
-    pending: Option<Kernel>,
+    pending: Option<LossKernel>,
     products: usize,
     /// Everything before that, once it was too much.
     spectrum: Option<Spectrum>,
 }
 
-impl Accumulator {
-    fn new(levels: u32, grid: Grid, window: Window, products: usize) -> Self {
+impl Convolver {
+    fn new(levels: u32, grid: LossGrid, window: LossWindow, products: usize) -> Self {
         Self {
             levels,
             grid,
             window,
-            sides: Sides::default(),
+            sides: ChernoffTerms::default(),
             left_out: 0.0,
             pending: None,
             products,
@@ -196,10 +196,10 @@ impl Accumulator {
         }
     }
 
-    fn add(&mut self, kernel: Kernel) {
+    fn add(&mut self, kernel: LossKernel) {
         self.sides.add(&kernel, self.grid, self.window);
         self.left_out += kernel.times as f64 * kernel.left_out;
-        let once = Kernel { times: 1, ..kernel };
+        let once = LossKernel { times: 1, ..kernel };
         let size = once.size();
         // Powers grow with every factor.
         let runs = usize::try_from(kernel.times).unwrap_or(usize::MAX);
@@ -208,7 +208,7 @@ impl Accumulator {
         if runs > 1
             && (self.spectrum.is_some() || work > self.products / 4 || grown > LONGEST as usize)
         {
-            self.transform(&Kernel { times: kernel.times, ..once });
+            self.transform(&LossKernel { times: kernel.times, ..once });
             return;
         }
         for _ in 0..runs {
@@ -228,7 +228,7 @@ impl Accumulator {
 
     /// Whether to convolve directly: when nothing was transformed yet, up to a fixed number of
     /// products; later, while it is less than a transform.
-    fn is_little(&self, pending: &Kernel, kernel: &Kernel, size: usize) -> bool {
+    fn is_little(&self, pending: &LossKernel, kernel: &LossKernel, size: usize) -> bool {
         let length = pending.weights.len() + kernel.weights.len();
         let work = size * pending.weights.len();
         if self.spectrum.is_some() {
@@ -239,17 +239,19 @@ impl Accumulator {
         }
     }
 
-    fn transform(&mut self, kernel: &Kernel) {
+    fn transform(&mut self, kernel: &LossKernel) {
         self.spectrum.get_or_insert_with(|| Spectrum::new(self.levels)).multiply(kernel);
     }
 
-    fn finish(mut self) -> Line {
+    fn finish(mut self) -> GridWeights {
         let pending = self.pending.take();
         let left_out = self.left_out * self.sides.ln_total.exp();
         let spectrum = match (self.spectrum.take(), pending) {
-            (None, None) => return Line { first: 0, weights: vec![1.0], error: 0.0, left_out },
-            (None, Some(Kernel { first, weights, .. })) => {
-                return Line { first, weights, error: 0.0, left_out };
+            (None, None) => {
+                return GridWeights { first: 0, weights: vec![1.0], error: 0.0, left_out };
+            }
+            (None, Some(LossKernel { first, weights, .. })) => {
+                return GridWeights { first, weights, error: 0.0, left_out };
             }
             (Some(spectrum), None) => spectrum,
             (Some(mut spectrum), Some(pending)) => {
@@ -263,6 +265,6 @@ impl Accumulator {
         let edge = |index: i64| index as f64 * self.grid.step;
         let beyond = self.sides.beyond(self.window, edge(first), edge(first + n - 1));
         weights.rotate_left(first.rem_euclid(n) as usize);
-        Line { first, weights, error, left_out: left_out + beyond }
+        GridWeights { first, weights, error, left_out: left_out + beyond }
     }
 }

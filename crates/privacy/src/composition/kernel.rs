@@ -25,14 +25,14 @@ const NODES: [(f64, f64); 4] = [
 
 /// Losses that are whole multiples of a step, and the tilt of the laws on them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Grid {
+pub(crate) struct LossGrid {
     pub(crate) step: f64,
     pub(crate) tilt: f64,
 }
 
 /// A law on a grid: weights e^(tilt L) P\[L\] divided by a moment.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Kernel {
+pub(crate) struct LossKernel {
     /// The multiple that the first weight is at.
     pub(crate) first: i64,
     pub(crate) weights: Vec<f64>,
@@ -42,8 +42,8 @@ pub(crate) struct Kernel {
     pub(crate) times: u64,
 }
 
-impl Kernel {
-    fn empty(grid: Grid, lowest: f64, highest: f64, times: u64) -> Self {
+impl LossKernel {
+    fn empty(grid: LossGrid, lowest: f64, highest: f64, times: u64) -> Self {
         let first = (lowest / grid.step).floor() as i64 - 1;
         let last = (highest / grid.step).ceil() as i64 + 2;
         Self { first, weights: vec![0.0; (last - first + 1).max(1) as usize], left_out: 0.0, times }
@@ -57,8 +57,8 @@ impl Kernel {
     /// also after composition, where independent ratios multiply. (It is the optimal such rounding:
     /// Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022, *Connect the dots*.) Rounding errors in
     /// the loss go up.
-    fn put(&mut self, grid: Grid, loss: f64, weight: f64) {
-        let Grid { step, tilt } = grid;
+    fn put(&mut self, grid: LossGrid, loss: f64, weight: f64) {
+        let LossGrid { step, tilt } = grid;
         let slack = 8.0 * ROUNDING * loss.abs();
         let mut below = (loss / step).floor();
         let mut over = (loss - below * step + slack).max(0.0);
@@ -88,7 +88,7 @@ impl Kernel {
     /// whose error is 5.6e-10 w^8 times the eighth derivative over a stretch of width w, below
     /// 1e-13 of the weight for stretches of at most 1/64 of a standard deviation and up to 9.5 of
     /// them out.
-    pub(crate) fn gaussian(mu_squared: f64, grid: Grid) -> Self {
+    pub(crate) fn gaussian(mu_squared: f64, grid: LossGrid) -> Self {
         let (mu, centre) = (mu_squared.sqrt(), (0.5 + grid.tilt) * mu_squared);
         let (lowest, highest) = (centre - FAR * mu, centre + FAR * mu);
         let mut kernel = Self::empty(grid, lowest, highest, 1);
@@ -115,7 +115,7 @@ impl Kernel {
     }
 
     /// All responses of one epsilon together: the law of their total loss is put on the grid.
-    pub(crate) fn responses(responses: Responses, grid: Grid) -> Self {
+    pub(crate) fn responses(responses: Responses, grid: LossGrid) -> Self {
         let Responses { epsilon, times } = responses;
         let law = Binomial::new(times, responses.ln_odds(grid.tilt));
         let loss = |less: u64| (times as f64 - 2.0 * less as f64) * epsilon;
@@ -130,7 +130,7 @@ impl Kernel {
 
     /// One discrete Gaussian event, of as many as there are: at a tilt, integers y with weights
     /// e^(-(y - tilt shift)^2/(2 sigma^2)), and losses shift (2y + shift)/(2 sigma^2).
-    pub(crate) fn lattice(lattice: Lattice, grid: Grid) -> Self {
+    pub(crate) fn lattice(lattice: Lattice, grid: LossGrid) -> Self {
         let (s, shift) = (lattice.event.law().sigma_squared(), lattice.event.sensitivity() as f64);
         let (sigma, centre) = (s.sqrt(), grid.tilt * shift);
         let loss = |y: f64| shift * (2.0 * y + shift) / (2.0 * s);
@@ -151,14 +151,14 @@ impl Kernel {
     }
 
     /// Sum of the weights at a further tilt, about the loss `pivot`: of e^(further (L - pivot)).
-    pub(crate) fn moment(&self, grid: Grid, further: f64, pivot: f64) -> f64 {
+    pub(crate) fn moment(&self, grid: LossGrid, further: f64, pivot: f64) -> f64 {
         let loss = |index: usize| (self.first + index as i64) as f64 * grid.step;
         let terms = self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
         terms.map(|(index, weight)| weight * (further * (loss(index) - pivot)).exp()).sum()
     }
 
     /// The mean of the weights.
-    pub(crate) fn mean(&self, grid: Grid) -> f64 {
+    pub(crate) fn mean(&self, grid: LossGrid) -> f64 {
         let total: f64 = self.weights.iter().sum();
         let first_moment: f64 =
             self.weights.iter().enumerate().map(|(index, weight)| index as f64 * weight).sum();

@@ -28,7 +28,7 @@ pub(crate) struct Lattice {
 
 /// The events that compose, without the deltas that are lost outright. Numbers are rounded up.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Parts {
+pub(crate) struct ComposingEvents {
     /// Of all Gaussian events together.
     pub(crate) mu_squared: f64,
     /// By epsilon, which differ.
@@ -91,7 +91,7 @@ impl Lattice {
     }
 }
 
-impl Parts {
+impl ComposingEvents {
     /// Whether nothing is there that loses anything.
     pub(crate) fn is_empty(&self) -> bool {
         self.has_no_law() && self.has_only_laws()
@@ -207,7 +207,7 @@ mod tests {
     /// With rho alone, both bounds are zCDP's.
     #[test]
     fn bounds_are_those_of_zcdp() {
-        let parts = Parts { rho: 0.5, ..Parts::default() };
+        let parts = ComposingEvents { rho: 0.5, ..ComposingEvents::default() };
         let (_, ln) = parts.ln_delta_at(5.0);
         assert!((ln.exp() / crate::zcdp_delta_at(0.5, 5.0) - 1.0).abs() < 1e-9);
         let (_, epsilon) = parts.epsilon_at(1e-6);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// By direct convolution, and by transforms only.
-fn on_the_grid(parts: &Parts, delta: f64) -> [f64; 2] {
+fn on_the_grid(parts: &ComposingEvents, delta: f64) -> [f64; 2] {
     let (tilt, moments) = parts.epsilon_at(delta);
     [usize::MAX, 0].map(|work| {
         let law = convolution::with_work(parts, tilt, work);
@@ -17,7 +17,7 @@ fn on_the_grid(parts: &Parts, delta: f64) -> [f64; 2] {
     })
 }
 
-fn delta_on_the_grid(parts: &Parts, epsilon: f64) -> [f64; 2] {
+fn delta_on_the_grid(parts: &ComposingEvents, epsilon: f64) -> [f64; 2] {
     let (tilt, _) = parts.ln_delta_at(epsilon);
     [usize::MAX, 0].map(|work| convolution::with_work(parts, tilt, work).delta_at(epsilon, parts))
 }
@@ -96,7 +96,7 @@ fn near_the_convolution(s: f64, shift: u32, times: u32, part: f64) -> Result<(),
         vec![Lattice { event, times: times.into() }],
         vec![Lattice { event, times: 1 }; times as usize],
     ] {
-        let parts = Parts { lattices, ..Parts::default() };
+        let parts = ComposingEvents { lattices, ..ComposingEvents::default() };
         for got in delta_on_the_grid(&parts, epsilon) {
             prop_assert!(got >= want * (1.0 - 1e-9), "{got} < {want}");
             prop_assert!(got <= most * 1.02, "{got} > {most}, {want}");
@@ -123,7 +123,7 @@ proptest! {
         mu in between(1e-3, 30.0),
         delta in between(1e-15, 0.01),
     ) {
-        let parts = Parts { mu_squared: mu * mu, ..Parts::default() };
+        let parts = ComposingEvents { mu_squared: mu * mu, ..ComposingEvents::default() };
         above(on_the_grid(&parts, delta), gaussian_epsilon_at(mu, delta), 1e-3)?;
     }
 
@@ -134,9 +134,9 @@ proptest! {
         delta in between(1e-15, 0.01),
     ) {
         let one = Responses { epsilon, times: 1 };
-        let apart = Parts { responses: vec![one; times], ..Parts::default() };
+        let apart = ComposingEvents { responses: vec![one; times], ..ComposingEvents::default() };
         let all = Responses { times: times as u64, ..one };
-        let closed = Parts { responses: vec![all], ..Parts::default() };
+        let closed = ComposingEvents { responses: vec![all], ..ComposingEvents::default() };
         let (tilt, moments) = closed.epsilon_at(delta);
         let law = binomial::tilted(all, &closed, tilt);
         let want = falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, &closed));
@@ -152,7 +152,8 @@ proptest! {
     ) {
         let one = Responses { epsilon: epsilon0, times: 1 };
         let responses = vec![one; times as usize];
-        let parts = Parts { mu_squared: mu * mu, responses, ..Parts::default() };
+        let mu_squared = mu * mu;
+        let parts = ComposingEvents { mu_squared, responses, ..Default::default() };
         let spread = (f64::from(times) * epsilon0 * epsilon0 + mu * mu).sqrt();
         let epsilon = (part * 4.0 * spread).min(0.9 * f64::from(times) * epsilon0 + 4.0 * mu);
         let want = responses_with_gaussian(epsilon0, times, mu, epsilon);
@@ -181,15 +182,15 @@ proptest! {
     ) {
         let responses = vec![Responses { epsilon: epsilon0, times }];
         let mu_squared = 2.0 * rho;
-        let known = Parts { mu_squared, responses: responses.clone(), ..Parts::default() };
-        let parts = Parts { rho, responses: responses.clone(), ..Parts::default() };
+        let alone = ComposingEvents { responses, ..Default::default() };
+        let known = ComposingEvents { mu_squared, ..alone.clone() };
+        let parts = ComposingEvents { rho, ..alone.clone() };
         let closed = Composition::law(&parts, parts.ln_delta_at(epsilon).0);
         let [known, _] = delta_on_the_grid(&known, epsilon);
         let [direct, transformed] = delta_on_the_grid(&parts, epsilon);
         for got in [direct, transformed, closed.delta_at(epsilon, &parts)] {
             prop_assert!(got >= known * (1.0 - 1e-3));
             prop_assert!(got <= parts.ln_delta_at(epsilon).1.exp() * (1.0 + 1e-3));
-            let alone = Parts { responses: responses.clone(), ..Parts::default() };
             let [alone, _] = delta_on_the_grid(&alone, 0.5 * epsilon);
             prop_assert!(got <= (alone + zcdp_delta_at(rho, 0.5 * epsilon)) * (1.0 + 1e-3));
         }

@@ -1,6 +1,6 @@
 //! Mechanisms that are known by their moments only, as a function of the loss of all the rest.
 
-use super::kinds::{Parts, ln_price};
+use super::kinds::{ComposingEvents, ln_price};
 
 /// An upper bound of the hockey-stick divergence of any mechanisms with these bounds of their
 /// moments, at any real epsilon x: the delta that is left when the rest of a composition has the
@@ -20,13 +20,13 @@ use super::kinds::{Parts, ln_price};
 /// mechanism with the sum of the bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Residual<'a> {
-    parts: &'a Parts,
+    parts: &'a ComposingEvents,
     /// ln of the last t: the next is near. Any t is valid.
     ln_order: f64,
 }
 
 impl<'a> Residual<'a> {
-    pub(crate) fn new(parts: &'a Parts) -> Self {
+    pub(crate) fn new(parts: &'a ComposingEvents) -> Self {
         Self { parts, ln_order: 0.0 }
     }
 
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn at_positive_epsilons_it_is_the_conversion_of_rho() {
         for rho in [1e-6, 0.01, 0.5, 20.0] {
-            let parts = Parts { rho, ..Parts::default() };
+            let parts = ComposingEvents { rho, ..ComposingEvents::default() };
             let mut residual = Residual::new(&parts);
             for x in [0.0, 0.01, 0.3, 1.0, 5.0, 60.0] {
                 let (got, want) = (residual.ln_at(x), crate::zcdp_delta_at(rho, x).ln());
@@ -94,7 +94,7 @@ mod tests {
     fn it_is_above_a_gaussians_delta_everywhere() {
         for rho in [0.005, 0.5, 3.0f64] {
             let mu = (2.0 * rho).sqrt();
-            let parts = Parts { rho, ..Parts::default() };
+            let parts = ComposingEvents { rho, ..ComposingEvents::default() };
             let mut residual = Residual::new(&parts);
             for x in (-80..80).map(|i| f64::from(i) / 8.0) {
                 let near = crate::normal_cdf(mu / 2.0 - x / mu);
@@ -102,7 +102,7 @@ mod tests {
                 assert!(residual.ln_at(x).exp() >= delta, "{rho} {x}");
             }
         }
-        let parts = Parts::default();
+        let parts = ComposingEvents::default();
         let mut nothing = Residual::new(&parts);
         assert_eq!(nothing.ln_at(0.0), f64::NEG_INFINITY);
         assert_eq!(nothing.ln_at(f64::NEG_INFINITY), 0.0);

@@ -1,7 +1,7 @@
 //! Products of Fourier transforms, with a bound of what they are off by.
 
 use super::fourier::Fourier;
-use super::kernel::Kernel;
+use super::kernel::LossKernel;
 use super::kinds::ROUNDING;
 
 /// Relative error of one product of complex numbers: sqrt 5 u (Brent, Percival & Zimmermann 2007,
@@ -41,7 +41,7 @@ impl Spectrum {
     ///
     /// Each value of the kernel's transform is off by at most the whole transform's error, E; its
     /// power k by k E m^(k-1), with m a bound of its size, and by 3ku of itself for k products.
-    pub(crate) fn multiply(&mut self, kernel: &Kernel) {
+    pub(crate) fn multiply(&mut self, kernel: &LossKernel) {
         let n = self.fourier.len();
         let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
         for (index, weight) in kernel.weights.iter().enumerate() {

@@ -93,17 +93,17 @@ fn discrete_gaussians_are_as_in_the_vectors() {
 }
 
 /// The epsilon at `delta` by the law on the grid and nothing else.
-fn on_the_grid(parts: &Parts, delta: f64) -> f64 {
+fn on_the_grid(parts: &ComposingEvents, delta: f64) -> f64 {
     let (tilt, moments) = parts.epsilon_at(delta);
     let law = convolution::tilted(parts, tilt);
     falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, parts))
 }
 
 /// Makes each event a law of its own, rounded to the grid and convolved.
-fn apart(epsilon: f64, times: u64) -> Parts {
+fn apart(epsilon: f64, times: u64) -> ComposingEvents {
     let one = Responses { epsilon: epsilon * (1.0 + f64::EPSILON), times: 1 };
     let responses = vec![one; usize::try_from(times).unwrap()];
-    Parts { responses, common: one.epsilon, ..Parts::default() }
+    ComposingEvents { responses, common: one.epsilon, ..ComposingEvents::default() }
 }
 
 #[test]
@@ -122,7 +122,8 @@ fn the_grid_is_as_in_the_vectors() {
         above(1.0 - intact * (1.0 - rest), number(&row["delta"]), 1e-5, &row.to_string());
     }
     for row in vectors("zcdp_to_approx") {
-        let parts = Parts { mu_squared: 2.0 * number(&row["rho"]), ..Parts::default() };
+        let parts =
+            ComposingEvents { mu_squared: 2.0 * number(&row["rho"]), ..ComposingEvents::default() };
         let got = on_the_grid(&parts, number(&row["delta"]));
         above(got, number(&row["epsilon_gaussian"]), 1e-5, &row.to_string());
     }
@@ -132,7 +133,7 @@ fn the_grid_is_as_in_the_vectors() {
             row["sensitivity"].as_u64().unwrap(),
         );
         let lattices = vec![Lattice { event: event.unwrap(), times: 1 }];
-        let parts = Parts { lattices, ..Parts::default() };
+        let parts = ComposingEvents { lattices, ..ComposingEvents::default() };
         let epsilon = number(&row["epsilon"]);
         let (tilt, _) = parts.ln_delta_at(epsilon);
         let got = convolution::tilted(&parts, tilt).delta_at(epsilon, &parts);
@@ -147,7 +148,7 @@ fn ten_thousand_discrete_laplaces_are_not_too_low() {
     for (epsilon0, delta) in [("0.01", "1e-6"), ("0.001", "1e-10")] {
         let exact = of(&[(response(epsilon0), 10_000)]).epsilon_at(delta.parse().unwrap());
         let one_by_one = apart(epsilon0.parse().unwrap(), 10_000);
-        for parts in [Parts { common: 0.0, ..one_by_one.clone() }, one_by_one] {
+        for parts in [ComposingEvents { common: 0.0, ..one_by_one.clone() }, one_by_one] {
             let got = on_the_grid(&parts, delta.parse().unwrap());
             // The closed form is rounded up to the twelfth place.
             above(got, exact.unwrap().to_f64() - 1e-12, 1e-4, epsilon0);

@@ -1,6 +1,6 @@
 //! The law of a composition's loss, tilted towards the losses that matter.
 
-use super::kinds::{Parts, ROUNDING, ln_price};
+use super::kinds::{ComposingEvents, ROUNDING, ln_price};
 use super::residual::Residual;
 
 /// Logarithm of how little the weights that are no longer looked at may count.
@@ -38,7 +38,7 @@ pub(crate) struct Tilted {
 impl Tilted {
     /// The delta at `epsilon` of the events with this law and those of `parts` without one
     /// together, rounded up; may be above 1.
-    pub(crate) fn delta_at(&self, epsilon: f64, parts: &Parts) -> f64 {
+    pub(crate) fn delta_at(&self, epsilon: f64, parts: &ComposingEvents) -> f64 {
         let mut residual = Residual::new(parts);
         let bound = parts.ln_bound(self.tilt).0;
         let (mut sum, mut squares) = (0.0f64, 0.0f64);

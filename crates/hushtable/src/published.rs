@@ -4,7 +4,7 @@
 mod cell_parts;
 mod read;
 
-use hushtable_knowledge::{Counted, Differences, KnowledgeError};
+use hushtable_knowledge::{Differences, KnowledgeError, PublishedCount};
 use hushtable_lang::Refusal;
 
 pub use cell_parts::{Divided, divide};
@@ -38,7 +38,7 @@ pub struct TableCell {
     /// By column.
     pub keys: Vec<CellKey>,
     /// The count, or what is known of it.
-    pub count: Counted,
+    pub count: PublishedCount,
 }
 
 /// The values of a column that a cell counts. Values by their places, in rising order.

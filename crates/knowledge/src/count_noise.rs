@@ -2,16 +2,16 @@
 
 use hushtable_privacy::DiscreteGaussianLoss;
 
-use crate::double::Sum;
+use crate::double::NeumaierSum;
 use crate::error::KnowledgeError;
 use crate::integer_law::{IntegerLaw, UNIT};
 
 /// Noise on an integer that one record moves by one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CountNoise(Shape);
+pub struct CountNoise(CountNoiseLaw);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Shape {
+enum CountNoiseLaw {
     /// P\[x\] ~ e^(-loss |x|).
     Geometric { loss: f64 },
     /// P\[x\] ~ e^(-x^2/(2 sigma^2)).
@@ -29,7 +29,7 @@ impl CountNoise {
     /// Unless `p` is from 1e-40 to 0.999999.
     pub fn geometric(p: f64) -> Result<Self, KnowledgeError> {
         if (1e-40..=0.999_999).contains(&p) {
-            Ok(Self(Shape::Geometric { loss: -p.ln() }))
+            Ok(Self(CountNoiseLaw::Geometric { loss: -p.ln() }))
         } else {
             Err(KnowledgeError::Noise { what: "geometric", given: p, range: FACTORS })
         }
@@ -41,7 +41,7 @@ impl CountNoise {
     /// Unless `scale` is from 0.01 to 1,000,000.
     pub fn discrete_laplace(scale: f64) -> Result<Self, KnowledgeError> {
         if (0.01..=1e6).contains(&scale) {
-            Ok(Self(Shape::Geometric { loss: 1.0 / scale }))
+            Ok(Self(CountNoiseLaw::Geometric { loss: 1.0 / scale }))
         } else {
             Err(KnowledgeError::Noise { what: "discrete-laplace", given: scale, range: SCALES })
         }
@@ -61,7 +61,7 @@ impl CountNoise {
             return Err(refused);
         }
         DiscreteGaussianLoss::new(sigma_squared)
-            .map(|g| Self(Shape::Gaussian(g)))
+            .map(|g| Self(CountNoiseLaw::Gaussian(g)))
             .map_err(|_| refused)
     }
 
@@ -70,30 +70,30 @@ impl CountNoise {
     /// count by one.
     pub fn delta(self, epsilon: f64) -> f64 {
         match self.0 {
-            Shape::Geometric { loss } if epsilon >= loss => 0.0,
+            CountNoiseLaw::Geometric { loss } if epsilon >= loss => 0.0,
             // P[X <= 0] (1 - e^(epsilon - loss)).
-            Shape::Geometric { loss } => {
+            CountNoiseLaw::Geometric { loss } => {
                 let half = 1.0 / (1.0 + (-loss).exp());
                 (half * -(epsilon - loss).exp_m1() * (1.0 + 16.0 * UNIT) + 2.0 * UNIT * loss)
                     .min(1.0)
             }
-            Shape::Gaussian(law) => law.delta(1, epsilon).unwrap_or(1.0),
+            CountNoiseLaw::Gaussian(law) => law.delta(1, epsilon).unwrap_or(1.0),
         }
     }
 
     /// `law` with the noise added, if the noise is added last.
     pub(crate) fn on_top(self, law: &IntegerLaw) -> Option<IntegerLaw> {
         match self.0 {
-            Shape::Geometric { loss } => Some(law.plus_geometric(loss)),
-            Shape::Gaussian(_) => None,
+            CountNoiseLaw::Geometric { loss } => Some(law.plus_geometric(loss)),
+            CountNoiseLaw::Gaussian(_) => None,
         }
     }
 
     /// The law of the noise to start from; always zero if the noise is added last.
     pub(crate) fn below(self, floor: f64) -> IntegerLaw {
         match self.0 {
-            Shape::Geometric { .. } => IntegerLaw::point(0),
-            Shape::Gaussian(law) => gaussian(law.sigma_squared(), floor),
+            CountNoiseLaw::Geometric { .. } => IntegerLaw::point(0),
+            CountNoiseLaw::Gaussian(law) => gaussian(law.sigma_squared(), floor),
         }
     }
 }
@@ -113,7 +113,7 @@ fn gaussian(sigma_squared: f64, floor: f64) -> IntegerLaw {
     let mut weights: Vec<f64> = half.iter().rev().copied().collect();
     weights.push(1.0);
     weights.extend(&half);
-    let mut sum = Sum::default();
+    let mut sum = NeumaierSum::default();
     weights.iter().for_each(|w| sum.add(*w));
     let sum = sum.value();
     weights.iter_mut().for_each(|w| *w /= sum);

@@ -21,19 +21,19 @@ mod combinations;
 mod programme;
 
 use crate::error::KnowledgeError;
-use bounds::Bounds;
+use bounds::CountBounds;
 use combinations::Search;
 
 /// A count that is published, or what is published of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct PublishedCount {
     /// At least.
     pub low: u64,
     /// At most.
     pub high: u64,
 }
 
-impl Counted {
+impl PublishedCount {
     /// A count that is published exactly.
     pub fn exact(count: u64) -> Self {
         Self { low: count, high: count }
@@ -50,11 +50,11 @@ impl Counted {
 
 /// A cell of a published table.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct PublishedCell {
     /// The parts whose records it counts, each once, in rising order.
     pub parts: Vec<u32>,
     /// Its count; suppressed unless it is exact.
-    pub count: Counted,
+    pub count: PublishedCount,
     /// Cells of one level are disjoint, as those of one table are without its margins.
     pub level: usize,
 }
@@ -63,7 +63,7 @@ pub struct Cell {
 #[derive(Clone, Debug)]
 pub struct Published {
     parts: usize,
-    cells: Vec<Cell>,
+    cells: Vec<PublishedCell>,
     levels: usize,
 }
 
@@ -94,7 +94,7 @@ pub struct Recovered {
     pub what: Bounded,
     /// The bounds: of a part equal to each other, of a suppressed cell closer than as it was
     /// published.
-    pub count: Counted,
+    pub count: PublishedCount,
 }
 
 /// The findings.
@@ -116,7 +116,7 @@ impl Published {
     /// # Errors
     /// If a cell has no part, or its parts do not exist, are not in rising order, or belong to
     /// another cell of its level; or if its least count is above its largest.
-    pub fn new(parts: usize, cells: Vec<Cell>) -> Result<Self, KnowledgeError> {
+    pub fn new(parts: usize, cells: Vec<PublishedCell>) -> Result<Self, KnowledgeError> {
         let levels = cells.iter().map(|cell| cell.level + 1).max().unwrap_or(0);
         let mut used = std::collections::HashSet::new();
         for (index, cell) in cells.iter().enumerate() {
@@ -138,7 +138,7 @@ impl Published {
     pub fn differences(&self, k: u64) -> Result<Differences, KnowledgeError> {
         let mut search = Search::new(self)?;
         let all_combined = search.run()?;
-        let mut bounds = Bounds::new(self, search.sets());
+        let mut bounds = CountBounds::new(self, search.sets());
         bounds.pass_on()?;
         let all_bounded = programme::tighten(self, &mut bounds)?;
         let combinations = search.below(k);

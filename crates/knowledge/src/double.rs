@@ -45,12 +45,12 @@ impl Double {
 
 /// A sum that loses no digit (Neumaier).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sum {
+pub(crate) struct NeumaierSum {
     sum: f64,
     lost: f64,
 }
 
-impl Sum {
+impl NeumaierSum {
     pub(crate) fn add(&mut self, term: f64) {
         let next = self.sum + term;
         self.lost +=

@@ -14,12 +14,12 @@
 pub struct Generalised {
     text: String,
     /// One of these; none for any value.
-    forms: Vec<Form>,
+    forms: Vec<GeneralisedForm>,
 }
 
 /// One value, one pattern, or one range.
 #[derive(Clone, Debug, PartialEq)]
-enum Form {
+enum GeneralisedForm {
     Text(String),
     Number {
         text: String,
@@ -30,7 +30,7 @@ enum Form {
         pattern: Vec<char>,
         numbers: Option<Mask>,
     },
-    Span(Span),
+    Span(GeneralisedRange),
 }
 
 /// The least and the largest number that a pattern of digits and stars matches.
@@ -43,7 +43,7 @@ struct Mask {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Span {
+struct GeneralisedRange {
     low: f64,
     high: f64,
     has_low: bool,
@@ -64,8 +64,8 @@ impl Generalised {
             Some(list) => list.split(',').collect(),
             None => text.split('|').collect(),
         };
-        let forms: Option<Vec<Form>> =
-            parts.into_iter().map(|part| Form::new(part.trim())).collect();
+        let forms: Option<Vec<GeneralisedForm>> =
+            parts.into_iter().map(|part| GeneralisedForm::new(part.trim())).collect();
         match forms {
             Some(forms) => Self { text: text.to_owned(), forms },
             None => Self::any(),
@@ -91,7 +91,7 @@ impl Generalised {
     }
 }
 
-impl Form {
+impl GeneralisedForm {
     /// `None` for any value.
     fn new(text: &str) -> Option<Self> {
         if text.chars().all(|c| c == '*') {
@@ -103,7 +103,7 @@ impl Form {
             return Some(Self::Mask { pattern, numbers });
         }
         let owned = text.to_owned();
-        Some(match (number(text), Span::of(text)) {
+        Some(match (number(text), GeneralisedRange::of(text)) {
             (Some(value), _) => Self::Number { text: owned, value },
             (None, Some(span)) => Self::Span(span),
             (None, None) => Self::Text(owned),
@@ -127,11 +127,13 @@ impl Form {
             }
             (Self::Span(one), Self::Span(two)) => one.meets(*two),
             (Self::Span(span), Self::Number { value, .. })
-            | (Self::Number { value, .. }, Self::Span(span)) => span.meets(Span::point(*value)),
-            (Self::Span(span), Self::Mask { numbers, .. })
-            | (Self::Mask { numbers, .. }, Self::Span(span)) => {
-                numbers.is_none_or(|numbers| span.meets(Span::closed(numbers.least, numbers.most)))
+            | (Self::Number { value, .. }, Self::Span(span)) => {
+                span.meets(GeneralisedRange::point(*value))
             }
+            (Self::Span(span), Self::Mask { numbers, .. })
+            | (Self::Mask { numbers, .. }, Self::Span(span)) => numbers.is_none_or(|numbers| {
+                span.meets(GeneralisedRange::closed(numbers.least, numbers.most))
+            }),
             (Self::Span(_), Self::Text(_)) | (Self::Text(_), Self::Span(_)) => true,
         }
     }
@@ -160,7 +162,7 @@ impl Mask {
     }
 }
 
-impl Span {
+impl GeneralisedRange {
     fn closed(low: f64, high: f64) -> Self {
         Self { low, high, has_low: true, has_high: true }
     }

@@ -1,7 +1,7 @@
 //! Histograms without noise.
 
 use crate::divergence::both;
-use crate::double::Sum;
+use crate::double::NeumaierSum;
 use crate::error::KnowledgeError;
 use crate::integer_law::{IntegerLaw, UNIT};
 use crate::probability::{MOST_RECORDS, Probability};
@@ -77,7 +77,7 @@ impl Histogram {
         let cell = (laws * width.weights.len() as f64 / most).ceil().clamp(1.0, laws) as usize;
         let mut sizes = Vec::new();
         for (i, chunk) in blanket.weights.chunks(cell).enumerate() {
-            let mut sum = Sum::default();
+            let mut sum = NeumaierSum::default();
             chunk.iter().for_each(|w| sum.add(*w));
             let size = u64::try_from(blanket.first).unwrap_or(0) + (i * cell) as u64;
             sizes.push((sum.value(), IntegerLaw::binomial(size, share, FLOOR)));
@@ -91,7 +91,7 @@ impl Histogram {
         if epsilon.is_nan() || epsilon < 0.0 {
             return 1.0;
         }
-        let mut sums = [Sum::default(); 2];
+        let mut sums = [NeumaierSum::default(); 2];
         for (weight, law) in &self.sizes {
             for (sum, part) in sums.iter_mut().zip(both(law, epsilon)) {
                 sum.add(weight * part);

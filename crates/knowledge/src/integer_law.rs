@@ -1,6 +1,6 @@
 //! Laws of counts, with bounds of their errors.
 
-use crate::double::{Double, Sum};
+use crate::double::{Double, NeumaierSum};
 use crate::error::KnowledgeError;
 use crate::probability::{Probability, Profile};
 
@@ -83,7 +83,7 @@ impl IntegerLaw {
         weights.reverse();
         weights.push(1.0);
         weights.extend(above);
-        let mut sum = Sum::default();
+        let mut sum = NeumaierSum::default();
         weights.iter().for_each(|w| sum.add(*w));
         let sum = sum.value();
         weights.iter_mut().for_each(|w| *w /= sum);
@@ -196,7 +196,7 @@ impl IntegerLaw {
     /// P\[X >= `least`\], rounded up.
     pub(crate) fn at_least(&self, least: i64) -> f64 {
         let skip = usize::try_from(least - self.first).unwrap_or(0);
-        let mut sum = Sum::default();
+        let mut sum = NeumaierSum::default();
         self.weights.iter().skip(skip).rev().for_each(|w| sum.add(*w));
         (sum.value() * (1.0 + self.error + 4.0 * UNIT) + self.lost).min(1.0)
     }

@@ -44,7 +44,9 @@ mod vertices;
 pub use composition::{Dependence, Guarantee};
 pub use count::{Count, CountWithin};
 pub use count_noise::CountNoise;
-pub use differencing::{Bounded, Cell, Combination, Counted, Differences, Published, Recovered};
+pub use differencing::{
+    Bounded, Combination, Differences, Published, PublishedCell, PublishedCount, Recovered,
+};
 pub use error::KnowledgeError;
 pub use generalised::Generalised;
 pub use groups::{GroupCounts, GroupRisk, Knows};

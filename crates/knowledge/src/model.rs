@@ -28,7 +28,7 @@ mod separation;
 mod simulator;
 mod worlds;
 
-pub use definitions::{Definition, Definitions, Found};
+pub use definitions::{Definition, Definitions, LeastAmount};
 pub use error::ModelError;
 pub use fraction::{FiniteLaw, Fraction};
 pub use mechanism::Mechanism;

@@ -1,7 +1,7 @@
 //! Counts that are released above a threshold.
 
 use crate::divergence::{above, larger};
-use crate::double::Sum;
+use crate::double::NeumaierSum;
 use crate::error::KnowledgeError;
 use crate::integer_law::{IntegerLaw, UNIT};
 use crate::probability::Profile;
@@ -74,7 +74,7 @@ pub(crate) fn checked_threshold(
 
 /// The mean of divergences over how many known records are counted, in the worse direction.
 pub(crate) fn passive(known: &IntegerLaw, at: impl Fn(i64) -> [f64; 2]) -> f64 {
-    let mut sums = [Sum::default(); 2];
+    let mut sums = [NeumaierSum::default(); 2];
     for (b, weight) in (known.first..).zip(&known.weights) {
         for (sum, part) in sums.iter_mut().zip(at(b)) {
             sum.add(weight * part);

@@ -35,12 +35,12 @@ const VISITED: f64 = 5e7;
 
 /// The vertices from `first` to `last`.
 #[derive(Clone, Copy, Debug)]
-struct Range {
+struct VertexRange {
     first: u64,
     last: u64,
 }
 
-impl Range {
+impl VertexRange {
     fn records(self) -> u64 {
         self.last - self.first
     }
@@ -110,7 +110,7 @@ impl Vertices {
     ) -> Option<(WorstCase, IntegerLaw)> {
         let mut least = from;
         let mut worst = None;
-        let all = Range { first: 0, last: self.others };
+        let all = VertexRange { first: 0, last: self.others };
         let mut open = vec![(delta(start), all, start.clone())];
         while let Some((bound, range, law)) = open.pop() {
             if bound <= least {
@@ -135,7 +135,7 @@ impl Vertices {
     /// Calls `visit` with the law of every vertex, or, with many records, of every short range of
     /// vertices, and with the number of records that are missing from it.
     pub(crate) fn each(&self, mut visit: impl FnMut(u64, &IntegerLaw)) {
-        let all = Range { first: 0, last: self.others };
+        let all = VertexRange { first: 0, last: self.others };
         let mut open = vec![(all, IntegerLaw::point(0))];
         while let Some((range, law)) = open.pop() {
             if range.records() <= self.slack {
@@ -146,10 +146,10 @@ impl Vertices {
         }
     }
 
-    fn halves(&self, range: Range, law: &IntegerLaw) -> [(Range, IntegerLaw); 2] {
+    fn halves(&self, range: VertexRange, law: &IntegerLaw) -> [(VertexRange, IntegerLaw); 2] {
         let middle = range.first + range.records() / 2;
-        let left = Range { first: range.first, last: middle };
-        let right = Range { first: middle + 1, last: range.last };
+        let left = VertexRange { first: range.first, last: middle };
+        let right = VertexRange { first: middle + 1, last: range.last };
         let more =
             |count: u64, p| law.plus(&IntegerLaw::binomial(count, p, self.floor), self.floor);
         [

@@ -5,15 +5,15 @@
 use std::collections::BTreeSet;
 
 use hushtable_knowledge::{
-    Bounded, Cell, Combination, Counted, Differences, KnowledgeError, Published,
+    Bounded, Combination, Differences, KnowledgeError, Published, PublishedCell, PublishedCount,
 };
 use proptest::prelude::*;
 
-fn cell(level: usize, parts: &[u32], count: u64) -> Cell {
-    Cell { parts: parts.to_vec(), count: Counted::exact(count), level }
+fn cell(level: usize, parts: &[u32], count: u64) -> PublishedCell {
+    PublishedCell { parts: parts.to_vec(), count: PublishedCount::exact(count), level }
 }
 
-fn differences_of(parts: usize, cells: &[Cell], k: u64) -> Differences {
+fn differences_of(parts: usize, cells: &[PublishedCell], k: u64) -> Differences {
     Published::new(parts, cells.to_vec()).unwrap().differences(k).unwrap()
 }
 
@@ -72,11 +72,11 @@ fn nobody_comes_last_and_small_cells_come_first() {
 
 #[test]
 fn suppressed_cells_are_recovered_by_two_margins() {
-    let below_5 = Counted { low: 0, high: 4 };
-    let hidden = |parts: &[u32]| Cell { parts: parts.to_vec(), count: below_5, level: 0 };
+    let below_5 = PublishedCount { low: 0, high: 4 };
+    let hidden = |parts: &[u32]| PublishedCell { parts: parts.to_vec(), count: below_5, level: 0 };
     // Two by two, all four suppressed, with both margins: 4 in the first row and the first column,
     // 8 in all.
-    let mut cells: Vec<Cell> = (0..4).map(|part| hidden(&[part])).collect();
+    let mut cells: Vec<PublishedCell> = (0..4).map(|part| hidden(&[part])).collect();
     cells.extend([cell(1, &[0, 1], 4), cell(1, &[2, 3], 4), cell(2, &[0, 2], 5)]);
     cells.push(cell(2, &[1, 3], 3));
     let differences = differences_of(4, &cells, 5);
@@ -108,8 +108,13 @@ fn what_no_table_has_is_refused() {
 }
 
 /// All tables of that many parts that agree with the cells.
-fn agreeing(parts: usize, cells: &[Cell]) -> Vec<Vec<u64>> {
-    fn extend(parts: usize, cells: &[Cell], table: &mut Vec<u64>, all: &mut Vec<Vec<u64>>) {
+fn agreeing(parts: usize, cells: &[PublishedCell]) -> Vec<Vec<u64>> {
+    fn extend(
+        parts: usize,
+        cells: &[PublishedCell],
+        table: &mut Vec<u64>,
+        all: &mut Vec<Vec<u64>>,
+    ) {
         let next = table.len();
         // Partial sums must fit, and complete ones must be right.
         for cell in cells {
@@ -135,7 +140,7 @@ fn agreeing(parts: usize, cells: &[Cell]) -> Vec<Vec<u64>> {
 }
 
 /// The published margins of a table of two by three by perhaps two.
-fn tables() -> impl Strategy<Value = (Vec<u64>, Vec<Cell>, u64)> {
+fn tables() -> impl Strategy<Value = (Vec<u64>, Vec<PublishedCell>, u64)> {
     let sizes = prop_oneof![Just([2usize, 3, 1]), Just([2, 2, 2]), Just([3, 2, 1])];
     sizes.prop_flat_map(|sizes| {
         let parts = sizes.iter().product::<usize>();
@@ -162,14 +167,14 @@ fn tables() -> impl Strategy<Value = (Vec<u64>, Vec<Cell>, u64)> {
                         let parts: Vec<u32> =
                             everyone.iter().copied().filter(|p| key(*p) == *target).collect();
                         let count: u64 = parts.iter().map(|p| truth[*p as usize]).sum();
-                        let hidden = Counted { low: 0, high: threshold - 1 };
+                        let hidden = PublishedCount { low: 0, high: threshold - 1 };
                         // A few cells are not published at all.
                         let count = match (*dice, count < threshold) {
                             (0, _) => continue,
                             (_, true) => hidden,
-                            (_, false) => Counted::exact(count),
+                            (_, false) => PublishedCount::exact(count),
                         };
-                        cells.push(Cell { parts, count, level: level + 1 });
+                        cells.push(PublishedCell { parts, count, level: level + 1 });
                     }
                 }
                 (truth, cells, threshold)

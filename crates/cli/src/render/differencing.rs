@@ -1,6 +1,6 @@
 //! Results of `assess differencing`.
 
-use hushtable::knowledge::{Bounded, Combination, Counted, Differences, Recovered};
+use hushtable::knowledge::{Bounded, Combination, Differences, PublishedCount, Recovered};
 
 use super::assess::wrapped;
 use super::grid::{Grid, Side, visible};
@@ -70,8 +70,8 @@ impl DifferencingReport {
         })
     }
 
-    fn count(&self, index: usize) -> Counted {
-        self.tables.cells.get(index).map_or(Counted::exact(0), |cell| cell.count)
+    fn count(&self, index: usize) -> PublishedCount {
+        self.tables.cells.get(index).map_or(PublishedCount::exact(0), |cell| cell.count)
     }
 
     /// On one line.
@@ -231,9 +231,9 @@ impl DifferencingReport {
         let mut grid = Grid::new(headings).underlined();
         for entry in entries.iter().take(self.few(entries.len())) {
             let count = match entry.count {
-                Counted { low: 0, high: 0 } => "nobody".to_owned(),
-                Counted { low, high } if low == high => low.to_string(),
-                Counted { low, high } => format!("{low} to {high}"),
+                PublishedCount { low: 0, high: 0 } => "nobody".to_owned(),
+                PublishedCount { low, high } if low == high => low.to_string(),
+                PublishedCount { low, high } => format!("{low} to {high}"),
             };
             let (what, was) = match entry.what {
                 Bounded::Cell(place) => {

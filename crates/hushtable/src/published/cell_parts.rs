@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use hushtable_knowledge::{Cell, Published};
+use hushtable_knowledge::{Published, PublishedCell};
 use hushtable_lang::Refusal;
 
 use super::read::single;
@@ -77,7 +77,7 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
                 "leave --complete out, or list the other values in one of the tables",
             ));
         }
-        cells.push(Cell { parts, count: cell.count, level });
+        cells.push(PublishedCell { parts, count: cell.count, level });
     }
     let published = Published::new(combinations.len(), cells)
         .map_err(|error| Refusal::new(error.to_string(), "list each cell once in a table"))?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use hushtable_knowledge::Counted;
+use hushtable_knowledge::PublishedCount;
 use hushtable_lang::Refusal;
 
 use super::{CellKey, KeyColumn, TableCell, Tables};
@@ -134,10 +134,10 @@ fn key(text: &str, column: &mut KeyColumn, values: &mut HashMap<String, usize>) 
 }
 
 /// A count, or what is known of one that is suppressed.
-fn counted(text: &str, below: Option<u64>) -> Result<Counted, (String, &'static str)> {
+fn counted(text: &str, below: Option<u64>) -> Result<PublishedCount, (String, &'static str)> {
     if let Ok(count) = text.parse::<u64>() {
         return if count <= MOST_COUNT {
-            Ok(Counted::exact(count))
+            Ok(PublishedCount::exact(count))
         } else {
             Err((format!("the count {count} is above {MOST_COUNT}"), "counts of records"))
         };
@@ -145,7 +145,7 @@ fn counted(text: &str, below: Option<u64>) -> Result<Counted, (String, &'static 
     let own = text.strip_prefix('<').and_then(|below| below.trim().parse::<u64>().ok());
     if matches!(text, "" | "*" | "-" | "(D)") || own.is_some() {
         return match own.or(below) {
-            Some(below @ 1..=MOST_COUNT) => Ok(Counted { low: 0, high: below - 1 }),
+            Some(below @ 1..=MOST_COUNT) => Ok(PublishedCount { low: 0, high: below - 1 }),
             _ => Err((
                 "the count is suppressed, but no limit is given below which counts are".to_owned(),
                 "give it, as in --suppressed-below 5",
@@ -220,7 +220,11 @@ fn add_missing(tables: &mut Tables, below: u64) -> Result<(), Refusal> {
                 for (column, value) in columns.iter().zip(row) {
                     keys[*column] = CellKey::Any(vec![value]);
                 }
-                tables.cells.push(TableCell { table, keys, count: Counted { low: 0, high } });
+                tables.cells.push(TableCell {
+                    table,
+                    keys,
+                    count: PublishedCount { low: 0, high },
+                });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Bounds of all parts' counts, passed on between cells and parts.
 
-use super::combinations::Known;
-use super::{Counted, Published};
+use super::combinations::KnownCount;
+use super::{Published, PublishedCount};
 use crate::error::KnowledgeError;
 
 /// Stands for no upper bound; sums stay far from overflow.
@@ -12,32 +12,33 @@ const PASSES: usize = 100;
 
 /// A sum of parts with bounds.
 #[derive(Clone, Debug)]
-pub(super) struct Sum {
+pub(super) struct PartSum {
     pub(super) parts: Vec<u32>,
-    pub(super) count: Counted,
+    pub(super) count: PublishedCount,
 }
 
 /// Bounds that hold in every table that agrees with what is published.
-pub(super) struct Bounds {
-    pub(super) parts: Vec<Counted>,
+pub(super) struct CountBounds {
+    pub(super) parts: Vec<PublishedCount>,
     /// First the suppressed cells, in their order.
-    pub(super) sums: Vec<Sum>,
+    pub(super) sums: Vec<PartSum>,
 }
 
-impl Bounds {
-    pub(super) fn new(published: &Published, known: &[Known]) -> Self {
+impl CountBounds {
+    pub(super) fn new(published: &Published, known: &[KnownCount]) -> Self {
         let suppressed = published.cells.iter().filter(|cell| !cell.count.is_exact());
-        let suppressed = suppressed.map(|c| Sum { parts: c.parts.clone(), count: c.count });
+        let suppressed = suppressed.map(|c| PartSum { parts: c.parts.clone(), count: c.count });
         // Exact cells are among the known sets.
-        let exact = known
-            .iter()
-            .map(|set| Sum { parts: set.parts.clone(), count: Counted::exact(set.count) });
-        let parts = vec![Counted { low: 0, high: NONE }; published.parts];
+        let exact = known.iter().map(|set| PartSum {
+            parts: set.parts.clone(),
+            count: PublishedCount::exact(set.count),
+        });
+        let parts = vec![PublishedCount { low: 0, high: NONE }; published.parts];
         Self { parts, sums: suppressed.chain(exact).collect() }
     }
 
-    pub(super) fn part(&self, part: u32) -> Counted {
-        self.parts.get(part as usize).copied().unwrap_or(Counted { low: 0, high: NONE })
+    pub(super) fn part(&self, part: u32) -> PublishedCount {
+        self.parts.get(part as usize).copied().unwrap_or(PublishedCount { low: 0, high: NONE })
     }
 
     fn total(&self, parts: &[u32]) -> (u64, u64) {
@@ -69,9 +70,9 @@ impl Bounds {
 
     fn pass(&mut self, index: usize) -> Result<bool, KnowledgeError> {
         let none = || KnowledgeError::Contradiction { cells: Vec::new() };
-        let Sum { parts, count } = self.sums[index].clone();
+        let PartSum { parts, count } = self.sums[index].clone();
         let (low, high) = self.total(&parts);
-        let narrowed = Counted { low: count.low.max(low), high: count.high.min(high) };
+        let narrowed = PublishedCount { low: count.low.max(low), high: count.high.min(high) };
         if narrowed.low > narrowed.high {
             return Err(none());
         }
@@ -90,7 +91,7 @@ impl Bounds {
                 (1, true) => finite,
                 _ => NONE,
             };
-            let next = Counted {
+            let next = PublishedCount {
                 low: now.low.max(narrowed.low.saturating_sub(others)),
                 high: now.high.min(most),
             };

@@ -10,14 +10,14 @@ const WORK: usize = 30_000_000;
 
 /// A set of parts whose count is known.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownCount {
     pub(super) parts: Vec<u32>,
     pub(super) count: u64,
     terms: Vec<(usize, i64)>,
 }
 
 /// Disjoint known sets.
-struct Level {
+struct DisjointSets {
     sets: Vec<usize>,
     /// The index in `sets`, by part.
     of_part: HashMap<u32, usize>,
@@ -25,9 +25,9 @@ struct Level {
 
 /// All known sets.
 pub(super) struct Search {
-    sets: Vec<Known>,
+    sets: Vec<KnownCount>,
     by_parts: HashMap<Vec<u32>, usize>,
-    levels: Vec<Level>,
+    levels: Vec<DisjointSets>,
     work: usize,
 }
 
@@ -42,7 +42,7 @@ impl Search {
         let mut by_level = vec![Vec::new(); published.levels];
         for (index, cell) in published.cells.iter().enumerate() {
             if cell.count.is_exact() {
-                let known = Known {
+                let known = KnownCount {
                     parts: cell.parts.clone(),
                     count: cell.count.high,
                     terms: vec![(index, 1)],
@@ -85,7 +85,7 @@ impl Search {
         }
     }
 
-    pub(super) fn sets(&self) -> &[Known] {
+    pub(super) fn sets(&self) -> &[KnownCount] {
         &self.sets
     }
 
@@ -95,16 +95,16 @@ impl Search {
 
     /// Sets of fewer than `k` records, without those that only add empty parts to another set.
     pub(super) fn below(&self, k: u64) -> Vec<Combination> {
-        let mut small: Vec<&Known> = self.sets.iter().filter(|set| set.count < k).collect();
+        let mut small: Vec<&KnownCount> = self.sets.iter().filter(|set| set.count < k).collect();
         small.sort_by_key(|set| (set.count == 0, set.count, set.parts.len(), set.terms.len()));
-        let mut sets: Vec<&Known> = Vec::new();
+        let mut sets: Vec<&KnownCount> = Vec::new();
         // The sets by their first parts.
         let mut with: HashMap<u32, Vec<usize>> = HashMap::new();
         for set in small {
             // Of the set that is within this one, some part comes first, and this one has it.
             let within =
                 set.parts.iter().filter_map(|part| with.get(part)).flatten().any(|&other| {
-                    sets.get(other).is_some_and(|other: &&Known| {
+                    sets.get(other).is_some_and(|other: &&KnownCount| {
                         other.count == set.count && is_within(&other.parts, &set.parts)
                     })
                 });
@@ -162,7 +162,7 @@ impl Search {
 
     /// Disjoint sets together, without the sets of a level that they contain: parts, the sum's
     /// terms and the count; `None` if they contain none.
-    fn less_contained(&mut self, level: usize, wholes: &[usize]) -> Option<(Known, i128)> {
+    fn less_contained(&mut self, level: usize, wholes: &[usize]) -> Option<(KnownCount, i128)> {
         let mut hits: HashMap<usize, usize> = HashMap::new();
         let of_part = &self.levels[level].of_part;
         for &whole in wholes {
@@ -204,11 +204,11 @@ impl Search {
         let mut terms: Vec<(usize, i64)> = terms.into_iter().filter(|(_, f)| *f != 0).collect();
         // Added cells come before subtracted ones.
         terms.sort_unstable_by_key(|(cell, factor)| (*factor < 0, *cell));
-        Some((Known { parts, count: 0, terms }, count))
+        Some((KnownCount { parts, count: 0, terms }, count))
     }
 
     /// Keeps a new set.
-    fn keep(&mut self, rest: Option<(Known, i128)>) -> Result<Option<usize>, KnowledgeError> {
+    fn keep(&mut self, rest: Option<(KnownCount, i128)>) -> Result<Option<usize>, KnowledgeError> {
         let Some((mut known, count)) = rest else { return Ok(None) };
         let disagree = || KnowledgeError::Contradiction { cells: cells_of(&known.terms) };
         let count = u64::try_from(count).map_err(|_| disagree())?;
@@ -222,7 +222,7 @@ impl Search {
     }
 
     /// The set, and whether it is new.
-    fn add(&mut self, known: Known) -> Result<(usize, bool), KnowledgeError> {
+    fn add(&mut self, known: KnownCount) -> Result<(usize, bool), KnowledgeError> {
         if let Some(&before) = self.by_parts.get(&known.parts) {
             let other = &self.sets[before];
             if other.count == known.count {
@@ -268,7 +268,7 @@ impl Search {
             .enumerate()
             .flat_map(|(index, &set)| self.sets[set].parts.iter().map(move |part| (*part, index)));
         let of_part = of_part.collect();
-        self.levels.push(Level { sets, of_part });
+        self.levels.push(DisjointSets { sets, of_part });
     }
 }
 

@@ -7,7 +7,7 @@ use microlp::{
 };
 
 use super::Published;
-use super::bounds::{Bounds, NONE};
+use super::bounds::{CountBounds, NONE};
 use crate::error::KnowledgeError;
 
 /// Most parts in one linear programme.
@@ -34,11 +34,11 @@ struct Component {
     parts: Vec<u32>,
     /// Sums of its parts, with what they come to beside the fixed ones.
     sums: Vec<(Vec<u32>, i64, i64)>,
-    targets: Vec<Target>,
+    targets: Vec<BoundTarget>,
 }
 
 /// The object of a bound: a suppressed cell, by its index among the sums, or a part.
-struct Target {
+struct BoundTarget {
     cell: Option<usize>,
     parts: Vec<u32>,
     fixed: i64,
@@ -49,7 +49,10 @@ struct Target {
 ///
 /// # Errors
 /// If no table agrees with what is published.
-pub(super) fn tighten(published: &Published, bounds: &mut Bounds) -> Result<bool, KnowledgeError> {
+pub(super) fn tighten(
+    published: &Published,
+    bounds: &mut CountBounds,
+) -> Result<bool, KnowledgeError> {
     let mut left = WORK;
     let mut complete = true;
     for component in components(published, bounds) {
@@ -106,7 +109,7 @@ impl Component {
     }
 }
 
-impl Target {
+impl BoundTarget {
     fn count(&self, table: &BTreeMap<u32, i64>) -> i64 {
         self.fixed + self.parts.iter().filter_map(|part| table.get(part)).sum::<i64>()
     }
@@ -116,7 +119,7 @@ fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn now(target: &Target, bounds: &Bounds) -> (i64, i64) {
+fn now(target: &BoundTarget, bounds: &CountBounds) -> (i64, i64) {
     let count = match (target.cell, target.parts.as_slice()) {
         (Some(cell), _) => bounds.sums[cell].count,
         (None, parts) => bounds.part(parts.first().copied().unwrap_or(u32::MAX)),
@@ -124,7 +127,7 @@ fn now(target: &Target, bounds: &Bounds) -> (i64, i64) {
     (signed(count.low), signed(count.high))
 }
 
-fn narrow(target: &Target, bounds: &mut Bounds, minimise: bool, bound: i64) {
+fn narrow(target: &BoundTarget, bounds: &mut CountBounds, minimise: bool, bound: i64) {
     let bound = u64::try_from(bound).unwrap_or(0);
     let count = match (target.cell, target.parts.as_slice()) {
         (Some(cell), _) => &mut bounds.sums[cell].count,
@@ -139,7 +142,7 @@ fn narrow(target: &Target, bounds: &mut Bounds, minimise: bool, bound: i64) {
 }
 
 /// The parts whose counts are not settled, by what ties them together.
-fn components(published: &Published, bounds: &Bounds) -> Vec<Component> {
+fn components(published: &Published, bounds: &CountBounds) -> Vec<Component> {
     let open = |part: &u32| {
         let count = bounds.part(*part);
         count.low < count.high
@@ -173,7 +176,7 @@ fn components(published: &Published, bounds: &Bounds) -> Vec<Component> {
         });
         component.parts.push(part);
         if bounds.part(part).high < NONE && !alone.contains(&part) {
-            component.targets.push(Target { cell: None, parts: vec![part], fixed: 0 });
+            component.targets.push(BoundTarget { cell: None, parts: vec![part], fixed: 0 });
         }
     }
     let mut suppressed = 0;
@@ -187,7 +190,7 @@ fn components(published: &Published, bounds: &Bounds) -> Vec<Component> {
         let (low, high) = (signed(cell.count.low) - fixed, signed(cell.count.high) - fixed);
         component.sums.push((parts.clone(), low, high));
         if sum_index.is_some() {
-            component.targets.push(Target { cell: sum_index, parts, fixed });
+            component.targets.push(BoundTarget { cell: sum_index, parts, fixed });
         }
     }
     components.into_values().collect()
@@ -197,7 +200,7 @@ fn components(published: &Published, bounds: &Bounds) -> Vec<Component> {
 fn optimum(
     component: &Component,
     target: usize,
-    bounds: &Bounds,
+    bounds: &CountBounds,
     direction: OptimizationDirection,
 ) -> Result<Option<Optimum>, KnowledgeError> {
     let target = &component.targets[target];

@@ -82,16 +82,16 @@ struct Overlaps<'a> {
     one: &'a [EquivalenceClass],
     other: &'a [EquivalenceClass],
     /// By quasi-identifier: whether two values meet, by their numbers.
-    grids: Vec<Grid>,
+    grids: Vec<PairGrid>,
 }
 
 /// A bit for each pair of values, as there may be many.
-struct Grid {
+struct PairGrid {
     words: usize,
     bits: Vec<u64>,
 }
 
-impl Grid {
+impl PairGrid {
     fn new(rows: &[Generalised], columns: &[Generalised]) -> Self {
         let words = columns.len().div_ceil(64);
         let word = |(row, word): (&Generalised, usize)| {
@@ -114,7 +114,7 @@ impl<'a> Overlaps<'a> {
             return Err(KnowledgeError::Classes { pairs, most: MOST_PAIRS });
         }
         let values = one.values.iter().zip(&other.values);
-        let grids = values.map(|(rows, columns)| Grid::new(rows, columns)).collect();
+        let grids = values.map(|(rows, columns)| PairGrid::new(rows, columns)).collect();
         Ok(Self { one: &one.classes, other: &other.classes, grids })
     }
 

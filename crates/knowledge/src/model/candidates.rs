@@ -7,9 +7,9 @@ use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
 use super::error::ModelError;
-use super::mechanism::{Mechanism, Outputs};
+use super::mechanism::{Mechanism, OutputWeights};
 use super::programme::Proposal;
-use super::worlds::{Model, Target};
+use super::worlds::{Model, ProtectedRecord};
 
 /// Most bits of a candidate's denominator.
 const MOST_BITS: u64 = 4096;
@@ -20,7 +20,7 @@ pub(super) type ClassOf = BTreeMap<Vec<u32>, (usize, BigUint)>;
 
 /// For each class of what the simulator sees the law of its output.
 pub(super) struct Simulator {
-    pub(super) laws: Vec<Outputs>,
+    pub(super) laws: Vec<OutputWeights>,
     /// The sum of the weights of each law.
     pub(super) total: BigUint,
 }
@@ -30,7 +30,7 @@ pub(super) struct Simulator {
 pub(super) fn candidates(
     model: &Model,
     mechanism: &Mechanism,
-    target: &Target,
+    target: &ProtectedRecord,
     class_of: &ClassOf,
     classes: usize,
 ) -> Result<Vec<Simulator>, ModelError> {
@@ -43,7 +43,7 @@ pub(super) fn candidates(
     let sight = |database: usize| &class_of[&model.without(database, target.record)];
     let mut simulators = Vec::new();
     for value in &target.values {
-        let mut laws = vec![Outputs::new(); classes];
+        let mut laws = vec![OutputWeights::new(); classes];
         // Each sight once, as often as it has the odds of its class.
         let mut done = BTreeSet::new();
         for database in real.keys() {
@@ -58,7 +58,7 @@ pub(super) fn candidates(
         }
         simulators.extend(evened(laws));
     }
-    let mut laws = vec![Outputs::new(); classes];
+    let mut laws = vec![OutputWeights::new(); classes];
     for (database, weight) in &real {
         let (class, _) = sight(*database);
         for (output, part) in mechanism.of(*database)? {
@@ -70,13 +70,13 @@ pub(super) fn candidates(
 }
 
 /// Laws by weights of any sum, as ones with the same sum; `None` if that is too large.
-fn evened(laws: Vec<Outputs>) -> Option<Simulator> {
+fn evened(laws: Vec<OutputWeights>) -> Option<Simulator> {
     let sums: Vec<BigUint> = laws.iter().map(|law| law.values().sum()).collect();
     let total = sums.iter().fold(BigUint::one(), |all, sum| lcm(all, sum.clone()));
     if total.is_zero() || total.bits() > MOST_BITS {
         return None;
     }
-    let scaled = |(law, sum): (Outputs, &BigUint)| {
+    let scaled = |(law, sum): (OutputWeights, &BigUint)| {
         let factor = &total / sum;
         law.into_iter().map(|(output, weight)| (output, weight * &factor)).collect()
     };

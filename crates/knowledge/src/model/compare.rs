@@ -7,19 +7,19 @@ use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
 use super::error::ModelError;
-use super::mechanism::{Mechanism, Outputs};
+use super::mechanism::{Mechanism, OutputWeights};
 use super::separation::{Curves, Witness};
-use super::worlds::{Case, Model, Target};
+use super::worlds::{Case, Model, ProtectedRecord};
 
 /// The weights of two laws side by side, each multiplied by a factor.
 pub(super) fn side_by_side(
-    one: &Outputs,
+    one: &OutputWeights,
     times: &BigUint,
-    other: &Outputs,
+    other: &OutputWeights,
     times_other: &BigUint,
 ) -> Vec<(BigUint, BigUint)> {
     let outputs: BTreeSet<&u32> = one.keys().chain(other.keys()).collect();
-    let weight = |law: &Outputs, output: &u32, times: &BigUint| {
+    let weight = |law: &OutputWeights, output: &u32, times: &BigUint| {
         law.get(output).map_or_else(BigUint::zero, |weight| weight * times)
     };
     let pair = |output: &u32| (weight(one, output, times), weight(other, output, times_other));
@@ -28,7 +28,7 @@ pub(super) fn side_by_side(
 
 /// Two values of the target that one knowledge is compatible with, each with its case.
 pub(super) fn compatible(
-    target: &Target,
+    target: &ProtectedRecord,
     knowledge: u32,
 ) -> impl Iterator<Item = (u32, &Case)> + Clone {
     target
@@ -43,7 +43,7 @@ pub(super) fn noiseless(model: &Model, mechanism: &Mechanism) -> Result<Curves, 
     let mut curves = Curves::default();
     for target in &model.targets {
         for knowledge in &target.knowledge {
-            let published: Vec<(u32, &Case, Outputs)> = compatible(target, *knowledge)
+            let published: Vec<(u32, &Case, OutputWeights)> = compatible(target, *knowledge)
                 .map(|(value, case)| Ok((value, case, mechanism.published(case)?)))
                 .collect::<Result<_, ModelError>>()?;
             for (i, (value, case, law)) in published.iter().enumerate() {
@@ -74,7 +74,7 @@ pub(super) fn noiseless(model: &Model, mechanism: &Mechanism) -> Result<Curves, 
 pub(super) fn passive(model: &Model, mechanism: &Mechanism) -> Result<Curves, ModelError> {
     let mut curves = Curves::default();
     for target in &model.targets {
-        let laws: BTreeMap<(u32, u32), Outputs> = target
+        let laws: BTreeMap<(u32, u32), OutputWeights> = target
             .cases
             .iter()
             .map(|(key, case)| Ok((*key, mechanism.published(case)?)))
@@ -184,9 +184,9 @@ pub(super) fn inference(model: &Model, mechanism: &Mechanism) -> Result<Curves, 
 /// For each output the weights of the target's values.
 fn by_output<'a>(
     cases: impl Iterator<Item = (u32, &'a Case)>,
-    published: impl Fn(&Case) -> Result<Outputs, ModelError>,
-) -> Result<BTreeMap<u32, Outputs>, ModelError> {
-    let mut all: BTreeMap<u32, Outputs> = BTreeMap::new();
+    published: impl Fn(&Case) -> Result<OutputWeights, ModelError>,
+) -> Result<BTreeMap<u32, OutputWeights>, ModelError> {
+    let mut all: BTreeMap<u32, OutputWeights> = BTreeMap::new();
     for (value, case) in cases {
         for (output, weight) in published(case)? {
             *all.entry(output).or_default().entry(value).or_default() += weight;
@@ -208,8 +208,8 @@ pub(super) fn dependence(
     parts: &[[u32; 2]],
 ) -> Result<Curves, ModelError> {
     let mut curves = Curves::default();
-    let marginal = |law: &Outputs, part: usize| -> Result<Outputs, ModelError> {
-        let mut marginal = Outputs::new();
+    let marginal = |law: &OutputWeights, part: usize| -> Result<OutputWeights, ModelError> {
+        let mut marginal = OutputWeights::new();
         for (output, weight) in law {
             let parts = parts.get(*output as usize).ok_or(ModelError::Inconsistent)?;
             *marginal.entry(parts[part]).or_default() += weight;

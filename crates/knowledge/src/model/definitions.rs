@@ -8,7 +8,7 @@ use super::error::ModelError;
 use super::fraction::Fraction;
 use super::mechanism::Mechanism;
 use super::normalisation::{Normalisation, check};
-use super::separation::{Curves, Witness, Worst};
+use super::separation::{Curves, Witness, WorstSeparation};
 use super::simulator::Simulators;
 use super::worlds::{Model, check_steps};
 
@@ -56,7 +56,7 @@ impl Definition {
 
 /// The least epsilon or delta of a definition, rounded up, and where it is reached.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found<A> {
+pub struct LeastAmount<A> {
     /// The epsilon (`None` if none is enough) or the delta.
     pub amount: A,
     /// Where it is reached; `None` if no two laws differ.
@@ -128,13 +128,13 @@ impl Definitions {
         &self,
         definition: Definition,
         epsilon: Epsilon,
-    ) -> Result<Found<f64>, ModelError> {
+    ) -> Result<LeastAmount<f64>, ModelError> {
         let x = Quotient::exp_down(epsilon.units(), Epsilon::units_per_one());
         let worst = match self.curves(definition) {
             Some(curves) => curves.delta(&x),
             None => self.simulators.as_ref().map_err(Clone::clone)?.delta(&x),
         };
-        Ok(Found { amount: worst.amount.up().min(1.0), witness: worst.witness })
+        Ok(LeastAmount { amount: worst.amount.up().min(1.0), witness: worst.witness })
     }
 
     /// The least epsilon at which delta is at most `delta`; `None` if there is none.
@@ -150,7 +150,7 @@ impl Definitions {
         &self,
         definition: Definition,
         delta: &Fraction,
-    ) -> Result<Found<Option<Epsilon>>, ModelError> {
+    ) -> Result<LeastAmount<Option<Epsilon>>, ModelError> {
         let worst = match self.curves(definition) {
             Some(curves) => curves.least(delta),
             None => self.simulators.as_ref().map_err(Clone::clone)?.least(delta),
@@ -160,7 +160,7 @@ impl Definitions {
 
     /// The least mu for which the last part of what is published is (mu, nu)-bounded dependent on
     /// those before (PK Definition 18); `None` if there are no parts.
-    pub fn dependence(&self, nu: &Fraction) -> Option<Found<Option<Epsilon>>> {
+    pub fn dependence(&self, nu: &Fraction) -> Option<LeastAmount<Option<Epsilon>>> {
         self.dependence.as_ref().map(|curves| rounded(curves.least(nu)))
     }
 
@@ -175,7 +175,7 @@ impl Definitions {
     }
 }
 
-fn rounded(worst: Worst<Option<Quotient>>) -> Found<Option<Epsilon>> {
+fn rounded(worst: WorstSeparation<Option<Quotient>>) -> LeastAmount<Option<Epsilon>> {
     let epsilon = worst.amount.and_then(|x| Epsilon::from_f64_up(x.ln_up()).ok());
-    Found { amount: epsilon, witness: worst.witness }
+    LeastAmount { amount: epsilon, witness: worst.witness }
 }

@@ -20,7 +20,7 @@ pub struct Mechanism {
 }
 
 /// The weights of outputs.
-pub(super) type Outputs = BTreeMap<u32, BigUint>;
+pub(super) type OutputWeights = BTreeMap<u32, BigUint>;
 
 impl Mechanism {
     /// A mechanism that publishes a function of the database and of noise of its own: `outputs`
@@ -38,7 +38,7 @@ impl Mechanism {
         let laws = outputs
             .chunks(noise.count())
             .map(|outputs| {
-                let mut law = Outputs::new();
+                let mut law = OutputWeights::new();
                 for (output, weight) in outputs.iter().zip(&weights) {
                     if !weight.is_zero() {
                         *law.entry(*output).or_default() += weight;
@@ -65,7 +65,7 @@ impl Mechanism {
         let total = exact.iter().fold(BigUint::one(), |all, law| lcm(all, law.total.clone()));
         let scaled = |(law, exact): (&Vec<(u32, Fraction)>, &FiniteLaw)| {
             let factor = &total / &exact.total;
-            let mut scaled = Outputs::new();
+            let mut scaled = OutputWeights::new();
             for ((output, _), weight) in law.iter().zip(&exact.weights) {
                 if !weight.is_zero() {
                     *scaled.entry(*output).or_default() += weight * &factor;
@@ -77,12 +77,12 @@ impl Mechanism {
     }
 
     /// The law of one database.
-    pub(super) fn of(&self, database: usize) -> Result<&Outputs, ModelError> {
+    pub(super) fn of(&self, database: usize) -> Result<&OutputWeights, ModelError> {
         self.laws.get(database).ok_or(ModelError::Inconsistent)
     }
 
     /// The outputs in a case, out of the case's weight times [`Self::total`].
-    pub(super) fn published(&self, case: &Case) -> Result<Outputs, ModelError> {
+    pub(super) fn published(&self, case: &Case) -> Result<OutputWeights, ModelError> {
         self.published_after(case, Ok)
     }
 
@@ -91,8 +91,8 @@ impl Mechanism {
         &self,
         case: &Case,
         change: impl Fn(usize) -> Result<usize, ModelError>,
-    ) -> Result<Outputs, ModelError> {
-        let mut all = Outputs::new();
+    ) -> Result<OutputWeights, ModelError> {
+        let mut all = OutputWeights::new();
         for (database, weight) in &case.databases {
             for (output, part) in self.of(change(*database)?)? {
                 *all.entry(*output).or_default() += weight * part;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigUint;
 
-use super::worlds::{Case, Model, Target};
+use super::worlds::{Case, Model, ProtectedRecord};
 
 /// The properties of a model for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub enum Parameters {
     Merged,
 }
 
-pub(super) fn check(model: &Model, target: &Target) -> Normalisation {
+pub(super) fn check(model: &Model, target: &ProtectedRecord) -> Normalisation {
     Normalisation {
         target: target.record,
         acceptable: acceptable(target),
@@ -66,7 +66,7 @@ pub(super) fn check(model: &Model, target: &Target) -> Normalisation {
 /// So the law of the databases given what is known is the same except for names that keep the
 /// target's value. The other way round, one parameter that is what is known and another for these
 /// names are an acceptable normalisation.
-fn acceptable(target: &Target) -> bool {
+fn acceptable(target: &ProtectedRecord) -> bool {
     let weights = |knowledge: u32| {
         let mut all: BTreeMap<u32, Vec<&BigUint>> = BTreeMap::new();
         let mut sum = BigUint::default();
@@ -93,7 +93,7 @@ fn acceptable(target: &Target) -> bool {
 }
 
 /// Each case must weigh what its knowledge and its value weigh together.
-fn knowledge_independent(target: &Target) -> bool {
+fn knowledge_independent(target: &ProtectedRecord) -> bool {
     let (mut known, mut values) = (BTreeMap::new(), BTreeMap::new());
     let mut all = BigUint::default();
     for ((knowledge, value), case) in &target.cases {
@@ -109,7 +109,7 @@ fn knowledge_independent(target: &Target) -> bool {
     })
 }
 
-fn parameters(model: &Model, target: &Target) -> Parameters {
+fn parameters(model: &Model, target: &ProtectedRecord) -> Parameters {
     let worlds = &model.worlds;
     let possible: Vec<(usize, usize)> = (0..worlds.count())
         .filter_map(|world| Some((world, (*model.database_of.get(world)?)?)))
@@ -147,7 +147,7 @@ fn parameters(model: &Model, target: &Target) -> Parameters {
 }
 
 /// Given what is known, the law of the others must be the same for all values of the target.
-fn others_independent(model: &Model, target: &Target) -> bool {
+fn others_independent(model: &Model, target: &ProtectedRecord) -> bool {
     let others = |case: &Case| -> BTreeMap<Vec<u32>, BigUint> {
         let mut law: BTreeMap<Vec<u32>, BigUint> = BTreeMap::new();
         for (database, weight) in &case.databases {

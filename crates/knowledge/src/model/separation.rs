@@ -27,7 +27,7 @@ pub struct Witness {
 
 /// One law against another: delta at e^epsilon = x is the sum of all (p - x q)_+ over `scale`.
 #[derive(Clone, Debug)]
-struct Curve {
+struct SeparationCurve {
     /// Pairs (p, q), p not zero, by falling p/q.
     terms: Vec<(BigUint, BigUint)>,
     scale: BigUint,
@@ -37,13 +37,13 @@ struct Curve {
 /// All comparisons that a definition makes. It holds where all of them do.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Curves {
-    all: Vec<Curve>,
+    all: Vec<SeparationCurve>,
     terms: usize,
 }
 
 /// The worst of them.
 #[derive(Clone, Debug)]
-pub(super) struct Worst<A> {
+pub(super) struct WorstSeparation<A> {
     pub(super) amount: A,
     /// `None` where no comparison shows any difference.
     pub(super) witness: Option<Witness>,
@@ -69,7 +69,7 @@ impl Curves {
             return Err(ModelError::Large { what, size, most: MOST_TERMS });
         }
         terms.sort_by(|(p, q), (r, s)| (r * q).cmp(&(p * s)));
-        self.all.push(Curve { terms, scale, witness });
+        self.all.push(SeparationCurve { terms, scale, witness });
         Ok(())
     }
 
@@ -85,23 +85,23 @@ impl Curves {
     }
 
     /// The largest delta where e^epsilon is `x`, which is at least 1.
-    pub(super) fn delta(&self, x: &Quotient) -> Worst<Quotient> {
-        let mut worst = Worst {
+    pub(super) fn delta(&self, x: &Quotient) -> WorstSeparation<Quotient> {
+        let mut worst = WorstSeparation {
             amount: Quotient { above: BigUint::zero(), below: BigUint::from(1u8) },
             witness: None,
         };
         for curve in &self.all {
             let delta = curve.delta(x);
             if delta.is_above(&worst.amount) {
-                worst = Worst { amount: delta, witness: Some(curve.witness) };
+                worst = WorstSeparation { amount: delta, witness: Some(curve.witness) };
             }
         }
         worst
     }
 
     /// The least e^epsilon at which no delta is above `delta`; `None` if there is no such epsilon.
-    pub(super) fn least(&self, delta: &Fraction) -> Worst<Option<Quotient>> {
-        let mut worst = Worst { amount: Some(Quotient::one()), witness: None };
+    pub(super) fn least(&self, delta: &Fraction) -> WorstSeparation<Option<Quotient>> {
+        let mut worst = WorstSeparation { amount: Some(Quotient::one()), witness: None };
         for curve in &self.all {
             let least = curve.least(delta);
             let above = match (&least, &worst.amount) {
@@ -110,14 +110,14 @@ impl Curves {
                 (Some(least), Some(most)) => least.is_above(most),
             };
             if above {
-                worst = Worst { amount: least, witness: Some(curve.witness) };
+                worst = WorstSeparation { amount: least, witness: Some(curve.witness) };
             }
         }
         worst
     }
 }
 
-impl Curve {
+impl SeparationCurve {
     fn delta(&self, x: &Quotient) -> Quotient {
         let mut sum = BigUint::zero();
         for (p, q) in &self.terms {

@@ -10,10 +10,10 @@ use super::candidates::{ClassOf, Simulator, candidates, rounded};
 use super::compare::side_by_side;
 use super::error::ModelError;
 use super::fraction::Fraction;
-use super::mechanism::{Mechanism, Outputs};
+use super::mechanism::{Mechanism, OutputWeights};
 use super::programme::{Programme, ProgrammeCase, Proposal};
-use super::separation::{Curves, Witness, Worst};
-use super::worlds::{Model, Target};
+use super::separation::{Curves, Witness, WorstSeparation};
+use super::worlds::{Model, ProtectedRecord};
 
 /// Most variables times rows of a linear programme.
 const MOST_SIZE: usize = 4_000_000;
@@ -46,7 +46,7 @@ struct TargetCase {
     witness: Witness,
     weight: BigUint,
     classes: Vec<(usize, BigUint)>,
-    law: Outputs,
+    law: OutputWeights,
 }
 
 impl Simulators {
@@ -56,8 +56,8 @@ impl Simulators {
     }
 
     /// The largest over the targets of the least over the simulators.
-    pub(super) fn delta(&self, x: &Quotient) -> Worst<Quotient> {
-        let none = Worst {
+    pub(super) fn delta(&self, x: &Quotient) -> WorstSeparation<Quotient> {
+        let none = WorstSeparation {
             amount: Quotient { above: BigUint::zero(), below: BigUint::one() },
             witness: None,
         };
@@ -67,8 +67,8 @@ impl Simulators {
     }
 
     /// The least ratio at which [`Self::delta`] is at most `delta`.
-    pub(super) fn least(&self, delta: &Fraction) -> Worst<Option<Quotient>> {
-        let none = Worst { amount: Some(Quotient::one()), witness: None };
+    pub(super) fn least(&self, delta: &Fraction) -> WorstSeparation<Option<Quotient>> {
+        let none = WorstSeparation { amount: Some(Quotient::one()), witness: None };
         self.0.iter().map(|target| target.least(delta)).fold(none, |worst, current| {
             if lower(&worst.amount, &current.amount) { current } else { worst }
         })
@@ -90,7 +90,11 @@ fn lower(one: &Option<Quotient>, other: &Option<Quotient>) -> bool {
 }
 
 impl Simulated {
-    fn new(model: &Model, mechanism: &Mechanism, target: &Target) -> Result<Self, ModelError> {
+    fn new(
+        model: &Model,
+        mechanism: &Mechanism,
+        target: &ProtectedRecord,
+    ) -> Result<Self, ModelError> {
         // A simulator sees all records but the target. Two such sights that have the same odds in
         // every case are one class, as nothing is gained by treating them differently.
         let mut sights: BTreeMap<Vec<u32>, BTreeMap<usize, BigUint>> = BTreeMap::new();
@@ -155,7 +159,7 @@ impl Simulated {
     fn compare(&self, simulator: &Simulator) -> Result<Curves, ModelError> {
         let mut curves = Curves::default();
         for case in &self.cases {
-            let mut simulated = Outputs::new();
+            let mut simulated = OutputWeights::new();
             for (class, weight) in &case.classes {
                 for (output, part) in &simulator.laws[*class] {
                     *simulated.entry(*output).or_default() += weight * part;
@@ -168,7 +172,10 @@ impl Simulated {
         Ok(curves)
     }
 
-    fn keep(&mut self, simulator: &Simulator) -> Result<Worst<Option<Quotient>>, ModelError> {
+    fn keep(
+        &mut self,
+        simulator: &Simulator,
+    ) -> Result<WorstSeparation<Option<Quotient>>, ModelError> {
         let curves = self.compare(simulator)?;
         let least = curves.least(&Fraction::zero());
         self.curves.push(curves);
@@ -228,9 +235,9 @@ impl Simulated {
             })
     }
 
-    fn delta(&self, x: &Quotient) -> Worst<Quotient> {
-        let mut best: Option<Worst<Quotient>> = None;
-        let mut offer = |candidate: Worst<Quotient>| {
+    fn delta(&self, x: &Quotient) -> WorstSeparation<Quotient> {
+        let mut best: Option<WorstSeparation<Quotient>> = None;
+        let mut offer = |candidate: WorstSeparation<Quotient>| {
             if best.as_ref().is_none_or(|best| best.amount.is_above(&candidate.amount)) {
                 best = Some(candidate);
             }
@@ -239,12 +246,12 @@ impl Simulated {
         if let Some(curves) = self.approximate(x.up().min(MOST_EPSILON.exp())) {
             offer(curves.delta(x));
         }
-        best.unwrap_or(Worst { amount: Quotient::one(), witness: None })
+        best.unwrap_or(WorstSeparation { amount: Quotient::one(), witness: None })
     }
 
-    fn least(&self, delta: &Fraction) -> Worst<Option<Quotient>> {
-        let mut best: Option<Worst<Option<Quotient>>> = None;
-        let mut offer = |candidate: Worst<Option<Quotient>>| {
+    fn least(&self, delta: &Fraction) -> WorstSeparation<Option<Quotient>> {
+        let mut best: Option<WorstSeparation<Option<Quotient>>> = None;
+        let mut offer = |candidate: WorstSeparation<Option<Quotient>>| {
             if best.as_ref().is_none_or(|best| lower(&candidate.amount, &best.amount)) {
                 best = Some(candidate);
             }
@@ -273,7 +280,7 @@ impl Simulated {
                 best = Some(next);
             }
         }
-        best.unwrap_or(Worst { amount: None, witness: None })
+        best.unwrap_or(WorstSeparation { amount: None, witness: None })
     }
 
     fn approximate(&self, x: f64) -> Option<Curves> {

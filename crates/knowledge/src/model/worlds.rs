@@ -109,14 +109,14 @@ pub struct Model {
     /// For each world the number of its database, or `None` if it is impossible.
     pub(super) database_of: Vec<Option<usize>>,
     pub(super) knowledge_of: Vec<u32>,
-    pub(super) targets: Vec<Target>,
+    pub(super) targets: Vec<ProtectedRecord>,
     databases: Vec<Vec<u32>>,
     indices: HashMap<Vec<u32>, usize>,
 }
 
 /// A record whose value is to be protected.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct ProtectedRecord {
     /// Its index among the records.
     pub(super) record: usize,
     /// The values that it has with a probability above zero.
@@ -217,7 +217,7 @@ impl Model {
             }
         }
         let knowledge = cases.keys().map(|(knowledge, _)| *knowledge).collect();
-        self.targets.push(Target { record, values, cases, knowledge });
+        self.targets.push(ProtectedRecord { record, values, cases, knowledge });
         Ok(())
     }
 

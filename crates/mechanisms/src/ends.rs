@@ -20,7 +20,7 @@ const LARGEST_WEIGHT: f64 = (1u64 << 20) as f64;
 
 /// The range of values that are added up, in lattice units, and how many of them one unit may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct ValueSpan {
     /// Least value.
     pub low: i64,
     /// Greatest value.
@@ -29,7 +29,7 @@ pub struct Span {
     pub rows: u32,
 }
 
-impl Span {
+impl ValueSpan {
     /// The width of the range.
     fn width(self) -> i128 {
         i128::from(self.high) - i128::from(self.low)
@@ -53,7 +53,7 @@ impl Span {
 /// unit adds, and up to `come` others come in, in this group or another one. Both parts are at
 /// least 0, and add up to `gone` and `come` times (high - low) at most: so does their difference in
 /// l1, and in l2 its square to both squares together.
-fn contribution(span: Span, groups: u32, beside: Option<TiedRows>) -> Option<Contribution> {
+fn contribution(span: ValueSpan, groups: u32, beside: Option<TiedRows>) -> Option<Contribution> {
     let most = span.width().checked_mul(span.rows.into())?;
     let high = i64::try_from(most).ok()?;
     let rows = |TiedRows { most, gone, come }: TiedRows| {
@@ -84,7 +84,7 @@ pub struct TiedRows {
 #[derive(Clone, Copy, Debug)]
 pub struct TiedSum {
     /// The range of its values.
-    pub span: Span,
+    pub span: ValueSpan,
     /// The loss of its measurement.
     pub share: Loss,
     /// The index of the count of its values, where counted rows may have none; sums of the same
@@ -96,8 +96,8 @@ pub struct TiedSum {
 
 /// The measurement of one sum from all ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Ends {
-    span: Span,
+struct EndsMeasurement {
+    span: ValueSpan,
     noise: Additive,
     values: Option<usize>,
     /// Its part in counts, near the inverse of their variances.
@@ -115,7 +115,7 @@ struct Ends {
 /// bias, none has a smaller variance (proof: `theorems/queries.md#sums-and-their-count`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TiedSums {
-    ends: Vec<Ends>,
+    ends: Vec<EndsMeasurement>,
     columns: usize,
 }
 
@@ -161,10 +161,11 @@ impl TiedSums {
                 }
                 Loss::Concentrated { rho, .. } => Additive::gaussian(contribution, relation, rho)?,
             };
-            Ok(Ends { span, noise, values, weight: 1 })
+            Ok(EndsMeasurement { span, noise, values, weight: 1 })
         };
         let mut ends = sums.iter().map(ends).collect::<Result<Vec<_>, MechanismError>>()?;
-        let precision = |ends: &Ends| (ends.span.width() as f64 / ends.noise.scale()).powi(2);
+        let precision =
+            |ends: &EndsMeasurement| (ends.span.width() as f64 / ends.noise.scale()).powi(2);
         let largest = ends.iter().map(precision).fold(0.0, f64::max);
         for ends in &mut ends {
             let part = (precision(ends) / largest * LARGEST_WEIGHT).round();
@@ -190,14 +191,14 @@ impl TiedSums {
     }
 
     /// The span of the sum at `index`.
-    pub fn span(&self, index: usize) -> Option<Span> {
+    pub fn span(&self, index: usize) -> Option<ValueSpan> {
         self.ends.get(index).map(|ends| ends.span)
     }
 
     /// Whether the tail of the common count's noise can be computed, so that the count can choose
     /// groups.
     pub fn count_can_decide(&self) -> bool {
-        let draws = |ends: &Ends| 2 + usize::from(ends.values.is_some());
+        let draws = |ends: &EndsMeasurement| 2 + usize::from(ends.values.is_some());
         self.is_gaussian() || self.ends.iter().map(draws).sum::<usize>() <= MOST_PARTS
     }
 
@@ -299,7 +300,7 @@ impl TiedSums {
     /// The noise of a part as multiples of independent draws, except for rounding: how often each
     /// is in it, and its mechanism. All parts have the same draws, in the same order.
     pub fn draws(&self, part: TiedPart) -> Vec<(f64, &Additive)> {
-        let whole: f64 = self.ends.iter().map(Ends::weight_in_common).sum();
+        let whole: f64 = self.ends.iter().map(EndsMeasurement::weight_in_common).sum();
         let ends_of_sum = match part {
             TiedPart::Sum(index) => self.ends.get(index),
             TiedPart::Count | TiedPart::Values(_) => None,
@@ -376,7 +377,7 @@ impl TiedSums {
     }
 }
 
-impl Ends {
+impl EndsMeasurement {
     /// The sums from the low and to the high end and, where rows may have no value, the width of
     /// the range for each that has none, for each group.
     fn of_groups(&self, counts: &[i128], values: &[Vec<i128>], sums: &[i128]) -> Vec<Vec<i128>> {
@@ -394,7 +395,7 @@ impl Ends {
 
     /// The sums from the low and to the high end.
     fn of(&self, count: i128, sum: i128) -> (i128, i128) {
-        let Span { low, high, .. } = self.span;
+        let ValueSpan { low, high, .. } = self.span;
         let times = |end: i64| count.saturating_mul(end.into());
         (sum.saturating_sub(times(low)), times(high).saturating_sub(sum))
     }

@@ -21,7 +21,7 @@ const MARGIN: f64 = 1e-10;
 pub(crate) const FINE: i128 = 1 << 30;
 
 /// A round's standard deviation and threshold, in units of weight.
-pub(crate) type Round = (f64, f64);
+pub(crate) type JointRound = (f64, f64);
 
 /// Shares of delta that are tried for the noise; what they leave is for the threshold.
 pub(crate) const NOISE_PARTS: [f64; 6] = [0.9999, 0.999, 0.99, 0.9, 0.7, 0.5];
@@ -131,7 +131,7 @@ pub(crate) struct Neighbours {
 
 /// Neighbours whose parts lie in two ranges of intervals, ends included.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct IntervalCell {
     left: (usize, usize),
     entered: (usize, usize),
 }
@@ -169,7 +169,7 @@ impl Neighbours {
 
     /// Upper bound on delta over a cell, and delta itself where the cell has one part of each kind:
     /// delta never falls as the distance or the probabilities that unshared groups appear grow.
-    fn delta(&self, epsilon: f64, rounds: &[Round], cell: Cell) -> f64 {
+    fn delta(&self, epsilon: f64, rounds: &[JointRound], cell: IntervalCell) -> f64 {
         steps::count();
         let Reach { groups, neighbouring } = self.reach;
         let part = |interval: usize| self.parts.get(interval).copied().unwrap_or((0.0, 1.0));
@@ -178,7 +178,7 @@ impl Neighbours {
             if ends.1 == 0.0 {
                 return 0.0;
             }
-            let hidden = |&(sigma, threshold): &Round| {
+            let hidden = |&(sigma, threshold): &JointRound| {
                 (-appears_with_part(threshold, sigma, groups, self.weights, ends)).ln_1p()
             };
             (-rounds.iter().map(hidden).sum::<f64>().exp_m1() * (1.0 + MARGIN)).min(1.0)
@@ -204,14 +204,14 @@ impl Neighbours {
     /// Whether all neighbours keep within `delta`, less a margin for rounding. Cells that may hold
     /// worse ones are halved, down to one interval each way. There is one round, unless weights are
     /// those of several.
-    pub(crate) fn keep_within(&self, epsilon: f64, delta: f64, rounds: &[Round]) -> bool {
+    pub(crate) fn keep_within(&self, epsilon: f64, delta: f64, rounds: &[JointRound]) -> bool {
         let delta = delta * (1.0 - MARGIN);
         let whole = (0, self.parts.len() - 1);
         let entered = match self.reach.neighbouring {
             Neighbouring::AddRemove => (0, 0),
             Neighbouring::Replace => whole,
         };
-        let mut cells = vec![Cell { left: whole, entered }];
+        let mut cells = vec![IntervalCell { left: whole, entered }];
         for _ in 0..CELLS {
             let Some(cell) = cells.pop() else { return true };
             if self.delta(epsilon, rounds, cell) <= delta {
@@ -223,9 +223,9 @@ impl Neighbours {
                 [(low, middle), (middle + 1, high)]
             };
             if left.1 - left.0 > entered.1 - entered.0 {
-                cells.extend(halves(left).map(|left| Cell { left, entered }));
+                cells.extend(halves(left).map(|left| IntervalCell { left, entered }));
             } else if entered.1 > entered.0 {
-                cells.extend(halves(entered).map(|entered| Cell { left, entered }));
+                cells.extend(halves(entered).map(|entered| IntervalCell { left, entered }));
             } else {
                 return false;
             }

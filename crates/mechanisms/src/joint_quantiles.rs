@@ -37,16 +37,16 @@ pub struct JointQuantiles {
     /// Over fine points.
     prior: Prior,
     /// By their percentiles.
-    nodes: Vec<Node>,
+    nodes: Vec<QuantileNode>,
     /// Index of the node of each requested percentile, in the order of the request.
     node_indices: Vec<usize>,
-    levels: Vec<Level>,
+    levels: Vec<TreeLevel>,
     loss: Loss,
 }
 
 /// A quantile, drawn from the values between two others.
 #[derive(Clone, Debug, PartialEq)]
-struct Node {
+struct QuantileNode {
     percentile: Percentile,
     /// The nodes of the splits between which it is drawn.
     lower: Option<usize>,
@@ -57,7 +57,7 @@ struct Node {
 
 /// A level of the tree, whose nodes are drawn at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Level {
+struct TreeLevel {
     share: Loss,
     event: Event,
 }
@@ -129,7 +129,7 @@ impl JointQuantiles {
         let levels = Self::levels(distinct.len()) as usize;
         let even = vec![1; levels];
         let shares = loss.split(&even);
-        let mut nodes: Vec<Option<Node>> = vec![None; distinct.len()];
+        let mut nodes: Vec<Option<QuantileNode>> = vec![None; distinct.len()];
         let mut events_by_level: Vec<Vec<Event>> = vec![Vec::new(); levels];
         let parts = |node: usize| distinct.get(node).map(|percentile| percentile.parts());
         for Position { node, level, lower, upper } in &tree {
@@ -149,16 +149,16 @@ impl JointQuantiles {
             }
             if let Some(entry) = nodes.get_mut(*node) {
                 let (lower, upper) = (*lower, *upper);
-                *entry = Some(Node { percentile: *percentile, lower, upper, quantile });
+                *entry = Some(QuantileNode { percentile: *percentile, lower, upper, quantile });
             }
         }
-        let nodes: Option<Vec<Node>> = nodes.into_iter().collect();
+        let nodes: Option<Vec<QuantileNode>> = nodes.into_iter().collect();
         let nodes = nodes.filter(|nodes| !nodes.is_empty()).ok_or(MechanismError::NoSensitivity)?;
         let levels = events_by_level.iter().zip(shares).map(|(events, share)| {
             let event = together(events).unwrap_or_else(|| share.into());
-            Level { share, event }
+            TreeLevel { share, event }
         });
-        let levels: Vec<Level> = levels.collect();
+        let levels: Vec<TreeLevel> = levels.collect();
         let index_of = |p: &Percentile| nodes.iter().position(|node| node.percentile == *p);
         let node_indices: Option<Vec<usize>> = percentiles.iter().map(index_of).collect();
         let node_indices = node_indices.ok_or(MechanismError::NoSensitivity)?;
@@ -205,7 +205,7 @@ impl JointQuantiles {
         self.node(part).map_or(0.0, |node| node.quantile.rate())
     }
 
-    fn node(&self, part: usize) -> Option<&Node> {
+    fn node(&self, part: usize) -> Option<&QuantileNode> {
         self.nodes.get(*self.node_indices.get(part)?)
     }
 

@@ -29,13 +29,13 @@ const BATCH: usize = 4096;
 /// A calibrated selection.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    mechanism: Mechanism,
+    mechanism: SelectionMechanism,
     least: u64,
     loss: Loss,
 }
 
 #[derive(Clone, Debug)]
-enum Mechanism {
+enum SelectionMechanism {
     Optimal(Box<Optimal>),
     TruncatedGeometric(TruncatedGeometric),
     Threshold(CountThreshold),
@@ -44,7 +44,7 @@ enum Mechanism {
     Measured(Box<MeasuredCount>),
 }
 
-impl Mechanism {
+impl SelectionMechanism {
     /// The probability that a group of `units` appears whose units are in the most groups, and
     /// count once in it; with `alone`, where the units' other groups have no part of their weight
     /// left, and they count as often as they may.
@@ -147,16 +147,18 @@ impl Selection {
             return Err(MechanismError::NoBudget("delta"));
         }
         let by_group: ByGroup<'_> = match strategy {
-            Strategy::Optimal => &|e, d| Ok(Mechanism::Optimal(Box::new(Optimal::new(e, d)?))),
+            Strategy::Optimal => {
+                &|e, d| Ok(SelectionMechanism::Optimal(Box::new(Optimal::new(e, d)?)))
+            }
             Strategy::TruncatedGeometric => {
-                &|e, d| Ok(Mechanism::TruncatedGeometric(TruncatedGeometric::new(e, d)?))
+                &|e, d| Ok(SelectionMechanism::TruncatedGeometric(TruncatedGeometric::new(e, d)?))
             }
             Strategy::LaplaceThreshold => {
-                &|e, d| Ok(Mechanism::Threshold(CountThreshold::laplace(e, d)?))
+                &|e, d| Ok(SelectionMechanism::Threshold(CountThreshold::laplace(e, d)?))
             }
-            Strategy::SingleVote => {
-                &|e, d| Ok(Mechanism::Votes(Box::new(SingleVote::new(e, d, reach.groups)?)))
-            }
+            Strategy::SingleVote => &|e, d| {
+                Ok(SelectionMechanism::Votes(Box::new(SingleVote::new(e, d, reach.groups)?)))
+            },
             Strategy::MeasuredCount => return Err(MechanismError::NoCount),
             _ => {
                 let mechanism = gaussian(strategy, loss, reach)?;
@@ -197,7 +199,7 @@ impl Selection {
             Loss::Concentrated { .. } => Loss::Concentrated { rho: Rho::ZERO, delta },
         };
         let mechanism = MeasuredCount::new(noise, most, delta, reach.groups)?;
-        Ok(Self { mechanism: Mechanism::Measured(Box::new(mechanism)), least: 1, loss })
+        Ok(Self { mechanism: SelectionMechanism::Measured(Box::new(mechanism)), least: 1, loss })
     }
 
     /// Limits the selection to groups of at least `least` units. Others are decided by the number
@@ -211,14 +213,14 @@ impl Selection {
     /// The strategy.
     pub fn strategy(&self) -> Strategy {
         match &self.mechanism {
-            Mechanism::Optimal(_) => Strategy::Optimal,
-            Mechanism::TruncatedGeometric(_) => Strategy::TruncatedGeometric,
-            Mechanism::Threshold(m) if m.is_gaussian() => Strategy::GaussianThreshold,
-            Mechanism::Threshold(_) => Strategy::LaplaceThreshold,
-            Mechanism::Weighted(m) if m.is_iterated() => Strategy::Sips,
-            Mechanism::Weighted(_) => Strategy::WeightedGaussian,
-            Mechanism::Votes(_) => Strategy::SingleVote,
-            Mechanism::Measured(_) => Strategy::MeasuredCount,
+            SelectionMechanism::Optimal(_) => Strategy::Optimal,
+            SelectionMechanism::TruncatedGeometric(_) => Strategy::TruncatedGeometric,
+            SelectionMechanism::Threshold(m) if m.is_gaussian() => Strategy::GaussianThreshold,
+            SelectionMechanism::Threshold(_) => Strategy::LaplaceThreshold,
+            SelectionMechanism::Weighted(m) if m.is_iterated() => Strategy::Sips,
+            SelectionMechanism::Weighted(_) => Strategy::WeightedGaussian,
+            SelectionMechanism::Votes(_) => Strategy::SingleVote,
+            SelectionMechanism::Measured(_) => Strategy::MeasuredCount,
         }
     }
 
@@ -245,13 +247,13 @@ impl Selection {
     pub fn reach_probability(&self, units: u64, threshold: i64) -> f64 {
         let missing = i128::from(threshold) - i128::from(units);
         match &self.mechanism {
-            Mechanism::TruncatedGeometric(m) => m.law().tail(missing).clamp(0.0, 1.0),
+            SelectionMechanism::TruncatedGeometric(m) => m.law().tail(missing).clamp(0.0, 1.0),
             // The fine noise is rounded to units.
-            Mechanism::Threshold(m) => m.noise_tail(missing as f64 - 0.5).clamp(0.0, 1.0),
-            Mechanism::Optimal(_)
-            | Mechanism::Weighted(_)
-            | Mechanism::Votes(_)
-            | Mechanism::Measured(_) => 0.0,
+            SelectionMechanism::Threshold(m) => m.noise_tail(missing as f64 - 0.5).clamp(0.0, 1.0),
+            SelectionMechanism::Optimal(_)
+            | SelectionMechanism::Weighted(_)
+            | SelectionMechanism::Votes(_)
+            | SelectionMechanism::Measured(_) => 0.0,
         }
     }
 
@@ -278,7 +280,7 @@ impl Selection {
     pub fn size_to_appear(&self) -> f64 {
         let (half, alone) = (self.half_size() as f64, self.half_size_alone() as f64);
         match self.mechanism {
-            Mechanism::Measured(_) => 0.9 * alone + 0.1 * half,
+            SelectionMechanism::Measured(_) => 0.9 * alone + 0.1 * half,
             _ => alone * (half / alone).powf(0.2),
         }
     }
@@ -298,10 +300,10 @@ impl Selection {
     /// of the data alone.
     pub fn chances(&self, population: &Candidates<'_>) -> Vec<f64> {
         match (&self.mechanism, population.members) {
-            (Mechanism::Votes(m), Some(members)) => {
+            (SelectionMechanism::Votes(m), Some(members)) => {
                 m.chances(members, &population.open(), self.least)
             }
-            (Mechanism::Measured(m), _) => {
+            (SelectionMechanism::Measured(m), _) => {
                 let threshold = m.threshold_from(self.least);
                 let groups = population.units.iter().zip(population.counts);
                 let chance = |(&units, &count)| match units < self.least {
@@ -331,22 +333,22 @@ impl Selection {
             visible.map(|(group, _)| Chosen { group, noisy_count: None }).collect()
         };
         Ok(match &self.mechanism {
-            Mechanism::Weighted(m) => {
+            SelectionMechanism::Weighted(m) => {
                 let open = population.open();
                 without_counts(m.select(members, units, open, self.least, generator)?)
             }
-            Mechanism::Votes(m) => {
+            SelectionMechanism::Votes(m) => {
                 let open = population.open();
                 without_counts(m.select(members, units, &open, self.least, generator)?)
             }
-            Mechanism::Measured(m) => {
+            SelectionMechanism::Measured(m) => {
                 let threshold = m.threshold_from(self.least);
                 let groups = units.iter().zip(population.counts);
                 let appears =
                     |(&units, &noisy): (&u64, &i128)| units >= self.least && noisy >= threshold;
                 without_counts(groups.map(appears).collect())
             }
-            Mechanism::Optimal(m) => {
+            SelectionMechanism::Optimal(m) => {
                 let mut appears = vec![false; units.len()];
                 for (units, appears) in units.chunks(BATCH).zip(appears.chunks_mut(BATCH)) {
                     let beyond: Vec<u64> = units.iter().map(|&n| self.beyond(n)).collect();
@@ -354,11 +356,11 @@ impl Selection {
                 }
                 without_counts(appears)
             }
-            Mechanism::TruncatedGeometric(m) => {
+            SelectionMechanism::TruncatedGeometric(m) => {
                 let fill = |noise: &mut [i128]| m.law().fill(generator, noise);
                 self.choose_by_count(units, &known, fill, |count, noise| m.noisy(count, noise))?
             }
-            Mechanism::Threshold(m) => {
+            SelectionMechanism::Threshold(m) => {
                 let fill = |noise: &mut [i128]| m.fill(generator, noise);
                 self.choose_by_count(units, &known, fill, |count, noise| m.noisy(count, noise))?
             }
@@ -409,13 +411,13 @@ impl Selection {
         Some(
             before
                 + match &self.mechanism {
-                    Mechanism::Optimal(_) | Mechanism::Votes(_) => return None,
-                    Mechanism::Measured(m) => {
+                    SelectionMechanism::Optimal(_) | SelectionMechanism::Votes(_) => return None,
+                    SelectionMechanism::Measured(m) => {
                         return Some(m.threshold_from(self.least) as f64);
                     }
-                    Mechanism::TruncatedGeometric(m) => m.threshold() as f64 + 1.0,
-                    Mechanism::Threshold(m) => m.threshold(),
-                    Mechanism::Weighted(m) => m.rounds().last()?.1,
+                    SelectionMechanism::TruncatedGeometric(m) => m.threshold() as f64 + 1.0,
+                    SelectionMechanism::Threshold(m) => m.threshold(),
+                    SelectionMechanism::Weighted(m) => m.rounds().last()?.1,
                 },
         )
     }
@@ -424,10 +426,12 @@ impl Selection {
     /// Gaussian, of the last round where there are several; `None` without noise of its own.
     pub fn noise_scale(&self) -> Option<f64> {
         match &self.mechanism {
-            Mechanism::Optimal(_) | Mechanism::Votes(_) | Mechanism::Measured(_) => None,
-            Mechanism::TruncatedGeometric(m) => Some(m.law().scale().to_f64()),
-            Mechanism::Threshold(m) => Some(m.scale()),
-            Mechanism::Weighted(m) => Some(m.rounds().last()?.0),
+            SelectionMechanism::Optimal(_)
+            | SelectionMechanism::Votes(_)
+            | SelectionMechanism::Measured(_) => None,
+            SelectionMechanism::TruncatedGeometric(m) => Some(m.law().scale().to_f64()),
+            SelectionMechanism::Threshold(m) => Some(m.scale()),
+            SelectionMechanism::Weighted(m) => Some(m.rounds().last()?.0),
         }
     }
 
@@ -435,12 +439,12 @@ impl Selection {
     /// the threshold; `None` where there is no noisy count.
     pub fn count_deviation(&self) -> Option<f64> {
         match &self.mechanism {
-            Mechanism::TruncatedGeometric(m) => Some(m.law().variance().sqrt()),
-            Mechanism::Threshold(m) => Some(m.deviation()),
-            Mechanism::Optimal(_)
-            | Mechanism::Weighted(_)
-            | Mechanism::Votes(_)
-            | Mechanism::Measured(_) => None,
+            SelectionMechanism::TruncatedGeometric(m) => Some(m.law().variance().sqrt()),
+            SelectionMechanism::Threshold(m) => Some(m.deviation()),
+            SelectionMechanism::Optimal(_)
+            | SelectionMechanism::Weighted(_)
+            | SelectionMechanism::Votes(_)
+            | SelectionMechanism::Measured(_) => None,
         }
     }
 
@@ -448,7 +452,7 @@ impl Selection {
     /// empty for the other strategies.
     pub fn rounds(&self) -> Vec<(f64, f64)> {
         match &self.mechanism {
-            Mechanism::Weighted(m) => m.rounds().collect(),
+            SelectionMechanism::Weighted(m) => m.rounds().collect(),
             _ => Vec::new(),
         }
     }
@@ -460,45 +464,49 @@ impl Selection {
             return None;
         }
         Some(half_width(self.noise_scale()?, (level, counts), |x| match &self.mechanism {
-            Mechanism::TruncatedGeometric(m) => m.law().tail(x),
+            SelectionMechanism::TruncatedGeometric(m) => m.law().tail(x),
             // A rounded count errs by x or more when the fine noise reaches x - 1/2.
-            Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5),
-            Mechanism::Optimal(_)
-            | Mechanism::Weighted(_)
-            | Mechanism::Votes(_)
-            | Mechanism::Measured(_) => 0.0,
+            SelectionMechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5),
+            SelectionMechanism::Optimal(_)
+            | SelectionMechanism::Weighted(_)
+            | SelectionMechanism::Votes(_)
+            | SelectionMechanism::Measured(_) => 0.0,
         }))
     }
 }
 
 /// The strategies with Gaussian noise, which is shared by the groups.
-fn gaussian(strategy: Strategy, loss: Loss, reach: Reach) -> Result<Mechanism, MechanismError> {
+fn gaussian(
+    strategy: Strategy,
+    loss: Loss,
+    reach: Reach,
+) -> Result<SelectionMechanism, MechanismError> {
     use Loss::{Approximate, Concentrated};
     use WeightedGaussian as W;
     Ok(match (strategy, loss) {
         (Strategy::WeightedGaussian, Approximate { epsilon, delta }) => {
-            Mechanism::Weighted(W::approximate(epsilon, delta, reach)?)
+            SelectionMechanism::Weighted(W::approximate(epsilon, delta, reach)?)
         }
         (Strategy::WeightedGaussian, Concentrated { rho, delta }) => {
-            Mechanism::Weighted(W::concentrated(rho, delta, reach)?)
+            SelectionMechanism::Weighted(W::concentrated(rho, delta, reach)?)
         }
         (Strategy::Sips, Approximate { epsilon, delta }) => {
-            Mechanism::Weighted(W::sips_approximate(epsilon, delta, reach)?)
+            SelectionMechanism::Weighted(W::sips_approximate(epsilon, delta, reach)?)
         }
         (Strategy::Sips, Concentrated { rho, delta }) => {
-            Mechanism::Weighted(W::sips_concentrated(rho, delta, reach)?)
+            SelectionMechanism::Weighted(W::sips_concentrated(rho, delta, reach)?)
         }
-        (_, Approximate { epsilon, delta }) => {
-            Mechanism::Threshold(CountThreshold::gaussian_approximate(epsilon, delta, reach)?)
-        }
+        (_, Approximate { epsilon, delta }) => SelectionMechanism::Threshold(
+            CountThreshold::gaussian_approximate(epsilon, delta, reach)?,
+        ),
         (_, Concentrated { rho, delta }) => {
-            Mechanism::Threshold(CountThreshold::gaussian_concentrated(rho, delta, reach)?)
+            SelectionMechanism::Threshold(CountThreshold::gaussian_concentrated(rho, delta, reach)?)
         }
     })
 }
 
 /// A mechanism that decides about each group at (epsilon, delta) of its own.
-type ByGroup<'a> = &'a dyn Fn(Epsilon, Delta) -> Result<Mechanism, MechanismError>;
+type ByGroup<'a> = &'a dyn Fn(Epsilon, Delta) -> Result<SelectionMechanism, MechanismError>;
 
 /// Epsilon and delta shared by `groups` groups: of the ways to divide delta between the groups' own
 /// deltas and their composition, the one with which smaller groups appear.
@@ -507,13 +515,13 @@ fn shared(
     epsilon: Epsilon,
     delta: Delta,
     groups: u64,
-) -> Result<Mechanism, MechanismError> {
-    let smaller = |candidate: &Mechanism, other: &Mechanism| {
+) -> Result<SelectionMechanism, MechanismError> {
+    let smaller = |candidate: &SelectionMechanism, other: &SelectionMechanism| {
         let (size, other_size) = (candidate.half_size(1, false), other.half_size(1, false));
-        let keep = |m: &Mechanism| m.keep_probability(size, 1, false);
+        let keep = |m: &SelectionMechanism| m.keep_probability(size, 1, false);
         size < other_size || size == other_size && keep(candidate) > keep(other)
     };
-    let mut best: Option<Mechanism> = None;
+    let mut best: Option<SelectionMechanism> = None;
     let mut failure = MechanismError::NoBudget("epsilon");
     let mut tried: Vec<(Epsilon, Delta)> = Vec::new();
     for part in DELTA_PARTS {

@@ -147,17 +147,17 @@ pub struct PerRecord {
     mechanism: RecordMechanism,
     growth: LossCurve,
     rho: Rho,
-    noise: Noise,
+    noise: PerRecordNoise,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Noise {
+enum PerRecordNoise {
     Gaussian(RoundedGaussian),
     Transformed(Transformed),
     Polylogarithmic(Box<ExponentialPolylogarithmic>),
 }
 
-impl Noise {
+impl PerRecordNoise {
     /// The law of what is added to a sum, or to what it is transformed to.
     fn as_law(&self) -> &dyn Law {
         match self {
@@ -189,17 +189,19 @@ impl PerRecord {
         let growth = mechanism.growth(threshold as f64, offset as f64, rho)?;
         let noise = match growth {
             LossCurve::Gaussian { deviation } => {
-                Noise::Gaussian(RoundedGaussian::new(Dyadic::at_least(deviation)?))
+                PerRecordNoise::Gaussian(RoundedGaussian::new(Dyadic::at_least(deviation)?))
             }
             LossCurve::Log { deviation, .. } => {
-                Noise::Transformed(Transformed::new(Transform::Log, offset, deviation)?)
+                PerRecordNoise::Transformed(Transformed::new(Transform::Log, offset, deviation)?)
             }
             LossCurve::Sqrt { deviation, .. } => {
-                Noise::Transformed(Transformed::new(Transform::Sqrt, offset, deviation)?)
+                PerRecordNoise::Transformed(Transformed::new(Transform::Sqrt, offset, deviation)?)
             }
             LossCurve::ExponentialPolylogarithmic { shape, offset, scale } => {
                 let [d, a, s] = [shape, offset, scale].map(Dyadic::at_least);
-                Noise::Polylogarithmic(Box::new(ExponentialPolylogarithmic::new(d?, a?, s?)?))
+                PerRecordNoise::Polylogarithmic(Box::new(ExponentialPolylogarithmic::new(
+                    d?, a?, s?,
+                )?))
             }
         };
         Ok(Self { mechanism, growth, rho, noise })
@@ -235,7 +237,7 @@ impl PerRecord {
         self.noise.as_law().fill(generator, &mut draws)?;
         for (sum, draw) in sums.iter_mut().zip(draws) {
             *sum = match &self.noise {
-                Noise::Transformed(transformed) => {
+                PerRecordNoise::Transformed(transformed) => {
                     transformed.estimate(transformed.steps(*sum).saturating_add(draw))
                 }
                 _ => sum.saturating_add(draw),
@@ -246,7 +248,7 @@ impl PerRecord {
 
     /// Whether the noise is Gaussian, on the sum or on its transformation.
     pub fn is_gaussian(&self) -> bool {
-        !matches!(self.noise, Noise::Polylogarithmic(_))
+        !matches!(self.noise, PerRecordNoise::Polylogarithmic(_))
     }
 
     /// ln of the ratio of the densities with which an estimate comes from the first sum and from
@@ -255,8 +257,10 @@ impl PerRecord {
         let normal = |near: f64, far: f64, s: f64| 0.5 * (far - near) * (far + near) / (s * s);
         let away = |sum: i128| estimate.saturating_sub(sum) as f64;
         match (&self.noise, self.growth) {
-            (Noise::Gaussian(law), _) => normal(away(first), away(second), law.sigma().to_f64()),
-            (Noise::Transformed(transformed), _) => {
+            (PerRecordNoise::Gaussian(law), _) => {
+                normal(away(first), away(second), law.sigma().to_f64())
+            }
+            (PerRecordNoise::Transformed(transformed), _) => {
                 let middle = transformed.middle(estimate as f64);
                 let away = |sum: i128| middle - transformed.real(sum);
                 normal(away(first), away(second), transformed.deviation())
@@ -271,7 +275,7 @@ impl PerRecord {
     /// The standard error of the estimate of a sum, in steps: the root of its variance.
     pub fn standard_error(&self, sum: f64) -> f64 {
         match &self.noise {
-            Noise::Transformed(_) => standard_error(self.growth, sum),
+            PerRecordNoise::Transformed(_) => standard_error(self.growth, sum),
             noise => noise.as_law().variance().sqrt(),
         }
     }
@@ -281,7 +285,7 @@ impl PerRecord {
     /// least zero.
     pub fn interval(&self, estimate: i128, level: f64) -> (f64, f64) {
         match &self.noise {
-            Noise::Transformed(transformed) => {
+            PerRecordNoise::Transformed(transformed) => {
                 // Estimates are rounded to whole steps.
                 let deviations = normal_quantile(0.5 * (1.0 - level));
                 let (low, _) = transformed.interval(estimate as f64 - 0.5, deviations);
@@ -300,11 +304,13 @@ impl PerRecord {
     pub fn half_width(&self, level: f64, sums: u64) -> Option<f64> {
         let target = (level, sums);
         match &self.noise {
-            Noise::Gaussian(law) => {
+            PerRecordNoise::Gaussian(law) => {
                 Some(half_width(law.sigma().to_f64(), target, |x| law.tail(x)) as f64)
             }
-            Noise::Transformed(_) => None,
-            Noise::Polylogarithmic(law) => Some(half_width(1.0, target, |x| law.tail(x)) as f64),
+            PerRecordNoise::Transformed(_) => None,
+            PerRecordNoise::Polylogarithmic(law) => {
+                Some(half_width(1.0, target, |x| law.tail(x)) as f64)
+            }
         }
     }
 }

@@ -81,7 +81,7 @@ impl RandomisedResponse {
             return Err(MechanismError::TooFewCategories(categories));
         }
         let others = Uniform::below(u128::from(categories - 1))?;
-        let (low, high) = Keep { epsilon, categories }.enclose(64);
+        let (low, high) = ResponseProbability { epsilon, categories }.enclose(64);
         // The sampler asks for saturated bounds.
         let word = |bound: &BigUint| u64::try_from(bound).unwrap_or(u64::MAX);
         Ok(Self { epsilon, categories, others, first: (word(&low), word(&high)) })
@@ -124,8 +124,12 @@ impl RandomisedResponse {
         let (mut truthful, mut others) = ([false; CHUNK], [0u128; CHUNK]);
         for (values, answers) in values.chunks(CHUNK).zip(answers.chunks_mut(CHUNK)) {
             let (truthful, others) = (&mut truthful[..values.len()], &mut others[..values.len()]);
-            let keep =
-                |_| (self.first, Keep { epsilon: self.epsilon, categories: self.categories });
+            let keep = |_| {
+                (
+                    self.first,
+                    ResponseProbability { epsilon: self.epsilon, categories: self.categories },
+                )
+            };
             bernoulli_enclosed_all(generator, truthful, keep)?;
             self.others.fill(generator, others)?;
             for (((answer, value), truthful), other) in
@@ -185,12 +189,12 @@ impl RandomisedResponse {
 }
 
 /// e^epsilon / (e^epsilon + k - 1), to any precision.
-struct Keep {
+struct ResponseProbability {
     epsilon: Epsilon,
     categories: u32,
 }
 
-impl Enclosure for Keep {
+impl Enclosure for ResponseProbability {
     fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
         // As 1 / (1 + (k - 1) e^-epsilon). The factor below 2^32 costs as many bits, and the rest a
         // few.

@@ -40,7 +40,7 @@ const BATCH: usize = 4096;
 
 /// One round of weighted selection.
 #[derive(Clone, Copy, Debug)]
-struct Round {
+struct WeightedRound {
     noise: RoundedGaussian,
     threshold: i128,
 }
@@ -48,7 +48,7 @@ struct Round {
 /// Weighted Gaussian selection.
 #[derive(Clone, Debug)]
 pub(crate) struct WeightedGaussian {
-    rounds: Vec<Round>,
+    rounds: Vec<WeightedRound>,
     most_groups: u64,
 }
 
@@ -61,7 +61,7 @@ impl WeightedGaussian {
     ) -> Result<Self, MechanismError> {
         let (noise, threshold) =
             calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Roots)?;
-        Ok(Self { rounds: vec![Round { noise, threshold }], most_groups: reach.groups })
+        Ok(Self { rounds: vec![WeightedRound { noise, threshold }], most_groups: reach.groups })
     }
 
     /// One round at `rho` for the noise and `delta` for the threshold.
@@ -84,7 +84,7 @@ impl WeightedGaussian {
         }
         let (epsilon, delta) = (epsilon.to_f64(), delta.to_f64());
         let neighbours = Neighbours::new(reach, Weights::RootsInRounds);
-        let mut best: Option<(f64, Plan)> = None;
+        let mut best: Option<(f64, UnroundedRounds)> = None;
         let mut failure = MechanismError::NoBudget("epsilon");
         let shares = shares(analytic_gaussian_mu(epsilon, delta), delta, reach);
         for part in NOISE_PARTS {
@@ -127,10 +127,10 @@ impl WeightedGaussian {
         Self::of(&plan(mu, appear, reach, &shares(mu, appear, reach))?, reach)
     }
 
-    fn of(plan: &Plan, reach: Reach) -> Result<Self, MechanismError> {
-        let rounds = plan
-            .iter()
-            .map(|&(noise, threshold)| Ok(Round { noise, threshold: to_lattice(threshold)? }));
+    fn of(plan: &UnroundedRounds, reach: Reach) -> Result<Self, MechanismError> {
+        let rounds = plan.iter().map(|&(noise, threshold)| {
+            Ok(WeightedRound { noise, threshold: to_lattice(threshold)? })
+        });
         let rounds = rounds.collect::<Result<_, MechanismError>>()?;
         Ok(Self { rounds, most_groups: reach.groups })
     }
@@ -152,7 +152,7 @@ impl WeightedGaussian {
             return 0.0;
         }
         let sum = i128::from(units) * i128::from(weight) - before_least(least);
-        let hidden = |r: &Round| (-r.noise.tail(r.threshold - sum)).ln_1p();
+        let hidden = |r: &WeightedRound| (-r.noise.tail(r.threshold - sum)).ln_1p();
         -self.rounds.iter().map(hidden).sum::<f64>().exp_m1()
     }
 
@@ -240,7 +240,7 @@ fn in_mu(rho: Rho) -> Result<f64, MechanismError> {
 
 /// Rounds whose thresholds are not yet rounded to the lattice: noise, and threshold in units of
 /// weight.
-type Plan = Vec<(RoundedGaussian, f64)>;
+type UnroundedRounds = Vec<(RoundedGaussian, f64)>;
 
 /// The standard deviation of a round, in units of weight.
 fn sigma(noise: &RoundedGaussian) -> f64 {
@@ -253,7 +253,12 @@ fn sigma_of(mu: f64, share: f64, reach: Reach) -> f64 {
 }
 
 /// Rounds with these shares of mu^2 and of the probability `appear` that a new group appears.
-fn plan(mu: f64, appear: f64, reach: Reach, shares: &[f64]) -> Result<Plan, MechanismError> {
+fn plan(
+    mu: f64,
+    appear: f64,
+    reach: Reach,
+    shares: &[f64],
+) -> Result<UnroundedRounds, MechanismError> {
     if mu <= 0.0 || shares.is_empty() {
         return Err(MechanismError::NoBudget("epsilon"));
     }

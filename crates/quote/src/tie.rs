@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hushtable_mechanisms::{MechanismError, Span, TiedPart, TiedSum, TiedSums};
+use hushtable_mechanisms::{MechanismError, TiedPart, TiedSum, TiedSums, ValueSpan};
 use hushtable_plan::{Measure, Measurement, PrivateQuery};
 use hushtable_privacy::Loss;
 
@@ -34,7 +34,7 @@ pub(crate) struct Tie {
 /// A sum of a tie, or a count of values as the sum of a one for each.
 struct SumOfTie {
     index: usize,
-    span: Span,
+    span: ValueSpan,
     /// The count of its values among the tie's.
     column: Option<usize>,
 }
@@ -57,15 +57,17 @@ fn most_of(count: &Measurement) -> Option<i64> {
 /// what the count is clamped to, and each of them, or their mean, is clamped to the span. Where all
 /// are added up and the sum is clamped, the count is at most one: it is one wherever there is a
 /// value, and then the sum is within the span.
-fn span_of(query: &PrivateQuery, most: i64, sum: &Measurement) -> Option<Span> {
+fn span_of(query: &PrivateQuery, most: i64, sum: &Measurement) -> Option<ValueSpan> {
     match sum.measure {
-        Measure::ClampedSum(_) if most == 1 => Some(Span { low: sum.low, high: sum.high, rows: 1 }),
+        Measure::ClampedSum(_) if most == 1 => {
+            Some(ValueSpan { low: sum.low, high: sum.high, rows: 1 })
+        }
         Measure::SumOfRows { low, high, rows, .. }
             // With another limit on rows the sum could have more rows than the count, beyond its
             // span.
             if most == i64::from(rows) && query.unit().is_some() =>
         {
-            Some(Span { low, high, rows })
+            Some(ValueSpan { low, high, rows })
         }
         _ => None,
     }
@@ -127,7 +129,9 @@ fn ties(
                 _ if !with_missing => continue,
                 _ => match values.iter().copied().find(counts_values) {
                     Some(at) => (span, Some(at)),
-                    None => (Span { low: span.low.min(0), high: span.high.max(0), ..span }, None),
+                    None => {
+                        (ValueSpan { low: span.low.min(0), high: span.high.max(0), ..span }, None)
+                    }
                 },
             };
             if span.low >= span.high || !take(index) {
@@ -150,7 +154,7 @@ fn ties(
                 if let Some(rows) = u32::try_from(most).ok().filter(|_| same)
                     && take(index)
                 {
-                    let span = Span { low: 0, high: 1, rows };
+                    let span = ValueSpan { low: 0, high: 1, rows };
                     tie.sums.push(SumOfTie { index, span, column: None });
                 }
             }

@@ -5,15 +5,15 @@ use hushtable_privacy::Rho;
 
 use super::*;
 
-fn span(low: i64, high: i64, rows: u32) -> Span {
-    Span { low, high, rows }
+fn span(low: i64, high: i64, rows: u32) -> ValueSpan {
+    ValueSpan { low, high, rows }
 }
 
 fn pure(epsilon: &str) -> Loss {
     Loss::pure(epsilon.parse().unwrap())
 }
 
-fn tied_sum(span: Span, share: Loss) -> TiedSum {
+fn tied_sum(span: ValueSpan, share: Loss) -> TiedSum {
     TiedSum { span, share, values: None, beside: None }
 }
 
@@ -21,7 +21,7 @@ fn tied_sum(span: Span, share: Loss) -> TiedSum {
 type Entry = (i128, i128, i128);
 
 /// All that a unit can add to one group, with rows that have no value or without.
-fn entries(span: Span, some_without: bool) -> Vec<Entry> {
+fn entries(span: ValueSpan, some_without: bool) -> Vec<Entry> {
     let mut all = vec![(0, 0, 0)];
     let mut last = all.clone();
     for _ in 0..span.rows {
@@ -51,11 +51,11 @@ fn units(entries: &[Entry], groups: usize, cells: usize) -> Vec<Vec<Entry>> {
 }
 
 /// The numbers of one group that are measured.
-fn of_entry(ends: &Ends, (n, c, sum): Entry) -> Vec<i128> {
+fn of_entry(ends: &EndsMeasurement, (n, c, sum): Entry) -> Vec<i128> {
     ends.of_groups(&[n], &[vec![c]], &[sum]).concat()
 }
 
-fn spans() -> Vec<Span> {
+fn spans() -> Vec<ValueSpan> {
     vec![
         span(0, 1, 1),
         span(0, 2, 2),
@@ -75,7 +75,7 @@ fn sensitivities_of_both_ends_are_the_worst_case_exactly() {
             Neighbouring::AddRemove,
             "1".parse().unwrap(),
         );
-        let ends = Ends { span, noise: noise.unwrap(), values, weight: 1 };
+        let ends = EndsMeasurement { span, noise: noise.unwrap(), values, weight: 1 };
         for (groups, cells) in [(1, 1), (1, 2), (2, 2)] {
             let ends_of_unit = |unit: &Vec<Entry>| -> Vec<i128> {
                 unit.iter().flat_map(|&entry| of_entry(&ends, entry)).collect()
@@ -124,7 +124,7 @@ fn rows_of_a_further_population_move_ends_as_far_as_is_said() {
         let noise = contribution(span, 1, None).unwrap();
         let noise = Additive::laplace(noise, Neighbouring::AddRemove, one).unwrap();
         let values = with_missing.then_some(0);
-        let ends = Ends { span, noise, values, weight: 1 };
+        let ends = EndsMeasurement { span, noise, values, weight: 1 };
         let distance = |one: Entry, other: Entry| {
             let (one, other) = (of_entry(&ends, one), of_entry(&ends, other));
             let apart = one.iter().zip(&other).map(|(a, b)| a.abs_diff(*b));
@@ -223,7 +223,7 @@ fn without_noise_numbers_are_exact() {
         for n in [0i128, 1, 2, 99, 1 << 40, (1 << 62) + 1] {
             let values: Vec<i128> = vec![n, n / 2].into_iter().take(tied.columns()).collect();
             for parts in [0, 1, 3, 4] {
-                let sum = |(s, column): (&Span, Option<usize>)| {
+                let sum = |(s, column): (&ValueSpan, Option<usize>)| {
                     let count = column.map_or(n, |column| values[column]);
                     vec![count * i128::from(s.low) + (count * s.width()) / 4 * parts]
                 };
@@ -268,7 +268,7 @@ fn sums_are_rounded_to_the_nearest_point() {
     )
     .unwrap();
     for (low, high) in [(0, 3), (-7, 2), (5, 6), (-4, -1), (-2, 2)] {
-        let ends = Ends { span: span(low, high, 1), noise, values: None, weight: 1 };
+        let ends = EndsMeasurement { span: span(low, high, 1), noise, values: None, weight: 1 };
         for (above, below) in (-30..30).flat_map(|a| (-30..30).map(move |b| (a, b))) {
             let count = (above + below) as f64 / (high - low) as f64;
             let want = 0.5 * (above - below) as f64 + 0.5 * (low + high) as f64 * count;

@@ -40,7 +40,7 @@ fn coarse(
 }
 
 /// The probability of every point of a node, by the definition.
-fn law_of_node(node: &Node, values: &[i128], prior: Prior) -> Vec<(i128, f64)> {
+fn law_of_node(node: &QuantileNode, values: &[i128], prior: Prior) -> Vec<(i128, f64)> {
     let relative = node.quantile.percentile().to_f64() * values.len() as f64;
     let weight = |x: i128| {
         let below = values.iter().filter(|v| **v < x).count() as f64;
@@ -209,7 +209,7 @@ fn a_level_is_one_draw_of_bounded_range() {
 }
 
 /// The ln of the ratio of a node's probabilities under two lists of values: its range.
-fn range_of(node: &Node, values: [&[i128]; 2], prior: Prior) -> f64 {
+fn range_of(node: &QuantileNode, values: [&[i128]; 2], prior: Prior) -> f64 {
     let [a, b] = values.map(|values| {
         let law = law_of_node(node, values, prior);
         law.into_iter().map(|(x, p)| (vec![x], p)).collect::<Law>()

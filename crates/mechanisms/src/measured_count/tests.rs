@@ -4,7 +4,7 @@ use hushtable_noise::{DiscreteLaplace, Law, TestSeed};
 use hushtable_privacy::{Contribution, Epsilon, Loss, Neighbouring, Rho, gaussian_groups_mu};
 
 use super::*;
-use crate::ends::{Span, TiedSum};
+use crate::ends::{TiedSum, ValueSpan};
 use crate::{Candidates, Reach, Selection, Strategy};
 
 fn count_noise(groups: u32, most: i64, relation: Neighbouring, epsilon: &str) -> Additive {
@@ -12,7 +12,7 @@ fn count_noise(groups: u32, most: i64, relation: Neighbouring, epsilon: &str) ->
     Additive::laplace(unit, relation, epsilon.parse().unwrap()).unwrap()
 }
 
-fn tied_sum(span: Span, share: Loss) -> TiedSum {
+fn tied_sum(span: ValueSpan, share: Loss) -> TiedSum {
     TiedSum { span, share, values: None, beside: None }
 }
 
@@ -70,7 +70,7 @@ fn a_lone_unit_shows_its_groups_with_delta_at_most() {
         }
         for (low, high) in [(0, 1), (0, 10), (-3, 50), (20, 60)] {
             for (loss, rows) in [(pure("1"), 1), (pure("0.8"), 3), (rho("0.3"), 2)] {
-                let span = Span { low, high, rows };
+                let span = ValueSpan { low, high, rows };
                 let tied = TiedSums::new(&[tied_sum(span, loss)], groups, relation).unwrap();
                 let noise = MeasuredNoise::Tied(&tied);
                 let m = MeasuredCount::new(noise, rows.into(), delta, groups.into()).unwrap();
@@ -275,7 +275,7 @@ fn intervals_of_counts_hold_where_these_are_seen() {
     let reach = Reach { groups: 1, neighbouring: Neighbouring::AddRemove };
     let delta: Delta = "0.001".parse().unwrap();
     for (width, loss) in [(1, rho("4")), (2, rho("3.5")), (1, pure("3")), (9, rho("0.1"))] {
-        let span = Span { low: 0, high: width, rows: 1 };
+        let span = ValueSpan { low: 0, high: width, rows: 1 };
         let tied = TiedSums::new(&[tied_sum(span, loss)], 1, reach.neighbouring).unwrap();
         let noise = MeasuredNoise::Tied(&tied);
         let selection =

@@ -4,7 +4,7 @@
 use hushtable_noise::Law;
 use hushtable_numbers::search::{first_whole, least_whole};
 
-use super::{Mechanism, Selection};
+use super::{Selection, SelectionMechanism};
 
 /// Why a noisy count is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Selection {
     /// tails are monotone in the number, as the laws have monotone likelihood ratios, also where
     /// they are cut off below.
     pub fn count_interval(&self, count: i128, level: f64, seen: Seen) -> Option<(i128, i128)> {
-        let measured = matches!(self.mechanism, Mechanism::Measured(_));
+        let measured = matches!(self.mechanism, SelectionMechanism::Measured(_));
         if !measured && !self.strategy().gives_count() {
             return None;
         }
@@ -44,7 +44,7 @@ impl Selection {
         let low = if above(least) { least } else { first_whole(least, start, above) };
         let most = 1 << 126;
         let room = match &self.mechanism {
-            Mechanism::Measured(m) => m.rounding(),
+            SelectionMechanism::Measured(m) => m.rounding(),
             _ => 0,
         };
         let beyond = least_whole(0, 1, most, |far| !below(start.saturating_add(far)));
@@ -61,7 +61,7 @@ impl Selection {
     /// `outside`, that it is seen with a probability of [`SEEN_ANYWAY`](Self::SEEN_ANYWAY) at
     /// least. `None` for other strategies.
     pub fn seen_anyway_from(&self, outside: f64) -> Option<i128> {
-        let Mechanism::Measured(m) = &self.mechanism else { return None };
+        let SelectionMechanism::Measured(m) = &self.mechanism else { return None };
         let often = m.seen_with(Self::SEEN_ANYWAY, self.least);
         let seems = |count: i128| {
             let interval = self.count_interval(count, 1.0 - 2.0 * outside, Seen::Selected);
@@ -83,11 +83,13 @@ impl CountLaw<'_> {
     /// P\[noise >= `x`\], of noise in whole units.
     fn tail(&self, x: i128) -> f64 {
         match &self.selection.mechanism {
-            Mechanism::TruncatedGeometric(m) => m.law().tail(x).clamp(0.0, 1.0),
+            SelectionMechanism::TruncatedGeometric(m) => m.law().tail(x).clamp(0.0, 1.0),
             // The fine noise is rounded to units.
-            Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5).clamp(0.0, 1.0),
-            Mechanism::Measured(m) => m.tail(x),
-            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Votes(_) => 0.0,
+            SelectionMechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5).clamp(0.0, 1.0),
+            SelectionMechanism::Measured(m) => m.tail(x),
+            SelectionMechanism::Optimal(_)
+            | SelectionMechanism::Weighted(_)
+            | SelectionMechanism::Votes(_) => 0.0,
         }
     }
 
@@ -95,7 +97,9 @@ impl CountLaw<'_> {
     fn seen(&self, n: i128) -> f64 {
         match self.seen {
             Seen::Selected => match &self.selection.mechanism {
-                Mechanism::Measured(m) => m.tail(m.threshold_from(self.selection.least) - n),
+                SelectionMechanism::Measured(m) => {
+                    m.tail(m.threshold_from(self.selection.least) - n)
+                }
                 _ => self.selection.keep_probability(u64::try_from(n).unwrap_or(u64::MAX)),
             },
             Seen::Known(Some(threshold)) => self.tail(i128::from(threshold).saturating_sub(n)),

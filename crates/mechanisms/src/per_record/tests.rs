@@ -17,11 +17,11 @@ fn per_record(mechanism: RecordMechanism, threshold: u64, text: &str) -> PerReco
 fn realized(law: &PerRecord, one: i128, other: i128) -> f64 {
     let half_square = |steps: i128, sigma: f64| 0.5 * (steps as f64 / sigma).powi(2);
     match &law.noise {
-        Noise::Gaussian(noise) => half_square(one - other, noise.sigma().to_f64()),
-        Noise::Transformed(t) => {
+        PerRecordNoise::Gaussian(noise) => half_square(one - other, noise.sigma().to_f64()),
+        PerRecordNoise::Transformed(t) => {
             half_square(t.steps(one) - t.steps(other), t.noise().sigma().to_f64())
         }
-        Noise::Polylogarithmic(_) => unreachable!("by enumeration"),
+        PerRecordNoise::Polylogarithmic(_) => unreachable!("by enumeration"),
     }
 }
 
@@ -56,7 +56,7 @@ proptest! {
 fn no_ratio_is_above_the_policy() {
     for (threshold, text) in [(1, "0.5"), (20, "0.5"), (300, "2"), (7, "0.02")] {
         let law = per_record(RecordMechanism::ExponentialPolylogarithmic, threshold, text);
-        let Noise::Polylogarithmic(noise) = &law.noise else { panic!("law") };
+        let PerRecordNoise::Polylogarithmic(noise) = &law.noise else { panic!("law") };
         let LossCurve::ExponentialPolylogarithmic { scale, .. } = law.growth() else { panic!() };
         let reach = (60.0 * scale) as i128 + 200;
         for value in [1i128, 2, threshold as i128, 5 * threshold as i128, 40 * threshold as i128] {

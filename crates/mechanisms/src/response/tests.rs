@@ -25,7 +25,7 @@ fn the_probability_to_keep_is_enclosed() {
     for (epsilon, categories, digits) in KEEP {
         let response = response(epsilon, categories);
         let exact: BigUint = digits.parse().unwrap();
-        let keep = Keep { epsilon: response.epsilon, categories };
+        let keep = ResponseProbability { epsilon: response.epsilon, categories };
         let (low, high) = keep.enclose(128);
         assert!(low <= exact && exact <= high, "{epsilon} {categories}: {low} {exact} {high}");
         let (low, high) = keep.enclose(192);
@@ -41,7 +41,7 @@ fn the_probability_to_keep_is_enclosed() {
     // So sure that only further words tell it from one: 1 - e^-1000 = 1 - 2^-1442.7.
     let sure = response("1000", 2);
     assert_eq!((sure.keep_probability(), sure.first.1), (1.0, u64::MAX));
-    let keep = Keep { epsilon: sure.epsilon, categories: 2 };
+    let keep = ResponseProbability { epsilon: sure.epsilon, categories: 2 };
     let gap = |bits: u32| (BigUint::from(1u32) << bits) - keep.enclose(bits).1;
     assert_eq!(gap(1408), BigUint::ZERO);
     assert!((475..479).contains(&gap(1920).bits()), "{}", gap(1920).bits());

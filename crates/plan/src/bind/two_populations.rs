@@ -2,7 +2,7 @@
 
 use hushtable_contract::{MAX_ROWS, NoiseKind};
 use hushtable_lang::Refusal;
-use hushtable_mechanisms::{Span, TiedRows};
+use hushtable_mechanisms::{TiedRows, ValueSpan};
 use hushtable_privacy::{Contribution, RowsBeside};
 
 use super::{Clamps, Groups, Measure, Measurement, PrivateQuery};
@@ -105,7 +105,7 @@ impl PrivateQuery {
     }
 
     /// The rows of a further population's unit in a sum that is measured together with others.
-    pub fn tied_rows(&self, of: &Measurement, span: Span) -> Option<TiedRows> {
+    pub fn tied_rows(&self, of: &Measurement, span: ValueSpan) -> Option<TiedRows> {
         let most = self.relation.beside()?.rows;
         let [gone, come] = self.exchanged(of, span.rows);
         Some(TiedRows { most, gone, come })

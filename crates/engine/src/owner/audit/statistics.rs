@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hushtable_mechanisms::{
-    AdditiveLaw, JointQuantiles, PerRecord, Quantile, Span, Strategy, SumMechanism, TiedPart,
+    AdditiveLaw, JointQuantiles, PerRecord, Quantile, Strategy, SumMechanism, TiedPart, ValueSpan,
 };
 use hushtable_quote::{Joint, Noise, Quote, Tied};
 
@@ -47,7 +47,7 @@ enum NominalNoise {
     /// The noise of a sum that is measured from all ends of its span, with the indexes of the count
     /// of rows and, where they may have no value, of that of values. The ends follow from what is
     /// released.
-    Ends { count: usize, values: Option<usize>, span: Span, noise: Box<NominalNoise> },
+    Ends { count: usize, values: Option<usize>, span: ValueSpan, noise: Box<NominalNoise> },
 }
 
 impl NominalNoise {

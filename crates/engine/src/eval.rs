@@ -28,7 +28,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::compute::kernels::{boolean, cmp, nullif::nullif, zip::zip};
 use datafusion::arrow::error::ArrowError;
-use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, MAX_KEY_BYTES, Rows};
+use hushtable_lang::{BinaryOp, ColumnType, EarlierRows, Expr, ExprKind, MAX_KEY_BYTES};
 
 use crate::invariant::Invariant;
 use crate::source::convert::arrow_type;
@@ -126,8 +126,8 @@ impl Program {
                     _ => Node::Arithmetic(*op, left, right),
                 }
             }
-            ExprKind::Among(_, Rows::Released(_)) => return Err(unexpected()),
-            ExprKind::Among(keys, Rows::Shown(columns)) => {
+            ExprKind::Among(_, EarlierRows::Released(_)) => return Err(unexpected()),
+            ExprKind::Among(keys, EarlierRows::Shown(columns)) => {
                 let types: Vec<ColumnType> = keys.iter().map(|key| key.column_type).collect();
                 let among = among::Among::new(columns, &types)?;
                 Node::Among(keys.iter().map(child).collect::<Result<_, _>>()?, among)

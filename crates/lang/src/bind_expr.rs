@@ -18,7 +18,7 @@ pub use self::calls::{function_names, misspelt_function};
 pub use self::common_types::{balanced, cast, compare, paired, unify_all, where_true};
 use self::common_types::{checked_cast, negate, negate_if};
 use self::literals::{constant, date_part, sql_type, typed_literal};
-use self::mixed_types::{Comparison, compared_with};
+use self::mixed_types::{ComparisonSyntax, compared_with};
 pub use self::placeholder::placeholder;
 use self::placeholder::released;
 pub use self::row_scope::{RowScope, Visible, bind_expression, bind_row_expression};
@@ -202,7 +202,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 let nodes = (low.as_ref(), high.as_ref());
                 let (low, high) = (self.bind(low)?, self.bind(high)?);
                 let ends = [(nodes.0, &low), (nodes.1, &high)];
-                compared_with(expr, &value, &ends, Comparison::Between)?;
+                compared_with(expr, &value, &ends, ComparisonSyntax::Between)?;
                 let from = compare(BinaryOp::Ge, value.clone(), low)?;
                 let to = compare(BinaryOp::Le, value, high)?;
                 negate_if(*negated, from.and(to))

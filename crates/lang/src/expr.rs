@@ -39,7 +39,7 @@ pub enum ExprKind {
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// Whether the values are those of a row that an earlier part shows. NULL is a value like any
     /// other.
-    Among(Vec<Expr>, Rows),
+    Among(Vec<Expr>, EarlierRows),
     /// Whether the value is one of the constants, which have its type and are not NULL.
     InList(Box<Expr>, Vec<Value>),
     /// SQL LIKE with a constant pattern.
@@ -71,7 +71,7 @@ pub enum ExprKind {
 /// The rows that an earlier part shows, column by column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rows {
+pub enum EarlierRows {
     /// Rows that are not released yet: the indexes of their columns among the values that the query
     /// reads.
     Released(Vec<usize>),

@@ -25,7 +25,7 @@ pub use cost::MAX_ROW_OPERATIONS;
 pub use date_forms::{FormPiece, form_pieces};
 pub use date_part::DatePart;
 pub use error::{Refusal, did_you_mean, similar};
-pub use expr::{BinaryOp, Expr, ExprKind, MatchUse, Rows};
+pub use expr::{BinaryOp, EarlierRows, Expr, ExprKind, MatchUse};
 pub use functions::{Function, function_examples};
 pub use like::like_parts;
 pub use number_range::rounded;

@@ -28,8 +28,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use self::group_finder::GroupFinder;
 pub use self::prepared::Prepared;
-use self::prepared::{PER_AUTOMATON, PER_BYTE, PER_CLASS, PER_STATE, Work};
-use self::state_table::Table;
+use self::prepared::{PER_AUTOMATON, PER_BYTE, PER_CLASS, PER_STATE, StepsLeft};
+use self::state_table::StateTable;
 use crate::error::Refusal;
 
 /// Deepest nesting of a pattern.
@@ -50,8 +50,8 @@ pub struct Pattern(Arc<Compiled>);
 
 struct Compiled {
     text: String,
-    forward: Table,
-    backward: Table,
+    forward: StateTable,
+    backward: StateTable,
     groups: usize,
     hir: Hir,
     /// Finds groups; set when they are first needed, `None` if its tables would be large.
@@ -127,7 +127,7 @@ impl Pattern {
         Ok(pattern)
     }
 
-    fn compiled(text: &str, work: &mut Work) -> Result<Compiled, Odd> {
+    fn compiled(text: &str, work: &mut StepsLeft) -> Result<Compiled, Odd> {
         work.take(PER_BYTE * text.len() as u64)?;
         let mut parser = ParserBuilder::new().nest_limit(MAX_NESTING).build();
         let mut syntax = parser.parse(text).map_err(|e| Odd::Syntax(e.kind().to_string()))?;
@@ -149,9 +149,9 @@ impl Pattern {
             )));
         }
         let forward = automaton(&hir, false, false, work)?;
-        let forward = Table::new(forward, MatchKind::LeftmostFirst, Anchored::No, work)?;
+        let forward = StateTable::new(forward, MatchKind::LeftmostFirst, Anchored::No, work)?;
         let backward = automaton(&hir, true, false, work)?;
-        let backward = Table::new(backward, MatchKind::All, Anchored::Yes, work)?;
+        let backward = StateTable::new(backward, MatchKind::All, Anchored::Yes, work)?;
         let finder = OnceLock::new();
         Ok(Compiled { text: text.to_owned(), forward, backward, groups, hir, finder })
     }
@@ -230,7 +230,7 @@ impl Pattern {
     }
 }
 
-fn automaton(hir: &Hir, backward: bool, groups: bool, work: &mut Work) -> Result<NFA, Odd> {
+fn automaton(hir: &Hir, backward: bool, groups: bool, work: &mut StepsLeft) -> Result<NFA, Odd> {
     work.take(PER_AUTOMATON)?;
     let captures = if groups { WhichCaptures::All } else { WhichCaptures::None };
     let config = thompson::Config::new()

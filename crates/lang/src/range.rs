@@ -15,7 +15,7 @@ use crate::functions::Operands;
 pub use crate::number_range::Range;
 use crate::types::{ColumnType, Value};
 
-use self::facts::Scope;
+use self::facts::FactScope;
 pub use self::facts::{Fact, Facts};
 
 impl Range {
@@ -28,7 +28,7 @@ impl Range {
     /// The range of an expression, given facts about its columns. Of released columns, `None` where
     /// these and the structure do not tell it.
     pub fn given(expr: &Expr, facts: &Facts) -> Option<Self> {
-        Self::at(expr, &Scope::of(facts))
+        Self::at(expr, &FactScope::of(facts))
     }
 
     /// The ranges of expressions of rows, given facts about their columns.
@@ -36,17 +36,17 @@ impl Range {
         exprs: impl Iterator<Item = &'a Expr>,
         facts: &'a Facts,
     ) -> Vec<Option<Self>> {
-        let scope = Scope::of(facts);
+        let scope = FactScope::of(facts);
         exprs.map(|expr| Self::at(expr, &scope)).collect()
     }
 
     /// The range of an expression where it stands.
-    fn at<'a>(expr: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
+    fn at<'a>(expr: &'a Expr, scope: &FactScope<'a>) -> Option<Self> {
         let known = scope.whole(expr).or_else(|| Self::computed(expr, scope));
         known.or_else(|| Self::of_type(expr.column_type).filter(|_| !scope.facts.released))
     }
 
-    fn computed<'a>(expr: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
+    fn computed<'a>(expr: &'a Expr, scope: &FactScope<'a>) -> Option<Self> {
         let range = match &expr.kind {
             ExprKind::Column(index) => scope.column(*index)?,
             ExprKind::Literal(value) => Self::of_value(value)?,
@@ -88,7 +88,7 @@ impl Range {
     fn case<'a>(
         branches: &'a [(Expr, Expr)],
         otherwise: &'a Option<Box<Expr>>,
-        scope: &Scope<'a>,
+        scope: &FactScope<'a>,
     ) -> Option<Self> {
         let mut possible = Vec::new();
         let mut rest = scope.clone();
@@ -108,7 +108,7 @@ impl Range {
 
     /// The range of a quotient. A quotient by zero is NULL, so a whole divisor is one or more in
     /// size.
-    fn quotient<'a>(left: &'a Expr, right: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
+    fn quotient<'a>(left: &'a Expr, right: &'a Expr, scope: &FactScope<'a>) -> Option<Self> {
         let mut divisor = Self::at(right, scope)?;
         if let (Self::Float(low, high), Some(Self::Exact(..))) = (divisor, whole(right, scope)) {
             divisor = match (low, high) {
@@ -163,7 +163,7 @@ impl Range {
     }
 
     /// A remainder has the dividend's sign, and is nearer to zero than both operands allow.
-    fn remainder<'a>(left: &'a Expr, right: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
+    fn remainder<'a>(left: &'a Expr, right: &'a Expr, scope: &FactScope<'a>) -> Option<Self> {
         let (low, high) = match Self::at(left, scope) {
             Some(Self::Nothing) => return Some(Self::Nothing),
             Some(Self::Exact(low, high)) => (low, high),
@@ -182,7 +182,7 @@ impl Range {
         })
     }
 
-    fn cast<'a>(inner: &'a Expr, to: ColumnType, scope: &Scope<'a>) -> Option<Self> {
+    fn cast<'a>(inner: &'a Expr, to: ColumnType, scope: &FactScope<'a>) -> Option<Self> {
         let from = inner.column_type;
         if (from, to) == (ColumnType::Bool, ColumnType::Int) {
             return Some(Self::Exact(0, 1));
@@ -243,7 +243,7 @@ impl Range {
 }
 
 /// The range of a number that a cast made a float of, where it is whole; `None` for others.
-fn whole<'a>(expr: &'a Expr, scope: &Scope<'a>) -> Option<Range> {
+fn whole<'a>(expr: &'a Expr, scope: &FactScope<'a>) -> Option<Range> {
     match &expr.kind {
         ExprKind::Cast(inner) if inner.column_type == ColumnType::Int => Range::at(inner, scope),
         _ => None,
@@ -262,7 +262,7 @@ fn floats(all: impl Iterator<Item = f64>) -> Range {
 }
 
 /// The most characters that a text can have, by its structure and by the bytes of its columns.
-fn longest(text: &Expr, scope: &Scope<'_>) -> Option<u64> {
+fn longest(text: &Expr, scope: &FactScope<'_>) -> Option<u64> {
     let bytes = &scope.facts.text_bytes;
     let bytes = (!bytes.is_empty()).then(|| u64::try_from(text.most_bytes(bytes)).ok()).flatten();
     characters(text).into_iter().chain(bytes).min()

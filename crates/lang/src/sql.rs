@@ -38,7 +38,7 @@ pub struct QueryOption {
 
 /// A query before it is checked.
 #[derive(Debug)]
-pub struct Parsed {
+pub struct ParsedQuery {
     /// The clauses WITH DIFFERENTIAL_PRIVACY.
     pub clauses: Vec<PrivacyClause>,
     /// The query, without these clauses.
@@ -76,7 +76,7 @@ pub fn select_at(select: &ast::Select) -> Location {
 
 /// Parses a query; `quoted_names` where double quotes are those of names and backslashes plain
 /// characters, as in PostgreSQL. Its CURRENT_DATE is `day`.
-pub fn parse(text: &str, quoted_names: bool, day: Option<&str>) -> Result<Parsed, Refusal> {
+pub fn parse(text: &str, quoted_names: bool, day: Option<&str>) -> Result<ParsedQuery, Refusal> {
     if text.len() > MAX_QUERY_BYTES {
         return Err(Refusal::new(
             format!("the query has {} bytes; at most {MAX_QUERY_BYTES} are allowed", text.len()),
@@ -101,7 +101,7 @@ pub fn parse(text: &str, quoted_names: bool, day: Option<&str>) -> Result<Parsed
     if parser.peek_token_ref().token != Token::EOF {
         return parser.expected_ref("the end", parser.peek_token_ref()).map_err(not_sql);
     }
-    Ok(Parsed { clauses, query: *query })
+    Ok(ParsedQuery { clauses, query: *query })
 }
 
 /// Makes a text in double quotes a name.

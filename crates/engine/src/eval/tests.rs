@@ -332,14 +332,14 @@ fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
 /// Rows are found by all of their values, NULL among them, in steps that do not depend on the rows.
 #[test]
 fn rows_are_looked_up_among_others() {
-    use hushtable_lang::{ExprKind, Rows, Value};
+    use hushtable_lang::{EarlierRows, ExprKind, Value};
     let columns = vec![
         vec![Value::String("a".to_owned()), Value::Null, Value::String("b".to_owned())],
         vec![Value::Int(1), Value::Int(2), Value::Null],
     ];
     let keys = vec![Expr::column(0, ColumnType::String), Expr::column(1, ColumnType::Int)];
     let among = |listed: Vec<Vec<Value>>| Expr {
-        kind: ExprKind::Among(keys.clone(), Rows::Shown(listed)),
+        kind: ExprKind::Among(keys.clone(), EarlierRows::Shown(listed)),
         column_type: ColumnType::Bool,
     };
     let texts: StringViewArray =
@@ -358,7 +358,7 @@ fn rows_are_looked_up_among_others() {
     let (steps, _) = steps_of(|| program.evaluate(&long, 2).unwrap());
     assert!(steps <= 2 * among(columns).row_operations(&[600; 7]), "{steps}");
     let unknown = Expr {
-        kind: ExprKind::Among(keys, Rows::Released(vec![0, 1])),
+        kind: ExprKind::Among(keys, EarlierRows::Released(vec![0, 1])),
         column_type: ColumnType::Bool,
     };
     assert!(Program::new(&unknown).is_err());

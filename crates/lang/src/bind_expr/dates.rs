@@ -13,7 +13,7 @@ use crate::functions::Function;
 use crate::types::{ColumnType, Value};
 
 /// A span of time: a number of date parts of one kind.
-type Span = (Expr, DatePart);
+type TimeSpan = (Expr, DatePart);
 
 impl<R: Resolve> Binder<'_, R> {
     /// A function of dates; `None` if none has that name.
@@ -155,14 +155,14 @@ impl<R: Resolve> Binder<'_, R> {
     }
 
     /// A date or timestamp moved by spans, one after the other.
-    pub(super) fn moved_by(&self, moment: Expr, spans: Vec<Span>, back: bool) -> Expr {
+    pub(super) fn moved_by(&self, moment: Expr, spans: Vec<TimeSpan>, back: bool) -> Expr {
         spans.into_iter().fold(moment, |moment, (count, part)| {
             moved(moment, (if back { negate(count) } else { count }, part))
         })
     }
 
     /// The spans of an INTERVAL.
-    pub(super) fn spans(&mut self, interval: &ast::Interval) -> Result<Vec<Span>, Refusal> {
+    pub(super) fn spans(&mut self, interval: &ast::Interval) -> Result<Vec<TimeSpan>, Refusal> {
         let odd = || {
             Refusal::new(
                 format!("`{interval}` is not supported"),
@@ -344,7 +344,7 @@ fn difference(end: Expr, start: Expr, part: DatePart, whole: bool) -> Expr {
 }
 
 /// A date that is moved by hours is a timestamp.
-fn moved(moment: Expr, (count, part): Span) -> Expr {
+fn moved(moment: Expr, (count, part): TimeSpan) -> Expr {
     let column_type = if part.within_day() { ColumnType::Timestamp } else { moment.column_type };
     let both = vec![cast(moment, column_type), count];
     Expr::call(Function::DateAdd(part), both, column_type)

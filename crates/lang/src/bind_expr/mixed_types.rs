@@ -9,7 +9,7 @@ use crate::types::{ColumnType, Value};
 
 /// How a value is compared.
 #[derive(Clone, Copy)]
-pub(super) enum Comparison<'a> {
+pub(super) enum ComparisonSyntax<'a> {
     /// With an operator, before the other side.
     Operator(&'a ast::BinaryOperator),
     /// With an operator, behind the other side.
@@ -20,7 +20,7 @@ pub(super) enum Comparison<'a> {
     In,
 }
 
-impl Comparison<'_> {
+impl ComparisonSyntax<'_> {
     /// The comparison as SQL.
     fn written(self, value: &str, others: &[String]) -> String {
         match self {
@@ -40,7 +40,7 @@ pub(super) fn compared_with(
     node: &ast::Expr,
     value: &Expr,
     others: &[(&ast::Expr, &Expr)],
-    comparison: Comparison<'_>,
+    comparison: ComparisonSyntax<'_>,
 ) -> Result<(), Refusal> {
     let is_constant = |expr: &Expr| matches!(expr.kind, ExprKind::Literal(_));
     let is_number = |expr: &Expr| expr.column_type.is_numeric() && !expr.is_null_literal();

@@ -6,7 +6,7 @@ use super::common_types::{
     balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
 };
 use super::literals::text;
-use super::mixed_types::{Comparison, compared_with};
+use super::mixed_types::{ComparisonSyntax, compared_with};
 use super::{Binder, Resolve, number_of};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, MatchUse};
@@ -54,8 +54,8 @@ impl<R: Resolve> Binder<'_, R> {
         if let Some(compared) = compared {
             let (left_value, right_value) = (self.bind(left)?, self.bind(right)?);
             let sides = [(left, &left_value), (right, &right_value)];
-            compared_with(left, &left_value, &sides[1..], Comparison::Operator(op))?;
-            compared_with(right, &right_value, &sides[..1], Comparison::Reversed(op))?;
+            compared_with(left, &left_value, &sides[1..], ComparisonSyntax::Operator(op))?;
+            compared_with(right, &right_value, &sides[..1], ComparisonSyntax::Reversed(op))?;
             return compare(compared, left_value, right_value);
         }
         match op {
@@ -231,7 +231,7 @@ impl<R: Resolve> Binder<'_, R> {
         let items = list.iter().map(|item| Ok((item, self.bind(item)?)));
         let items = items.collect::<Result<Vec<_>, Refusal>>()?;
         let others: Vec<_> = items.iter().map(|(item, bound)| (*item, bound)).collect();
-        compared_with(node, &value, &others, Comparison::In)?;
+        compared_with(node, &value, &others, ComparisonSyntax::In)?;
         for (_, item) in items {
             if item.is_null_literal() {
                 return Err(Refusal::new(

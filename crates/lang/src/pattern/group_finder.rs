@@ -14,7 +14,7 @@ use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
 
 use super::MAX_GROUPS;
-use super::prepared::Work;
+use super::prepared::StepsLeft;
 
 /// Most sets of states.
 const MAX_SETS: usize = 1_000;
@@ -51,14 +51,14 @@ pub(super) struct GroupFinder {
     entries: usize,
     /// The way on, by the set behind, the kind before, and the entry.
     steps: Vec<u16>,
-    ways: Vec<Way>,
+    ways: Vec<StateStep>,
     /// The slots that ways pass.
     slots: Vec<u8>,
 }
 
 /// The way from an entry to the state that reads the next byte.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Way {
+struct StateStep {
     state: u16,
     /// The slots that it passes: from, to.
     passed: (u32, u32),
@@ -66,7 +66,7 @@ struct Way {
 
 /// The kinds of characters beside a position that assertions such as `^` and `\b` distinguish.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum CharacterKind {
     Other,
     Word,
     LineFeed,
@@ -74,7 +74,7 @@ enum Side {
     Edge,
 }
 
-impl Side {
+impl CharacterKind {
     fn of(byte: u8) -> Self {
         match byte {
             b'\n' => Self::LineFeed,
@@ -99,7 +99,7 @@ impl Side {
 
 /// The states that lead from a position to the end of the match, in order, and the kind of what is
 /// after the position.
-type Set = (Vec<StateID>, u8);
+type StateSet = (Vec<StateID>, u8);
 
 /// The tables while they are filled.
 struct Builder<'a> {
@@ -108,14 +108,14 @@ struct Builder<'a> {
     /// A byte of each class.
     examples: Vec<u8>,
     /// The sides that differ for this pattern.
-    sides: Vec<Side>,
+    sides: Vec<CharacterKind>,
     /// States that read a byte or are the end.
     readers: Vec<StateID>,
     /// Where states go by a byte, and first the start.
     entries: Vec<StateID>,
     reads: Vec<u16>,
-    sets: Vec<Set>,
-    set_numbers: HashMap<Set, u16>,
+    sets: Vec<StateSet>,
+    set_numbers: HashMap<StateSet, u16>,
     /// The search in which a state was seen last.
     seen: Vec<usize>,
     search: usize,
@@ -124,7 +124,7 @@ struct Builder<'a> {
 
 impl GroupFinder {
     /// Fills the tables of an automaton with groups; `None` where they would be large.
-    pub(super) fn new(nfa: &NFA, work: &mut Work) -> Option<Self> {
+    pub(super) fn new(nfa: &NFA, work: &mut StepsLeft) -> Option<Self> {
         let mut builder = Builder::new(nfa);
         let finder = Self::filled(&mut builder);
         work.take(builder.work as u64).ok()?;
@@ -150,8 +150,8 @@ impl GroupFinder {
             at += 1;
         }
         let (steps, ways, slots) = builder.steps()?;
-        let edge = builder.kind(Side::Edge);
-        let kinds = std::array::from_fn(|byte| builder.kind(Side::of(byte as u8)));
+        let edge = builder.kind(CharacterKind::Edge);
+        let kinds = std::array::from_fn(|byte| builder.kind(CharacterKind::of(byte as u8)));
         let (classes, entries) = (builder.classes, builder.entries.len());
         let reads = std::mem::take(&mut builder.reads);
         Some(Self {
@@ -201,7 +201,7 @@ impl GroupFinder {
         for (offset, set) in sets.iter().rev().enumerate() {
             let row = usize::from(*set) * self.many_kinds + before;
             let way = *self.steps.get(row * self.entries + entry)?;
-            let Way { state, passed: (from, to) } = *self.ways.get(usize::from(way))?;
+            let StateStep { state, passed: (from, to) } = *self.ways.get(usize::from(way))?;
             if from < to {
                 for &slot in self.slots.get(from as usize..to as usize)? {
                     *slots.get_mut(usize::from(slot))? = Some(span.start + offset);
@@ -227,14 +227,20 @@ impl<'a> Builder<'a> {
             }
         }
         let looks = nfa.look_set_any();
-        let differs = |side: &Side| match side {
-            Side::Other => true,
-            Side::Word => looks.contains_word(),
-            Side::LineFeed => looks.contains_anchor_line(),
-            Side::Return => looks.contains_anchor_crlf(),
-            Side::Edge => !looks.is_empty(),
+        let differs = |side: &CharacterKind| match side {
+            CharacterKind::Other => true,
+            CharacterKind::Word => looks.contains_word(),
+            CharacterKind::LineFeed => looks.contains_anchor_line(),
+            CharacterKind::Return => looks.contains_anchor_crlf(),
+            CharacterKind::Edge => !looks.is_empty(),
         };
-        let sides = [Side::Other, Side::Word, Side::LineFeed, Side::Return, Side::Edge];
+        let sides = [
+            CharacterKind::Other,
+            CharacterKind::Word,
+            CharacterKind::LineFeed,
+            CharacterKind::Return,
+            CharacterKind::Edge,
+        ];
         let is_reader = |state: &State| !state.is_epsilon() && !matches!(state, State::Fail);
         let states = nfa.states().iter().enumerate();
         let readers = states.filter(|(_, state)| is_reader(state));
@@ -261,7 +267,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The number of a side among those that differ.
-    fn kind(&self, side: Side) -> u8 {
+    fn kind(&self, side: CharacterKind) -> u8 {
         let index = self.sides.iter().position(|other| *other == side);
         index.and_then(|index| u8::try_from(index).ok()).unwrap_or(0)
     }
@@ -293,7 +299,7 @@ impl<'a> Builder<'a> {
         (self.reads.len() <= MAX_CELLS).then_some(())
     }
 
-    fn set_number(&mut self, set: Set) -> Option<u16> {
+    fn set_number(&mut self, set: StateSet) -> Option<u16> {
         if let Some(number) = self.set_numbers.get(&set) {
             return Some(*number);
         }
@@ -304,9 +310,9 @@ impl<'a> Builder<'a> {
     }
 
     /// The set before a byte of that class, given the set after it.
-    fn set_before(&mut self, behind: usize, class: usize) -> Option<Set> {
+    fn set_before(&mut self, behind: usize, class: usize) -> Option<StateSet> {
         self.spend(self.readers.len())?;
-        let side = Side::of(*self.examples.get(class)?);
+        let side = CharacterKind::of(*self.examples.get(class)?);
         let mut leads: Vec<Option<bool>> = vec![None; self.entries.len()];
         let mut states = Vec::new();
         for reader in 0..self.readers.len() {
@@ -329,7 +335,12 @@ impl<'a> Builder<'a> {
 
     /// The first way from an entry to a state of the set, and the slots that it passes; the outer
     /// `None` is for too much work.
-    fn way(&mut self, set: usize, side: Side, entry: usize) -> Option<Option<(StateID, Vec<u8>)>> {
+    fn way(
+        &mut self,
+        set: usize,
+        side: CharacterKind,
+        entry: usize,
+    ) -> Option<Option<(StateID, Vec<u8>)>> {
         self.search += 1;
         let (states, behind) = self.sets.get(set)?;
         let (before, behind) = (side.example(), self.sides.get(usize::from(*behind))?.example());
@@ -371,7 +382,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The ways on from each set, kind and entry.
-    fn steps(&mut self) -> Option<(Vec<u16>, Vec<Way>, Vec<u8>)> {
+    fn steps(&mut self) -> Option<(Vec<u16>, Vec<StateStep>, Vec<u8>)> {
         let cells = self.sets.len() * self.sides.len() * self.entries.len();
         if cells > MAX_CELLS {
             return None;
@@ -394,7 +405,7 @@ impl<'a> Builder<'a> {
                     let from = u32::try_from(slots.len()).ok()?;
                     slots.extend(&way.1);
                     let passed = (from, u32::try_from(slots.len()).ok()?);
-                    ways.push(Way { state, passed });
+                    ways.push(StateStep { state, passed });
                     numbers.insert(way, number);
                     steps.push(number);
                 }

@@ -25,7 +25,7 @@ pub(super) const PER_STATE: u64 = 20;
 
 /// The steps that are left.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
+pub(super) struct StepsLeft {
     left: u64,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Work {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UsedUp;
 
-impl Work {
+impl StepsLeft {
     /// Takes steps before they are made.
     pub(super) fn take(&mut self, steps: u64) -> Result<(), UsedUp> {
         match self.left.checked_sub(steps) {
@@ -111,12 +111,12 @@ impl Prepared {
     }
 
     /// The steps that are left.
-    pub(super) fn work(&self) -> Work {
-        Work { left: self.patterns().left }
+    pub(super) fn work(&self) -> StepsLeft {
+        StepsLeft { left: self.patterns().left }
     }
 
     /// Takes the steps that were made.
-    pub(super) fn spend(&self, work: &Work) {
+    pub(super) fn spend(&self, work: &StepsLeft) {
         let mut patterns = self.patterns();
         patterns.left = patterns.left.min(work.left);
     }

@@ -10,7 +10,7 @@ use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
 
 use super::Odd;
-use super::prepared::Work;
+use super::prepared::StepsLeft;
 
 /// Most states of a table.
 const MAX_STATES: usize = 1_000;
@@ -25,7 +25,7 @@ const ROOM: usize = 64 << 20;
 const DEAD: u16 = 0;
 
 /// States, and where each byte leads from each of them.
-pub(super) struct Table {
+pub(super) struct StateTable {
     /// The class of each byte; the class after the last stands for the end of the text.
     classes: [u8; 256],
     /// How many classes there are, with the end's.
@@ -39,12 +39,12 @@ pub(super) struct Table {
 }
 
 /// States by their number.
-struct Numbered {
+struct NumberedStates {
     numbers: HashMap<LazyStateID, u16>,
     states: Vec<LazyStateID>,
 }
 
-impl Numbered {
+impl NumberedStates {
     fn number(&mut self, state: LazyStateID) -> Option<u16> {
         if state.is_dead() {
             return Some(DEAD);
@@ -66,13 +66,13 @@ impl Numbered {
     }
 }
 
-impl Table {
+impl StateTable {
     /// Follows every way through an automaton.
     pub(super) fn new(
         nfa: NFA,
         kind: MatchKind,
         anchored: Anchored,
-        work: &mut Work,
+        work: &mut StepsLeft,
     ) -> Result<Self, Odd> {
         let parts = nfa.states().len();
         let config = dfa::Config::new()
@@ -83,7 +83,7 @@ impl Table {
         let dfa = dfa.map_err(|_| Odd::Large)?;
         let mut cache = dfa.create_cache();
         let empty = cache.memory_usage();
-        let mut numbered = Numbered { numbers: HashMap::new(), states: Vec::new() };
+        let mut numbered = NumberedStates { numbers: HashMap::new(), states: Vec::new() };
         let mut starts = Vec::with_capacity(257);
         for before in (0..=u8::MAX).map(Some).chain([None]) {
             let at = start::Config::new().look_behind(before).anchored(anchored);

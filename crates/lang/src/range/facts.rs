@@ -46,12 +46,12 @@ impl Facts {
 
 /// Facts where an expression stands: those about columns, and the conditions around it.
 #[derive(Clone)]
-pub(super) struct Scope<'a> {
+pub(super) struct FactScope<'a> {
     pub(super) facts: &'a Facts,
     narrowed: Vec<(&'a Expr, Range)>,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> FactScope<'a> {
     pub(super) fn of(facts: &'a Facts) -> Self {
         let mut scope = Self { facts, narrowed: Vec::new() };
         facts.conditions.iter().for_each(|condition| scope.narrow(condition, true, false));

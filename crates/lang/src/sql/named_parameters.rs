@@ -35,7 +35,7 @@ pub fn with_parameters(
         // Errors are reported where the query is read.
         return Ok(text.to_owned());
     };
-    let lines = Lines::of(text);
+    let lines = LineStarts::of(text);
     let mut sql = String::with_capacity(text.len());
     let mut done = 0;
     let mut used = vec![false; given.len()];
@@ -127,12 +127,12 @@ fn constant(value: &str, quoted_names: bool) -> String {
 }
 
 /// Where the lines of a text begin.
-struct Lines<'a> {
+struct LineStarts<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineStarts<'a> {
     fn of(text: &'a str) -> Self {
         let after = text.match_indices('\n').map(|(at, _)| at + 1);
         Self { text, starts: [0].into_iter().chain(after).collect() }

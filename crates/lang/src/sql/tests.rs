@@ -1,6 +1,6 @@
 use super::*;
 
-fn parse(text: &str) -> Result<Parsed, Refusal> {
+fn parse(text: &str) -> Result<ParsedQuery, Refusal> {
     super::parse(text, false, None)
 }
 

@@ -178,7 +178,7 @@ impl SqlStatement {
         };
         let target = self.parts.get(part).ok_or_else(missing)?;
         let chosen = (target.example.as_deref().ok_or_else(missing)?, limits);
-        let sql::Parsed { clauses, mut query } =
+        let sql::ParsedQuery { clauses, mut query } =
             sql::parse(text, contract.quoted_names, self.day.as_deref())?;
         let unread = settle(&mut query)?;
         let mut splitter =
@@ -285,7 +285,7 @@ fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatem
 
 fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatement, Refusal> {
     let day = sql::today();
-    let sql::Parsed { clauses, mut query } =
+    let sql::ParsedQuery { clauses, mut query } =
         sql::parse(text, contract.quoted_names, day.as_deref())?;
     let unread = settle(&mut query)?;
     let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread, None);

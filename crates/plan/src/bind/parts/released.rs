@@ -1,6 +1,6 @@
 //! Values that earlier parts release, in expressions of later ones.
 
-use hushtable_lang::{ColumnType, Expr, ExprKind, MAX_KEY_BYTES, Refusal, Rows, Value};
+use hushtable_lang::{ColumnType, EarlierRows, Expr, ExprKind, MAX_KEY_BYTES, Refusal, Value};
 
 use super::Read;
 use crate::bind::PrivateQuery;
@@ -47,7 +47,7 @@ impl PrivateQuery {
         };
         let query = self.with_expressions(&mut |expr| match &mut expr.kind {
             ExprKind::Released(index) => number(index, false),
-            ExprKind::Among(_, Rows::Released(indices)) => {
+            ExprKind::Among(_, EarlierRows::Released(indices)) => {
                 indices.iter_mut().for_each(|index| number(index, true));
             }
             _ => {}
@@ -71,7 +71,7 @@ impl PrivateQuery {
                 _ => missing = true,
             },
             ExprKind::Among(keys, rows) => {
-                let Rows::Released(indices) = rows else { return };
+                let EarlierRows::Released(indices) = rows else { return };
                 let column = |(index, key): (&usize, &Expr)| match values.get(*index)? {
                     Given::All(values) => {
                         Some(values.iter().map(|v| fitting(v, key.column_type)).collect())
@@ -79,7 +79,7 @@ impl PrivateQuery {
                     Given::One(_) => None,
                 };
                 match indices.iter().zip(keys.iter()).map(column).collect() {
-                    Some(columns) => *rows = Rows::Shown(columns),
+                    Some(columns) => *rows = EarlierRows::Shown(columns),
                     None => missing = true,
                 }
             }

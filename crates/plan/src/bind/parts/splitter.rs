@@ -6,7 +6,7 @@ use std::rc::Rc;
 use hushtable_contract::Contract;
 use hushtable_lang::bind_expr::placeholder;
 use hushtable_lang::sql::{PrivacyClause, select_at};
-use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal, Rows};
+use hushtable_lang::{ColumnType, EarlierRows, Expr, ExprKind, Refusal};
 use sqlparser::ast;
 
 use super::budget::{Clauses, Draft, PartRole, Paying, Terms};
@@ -309,7 +309,7 @@ impl<'a> Splitter<'a> {
         let index = |name: &String| outputs.iter().position(|output| output.name == *name);
         let numbers = columns.iter().map(|name| Some(part * MAX_OUTPUTS + index(name)?));
         let numbers = numbers.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
-        let among = ExprKind::Among(keys.to_vec(), Rows::Released(numbers));
+        let among = ExprKind::Among(keys.to_vec(), EarlierRows::Released(numbers));
         let among = Expr::new(among, ColumnType::Bool);
         Ok(Expr::new(ExprKind::Not(Box::new(among)), ColumnType::Bool))
     }

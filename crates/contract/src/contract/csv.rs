@@ -20,7 +20,7 @@ const MAX_TEXTS: usize = 100;
 /// How the CSV files of a table are written. Part of a question's identity: another setting may
 /// give other values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "WrittenCsv")]
 pub struct CsvSettings {
     delimiter: char,
     quote: Option<char>,
@@ -33,7 +33,7 @@ pub struct CsvSettings {
 
 /// The settings as they are serialised, before they are checked.
 #[derive(Deserialize)]
-struct Written {
+struct WrittenCsv {
     delimiter: char,
     quote: Option<char>,
     encoding: String,
@@ -45,11 +45,11 @@ struct Written {
     dates: Option<DateOrder>,
 }
 
-impl TryFrom<Written> for CsvSettings {
+impl TryFrom<WrittenCsv> for CsvSettings {
     type Error = CsvSettingError;
 
-    fn try_from(written: Written) -> Result<Self, CsvSettingError> {
-        let Written { delimiter, quote, encoding, max_bytes, null, .. } = written;
+    fn try_from(written: WrittenCsv) -> Result<Self, CsvSettingError> {
+        let WrittenCsv { delimiter, quote, encoding, max_bytes, null, .. } = written;
         let numbers = NumberFormat::new(written.decimal, written.thousands, written.currency)?;
         let values = TextFormat::new(null, numbers, written.dates)?;
         Self::new(delimiter, quote, &encoding, values)?.with_max_bytes(max_bytes)

@@ -35,12 +35,12 @@ const TODO: &str = "TODO";
 
 /// The text being read.
 #[derive(Clone, Copy)]
-pub struct Source<'a> {
+pub struct ContractText<'a> {
     text: &'a str,
     file: &'a str,
 }
 
-impl<'a> Source<'a> {
+impl<'a> ContractText<'a> {
     /// A text, and the name of its file for errors.
     pub fn new(text: &'a str, file: &'a str) -> Self {
         Self { text, file }
@@ -84,7 +84,7 @@ impl<'a> Source<'a> {
 
 /// One table of the file, with the path of its keys.
 pub struct Section<'a, 'i> {
-    source: Source<'a>,
+    source: ContractText<'a>,
     table: &'a DeTable<'i>,
     span: Range<usize>,
     name: String,
@@ -93,7 +93,7 @@ pub struct Section<'a, 'i> {
 /// One value of the file.
 #[derive(Clone)]
 pub struct Item<'a, 'i> {
-    pub(crate) source: Source<'a>,
+    pub(crate) source: ContractText<'a>,
     pub(crate) key: String,
     /// Where the value is in the text.
     pub span: Range<usize>,
@@ -104,7 +104,7 @@ pub struct Item<'a, 'i> {
 impl<'a, 'i> Section<'a, 'i> {
     /// The whole file, which errors call `name`.
     pub fn root(
-        source: Source<'a>,
+        source: ContractText<'a>,
         table: &'a DeTable<'i>,
         span: Range<usize>,
         name: &str,

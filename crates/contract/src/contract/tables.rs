@@ -7,8 +7,8 @@ use hushtable_privacy::Neighbouring;
 use super::columns;
 use super::csv;
 use super::former::FormerNames;
-use super::read::{ContractError, Item, Section, Source};
-use super::units::{self, Names, TableUnit};
+use super::read::{ContractError, ContractText, Item, Section};
+use super::units::{self, DistinctNames, TableUnit};
 use super::{Column, Contract, Population, Table};
 
 const QUOTES: &str =
@@ -20,7 +20,7 @@ pub(super) fn contract(
     file: &str,
     provided: &BTreeSet<&str>,
 ) -> Result<Contract, ContractError> {
-    let source = Source::new(text, file);
+    let source = ContractText::new(text, file);
     let parsed = source.parse()?;
     let span = parsed.span();
     let root = Section::root(source, parsed.get_ref(), span, "the contract");
@@ -40,7 +40,7 @@ pub(super) fn contract(
     };
     let mut former = FormerNames::default();
     let retired = root.get("retired").map(|item| former.read(&item, None)).transpose()?;
-    let (mut names, mut analysts) = (Names::default(), Names::default());
+    let (mut names, mut analysts) = (DistinctNames::default(), DistinctNames::default());
     let mut populations = BTreeMap::new();
     if let Some(item) = root.get("units") {
         for (name, item) in item.section("units", "[units.NAME]")?.items() {
@@ -87,7 +87,7 @@ fn table<'a, 'i>(
     name: &str,
     item: &Item<'a, 'i>,
     (quoted_names, is_provided): (bool, bool),
-    analysts: &mut Names,
+    analysts: &mut DistinctNames,
     former: &mut FormerNames<'a, 'i>,
 ) -> Result<(Table, Option<Population>), ContractError> {
     let label = format!("table `{name}`");

@@ -56,9 +56,9 @@ pub enum TableUnit {
 /// Names that each have budgets of their own, without letter case and white space: people would
 /// take two names that differ only in these for one.
 #[derive(Default)]
-pub(super) struct Names(BTreeMap<String, String>);
+pub(super) struct DistinctNames(BTreeMap<String, String>);
 
-impl Names {
+impl DistinctNames {
     pub(super) fn add(
         &mut self,
         what: &str,
@@ -92,7 +92,7 @@ const THROUGH: &str = "through = { column = \"visit_id\", references = \"visits.
 pub(super) fn population<'a, 'i>(
     name: &str,
     item: &Item<'a, 'i>,
-    analysts: &mut Names,
+    analysts: &mut DistinctNames,
     former: &mut FormerNames<'a, 'i>,
 ) -> Result<Population, ContractError> {
     let label = format!("unit `{name}`");
@@ -106,7 +106,7 @@ pub(super) fn settings<'a, 'i>(
     name: &str,
     (label, kind): (&str, &str),
     section: &Section<'a, 'i>,
-    analysts: &mut Names,
+    analysts: &mut DistinctNames,
     former: &mut FormerNames<'a, 'i>,
 ) -> Result<Population, ContractError> {
     let neighbouring = match section.get("neighbouring") {

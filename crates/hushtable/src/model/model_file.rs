@@ -4,7 +4,7 @@
 use hushtable_numbers::Number;
 use toml::de::DeValue;
 
-use hushtable_contract::read::{ContractError, Item, Section, Source};
+use hushtable_contract::read::{ContractError, ContractText, Item, Section};
 use hushtable_lang::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, Value};
 
 const VALUES: &str = "values = [0, 1], probabilities = [\"1/3\", \"2/3\"]; \
@@ -91,7 +91,7 @@ impl ModelFile {
     /// # Errors
     /// Whatever is wrong with its structure, with its line, value, allowed range and a hint.
     pub fn parse(text: &str, file: &str) -> Result<Self, ContractError> {
-        let source = Source::new(text, file);
+        let source = ContractText::new(text, file);
         let parsed = source.parse()?;
         let root = Section::root(source, parsed.get_ref(), parsed.span(), "the model");
         root.only(&["parameters", "records", "attacker", "mechanism"])?;

@@ -1,6 +1,6 @@
 //! From TOML to a workload.
 
-use hushtable_contract::read::{ContractError, Item, Section, Source};
+use hushtable_contract::read::{ContractError, ContractText, Item, Section};
 use hushtable_contract::{Defaults, defaults, loss};
 
 use super::query_names::{Template, choices, is_identifier, wrong_name};
@@ -17,7 +17,7 @@ pub(super) fn workload(
     file: &str,
     sql_file: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Workload, ContractError> {
-    let source = Source::new(text, file);
+    let source = ContractText::new(text, file);
     let parsed = source.parse()?;
     let root = Section::root(source, parsed.get_ref(), parsed.span(), "the workload");
     root.only(&[

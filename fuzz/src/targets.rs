@@ -14,7 +14,7 @@ use hushtable_engine::{
     look_at, runtime, scan,
 };
 use hushtable_lang::{ColumnType, Value, bind_expression};
-use hushtable_plan::{Given, Read, SqlStatement, Workload};
+use hushtable_plan::{Read, ReleasedValues, SqlStatement, Workload};
 use hushtable_quote::{Explanation, Quote};
 
 use crate::charged_plan;
@@ -67,10 +67,10 @@ fn ask(sql: &str) -> Reaction {
     let mut quotes: Vec<Quote> = Vec::new();
     for part in statement.parts {
         let unknown = |read: &Read| match read.all {
-            true => Given::All(Vec::new()),
-            false => Given::One(Value::Null),
+            true => ReleasedValues::All(Vec::new()),
+            false => ReleasedValues::One(Value::Null),
         };
-        let nothing: Vec<Given> = part.reads.iter().map(unknown).collect();
+        let nothing: Vec<ReleasedValues> = part.reads.iter().map(unknown).collect();
         let quote = match Quote::beside(part.query, quotes.iter()) {
             Ok(quote) => quote,
             Err(refusal) => return reaction.and(Reaction::of(&refusal.to_string())),

@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use hushtable_ledger::{Fingerprint, Ledger};
-use hushtable_plan::{Consistent, ConsistentLevel, Given, Part, Read, SqlStatement, Warning};
+use hushtable_plan::{
+    Consistent, ConsistentLevel, Part, Read, ReleasedValues, SqlStatement, Warning,
+};
 use hushtable_privacy::Loss;
 use hushtable_quote::{JointExplanation, Quote, QuotedLevels};
 
@@ -190,7 +192,7 @@ impl StatementPlan {
             Scan::plan(quote, &next.data, &next.reading, memory).await?
         } else {
             // The types of released values are known, and no schema depends on the values.
-            let nothing: Vec<Given> = part.reads.iter().map(holes::unknown).collect();
+            let nothing: Vec<ReleasedValues> = part.reads.iter().map(holes::unknown).collect();
             let quote = quote.clone().with_released(&nothing)?;
             Scan::plan(&quote, &next.data, &next.reading, memory).await?
         };

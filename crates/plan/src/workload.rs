@@ -32,7 +32,7 @@ pub struct Workload {
     /// The queries, in the order in which they are answered.
     pub queries: Vec<WorkloadQuery>,
     /// Names that stand for columns in the queries.
-    levels: Vec<Level>,
+    levels: Vec<WorkloadLevel>,
 }
 
 /// One query of a workload.
@@ -50,7 +50,7 @@ pub struct WorkloadQuery {
 
 /// A name that stands for columns: a query that has it in braces is one query for each.
 #[derive(Clone, Debug)]
-struct Level {
+struct WorkloadLevel {
     name: String,
     /// Names of columns, with their lines.
     columns: Vec<(String, usize)>,

@@ -11,7 +11,7 @@ use hushtable_mechanisms::{
     SumMechanism,
 };
 use hushtable_plan::{
-    Clamps, Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, as_gaussian,
+    Clamps, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, ReleasedValues, as_gaussian,
     gaussian_choices, is_gaussian,
 };
 use hushtable_privacy::{Contribution, Epsilon, Event, Loss, MuSquared, Rho};
@@ -65,7 +65,7 @@ impl Quote {
     ///
     /// # Errors
     /// When a value is missing.
-    pub fn with_released(self, values: &[Given]) -> Result<Self, Refusal> {
+    pub fn with_released(self, values: &[ReleasedValues]) -> Result<Self, Refusal> {
         // Mechanisms are not calibrated again: the charge is for these, and released values change
         // no sensitivity.
         let query = self.query.with_released(values)?;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use hushtable_contract::Contract;
 use hushtable_lang::{ExprKind, Value};
 use hushtable_plan::around_tree::Node;
-use hushtable_plan::{Around, Given, Read, SqlStatement, Traced};
+use hushtable_plan::{Around, Read, ReleasedValues, SqlStatement, Traced};
 use hushtable_quote::Quote;
 
 fn contract() -> Contract {
@@ -429,7 +429,7 @@ fn a_released_value_is_typed_before_it_is_known() {
         (Value::Float(f64::NAN), Value::Null),
         (Value::Int(3), Value::Null),
     ] {
-        let run = query.clone().with_released(&[Given::One(value)]).unwrap();
+        let run = query.clone().with_released(&[ReleasedValues::One(value)]).unwrap();
         assert!(kinds(&run).contains(&ExprKind::Literal(literal)));
         assert_eq!(Quote::new(run).unwrap().total(), quoted.total());
     }

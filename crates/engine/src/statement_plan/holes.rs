@@ -3,7 +3,7 @@
 
 use datafusion::arrow::array::RecordBatch;
 use hushtable_lang::Value;
-use hushtable_plan::{Given, Read, ReleasedSizes};
+use hushtable_plan::{Read, ReleasedSizes, ReleasedValues};
 use hushtable_quote::{Quote, chosen_limits};
 
 use super::StatementPlan;
@@ -111,13 +111,13 @@ fn released_sizes(table: &RecordBatch) -> Result<ReleasedSizes, EngineError> {
 }
 
 /// Stand-in for values that are read before they are released.
-pub(super) fn unknown(read: &Read) -> Given {
-    if read.all { Given::All(Vec::new()) } else { Given::One(Value::Null) }
+pub(super) fn unknown(read: &Read) -> ReleasedValues {
+    if read.all { ReleasedValues::All(Vec::new()) } else { ReleasedValues::One(Value::Null) }
 }
 
 /// Values that are read from a released table: a column, or its value in the one row, NULL where
 /// there is no row.
-pub(crate) fn given(table: &RecordBatch, read: &Read) -> Result<Given, EngineError> {
+pub(crate) fn given(table: &RecordBatch, read: &Read) -> Result<ReleasedValues, EngineError> {
     let column = table.columns().get(read.column).ok_or(EngineError::inconsistent(
         "a part reads a column that the release before it does not have",
     ))?;
@@ -126,9 +126,9 @@ pub(crate) fn given(table: &RecordBatch, read: &Read) -> Result<Given, EngineErr
             .ok_or(EngineError::inconsistent("a released column has no value in one of its rows"))
     };
     Ok(match table.num_rows() {
-        rows if read.all => Given::All((0..rows).map(value).collect::<Result<_, _>>()?),
+        rows if read.all => ReleasedValues::All((0..rows).map(value).collect::<Result<_, _>>()?),
         0 => unknown(read),
-        1 => Given::One(value(0)?),
+        1 => ReleasedValues::One(value(0)?),
         _ => {
             return Err(EngineError::inconsistent(
                 "a part reads one value of a release that has several rows",

@@ -14,7 +14,7 @@ use super::bounds_in_steps::{in_steps, no_step_within, released_as};
 use super::call_arguments::Arguments;
 use super::collected::Aggregates;
 use super::row_bounds::RowBounds;
-use super::view::Unit;
+use super::view::QueryUnit;
 use super::{Clamps, Measure, Measurement, PerRecordSum};
 
 impl Aggregates<'_> {
@@ -70,7 +70,7 @@ impl Aggregates<'_> {
         // A row count between 0 or 1 and 1 counts the unit itself.
         let measure = match operand.filter(|e| !self.table.is_never_null(e)) {
             None if high == 1 && low >= 0 => {
-                self.rows_as_units |= self.table.unit != Unit::Row;
+                self.rows_as_units |= self.table.unit != QueryUnit::Row;
                 Measure::Units
             }
             None => Measure::Rows,
@@ -116,7 +116,7 @@ impl Aggregates<'_> {
         keys: usize,
     ) -> Result<Expr, Refusal> {
         let no_bounds = arguments.bounds.is_none() && self.max_rows_per_group().is_none();
-        if let (Unit::Column(unit), true) = (&self.table.unit, no_bounds) {
+        if let (QueryUnit::Column(unit), true) = (&self.table.unit, no_bounds) {
             return Err(Refusal::new(
                 "COUNT(DISTINCT …) has no limit on the different values of one unit in a group",
                 format!(
@@ -162,9 +162,9 @@ impl Aggregates<'_> {
             };
         }
         match (&self.table.unit, self.max_rows_per_group()) {
-            (Unit::Row, _) => Ok((0, 1)),
-            (Unit::Column(_), Some(most)) => Ok((0, i64::from(most))),
-            (Unit::Column(unit), None) => Err(Refusal::new(
+            (QueryUnit::Row, _) => Ok((0, 1)),
+            (QueryUnit::Column(_), Some(most)) => Ok((0, i64::from(most))),
+            (QueryUnit::Column(unit), None) => Err(Refusal::new(
                 "COUNT has no limit on the rows of one unit in a group",
                 format!(
                     "COUNT(*, contribution_bounds_per_group => (0, 5)), or max_rows_per_group = 5 \
@@ -192,7 +192,7 @@ impl Aggregates<'_> {
         let declared = self.table.bounded_column(&operand);
         let has_bounds = arguments.bounds.is_some() || arguments.row_bounds.is_some();
         let split = declared.and_then(|c| c.split.as_ref()).filter(|_| !has_bounds);
-        if split.is_some() && self.table.unit != Unit::Row {
+        if split.is_some() && self.table.unit != QueryUnit::Row {
             return Err(Refusal::new(
                 format!(
                     "`{function}` is of a column with `split`, but the join can repeat a row: \
@@ -331,7 +331,7 @@ impl Aggregates<'_> {
             return None;
         }
         let of = self.table.complete(operand.clone());
-        let bounds = AutomaticBounds { of, per_row: per_row && self.table.unit != Unit::Row };
+        let bounds = AutomaticBounds { of, per_row: per_row && self.table.unit != QueryUnit::Row };
         let index = self.automatic.iter().position(|sum| *sum == bounds).unwrap_or_else(|| {
             self.automatic.push(bounds);
             self.automatic.len() - 1
@@ -350,7 +350,7 @@ impl Aggregates<'_> {
         let measurement = self.measurements.get(column.checked_sub(keys)?)?;
         let (low, high) = match measurement.measure {
             Measure::SumOfRows { low, high, .. } => (low, high),
-            Measure::ClampedSum(_) if self.table.unit == Unit::Row => {
+            Measure::ClampedSum(_) if self.table.unit == QueryUnit::Row => {
                 (measurement.low, measurement.high)
             }
             _ => return None,
@@ -418,7 +418,7 @@ impl Aggregates<'_> {
         // The sum of a unit's rows in a group is that of those that are counted.
         let clamped = match (arguments.bounds, &self.table.unit) {
             _ if !operand.column_type.is_numeric() => None,
-            (_, Unit::Row) => None,
+            (_, QueryUnit::Row) => None,
             (Some((low, high)), _) => Some((RowBounds::Given(low, high), Clamps::Mean)),
             (None, _) => {
                 let bounds = self.row_bounds(&operand, &arguments).or_else(|| {
@@ -429,7 +429,7 @@ impl Aggregates<'_> {
             }
         };
         if clamped.is_none()
-            && let Unit::Column(_) = self.table.unit
+            && let QueryUnit::Column(_) = self.table.unit
             && self.table.bounded_column(&operand).is_some_and(|c| c.sum_bounds.is_some())
         {
             // Of all rows of a unit, more than are counted, it would be no mean.

@@ -64,8 +64,8 @@ impl Around {
         query: &ast::Query,
         parts: &[PartTable],
     ) -> Result<(Self, Vec<usize>), Refusal> {
-        let mut walk = Walk { parts, tables: Vec::new(), computed: Vec::new(), columns: 0 };
-        let (node, outputs) = walk.ordered_query(query, &Tables::default(), None, true)?;
+        let mut walk = TreeWalk { parts, tables: Vec::new(), computed: Vec::new(), columns: 0 };
+        let (node, outputs) = walk.ordered_query(query, &NamedTables::default(), None, true)?;
         let used = |part: &usize| walk.tables.iter().any(|name| part_of(name) == part_name(*part));
         let used = (0..parts.len()).filter(used).collect();
         let columns = outputs.into_iter().map(|column| column.name).collect();
@@ -75,7 +75,7 @@ impl Around {
 }
 
 /// The state of a walk.
-struct Walk<'a> {
+struct TreeWalk<'a> {
     /// The released tables of all parts.
     parts: &'a [PartTable],
     /// The names of the tables that were read.
@@ -98,9 +98,9 @@ struct Named {
 
 /// The common table expressions in reach, the nearest last.
 #[derive(Clone, Default)]
-struct Tables(Vec<Named>);
+struct NamedTables(Vec<Named>);
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// Counts columns of a SELECT, a table or a join.
     fn has(&mut self, columns: usize) -> Result<(), Refusal> {
         self.columns = self.columns.saturating_add(columns);
@@ -119,7 +119,11 @@ impl Walk<'_> {
     }
 
     /// A table of that name, and its columns.
-    fn table(&mut self, name: &str, tables: &Tables) -> Result<(Node, OutputColumns), Refusal> {
+    fn table(
+        &mut self,
+        name: &str,
+        tables: &NamedTables,
+    ) -> Result<(Node, OutputColumns), Refusal> {
         let named = tables.0.iter().rfind(|table| table.name.eq_ignore_ascii_case(name));
         if let Some(named) = named {
             self.has(named.columns.saturating_add(named.outputs.len()))?;

@@ -20,13 +20,13 @@ use super::mentions::has_aggregate;
 use super::named_groups::name_groups;
 use super::one_to_one::innermost;
 use super::options::Options;
-use super::output_exprs::{Clause, OutputScope};
+use super::output_exprs::{OutputClause, OutputScope};
 use super::released_tables::MAX_OUTPUTS;
 use super::same_rows::listed_conditions;
 use super::select::{default_name, limits, plain_clauses};
 use super::single_rows::single_rows;
 use super::two_populations::check_groups;
-use super::view::{Unit, View};
+use super::view::{QueryUnit, View};
 use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery};
 use crate::relation::Origin;
 use crate::warning::{Warning, WarningCode};
@@ -115,7 +115,7 @@ pub(super) fn bind(
         outputs.iter().map(|o| (o.name.clone(), o.expr.clone())).collect();
     let mut scope = OutputScope { aggregates: &mut aggregates, keys: &keys, select };
     let having = select.having.as_ref().map(|node| {
-        let bound = scope.bind(node, Clause::Having(&aliases))?;
+        let bound = scope.bind(node, OutputClause::Having(&aliases))?;
         condition(bound, "HAVING").map_err(|refusal| refusal.at(node))
     });
     let having = having.transpose()?;
@@ -366,7 +366,7 @@ fn outputs(
                 all.into_iter().zip(1..).map(|(e, index)| (format!("{name}_{index}"), e)).collect()
             }
             None => {
-                let bound = scope.bind(node, Clause::Select(&name))?;
+                let bound = scope.bind(node, OutputClause::Select(&name))?;
                 vec![(name, bound)]
             }
         };
@@ -427,7 +427,7 @@ fn order_by(
                             "ORDER BY 1 is the first column",
                         )
                     })?,
-                None => scope.bind(&item.expr, Clause::OrderBy(outputs))?,
+                None => scope.bind(&item.expr, OutputClause::OrderBy(outputs))?,
             };
             let descending = item.options.asc == Some(false);
             // GoogleSQL: NULL is the least value.
@@ -451,14 +451,14 @@ fn max_groups(
 ) -> Result<(u32, bool), Refusal> {
     match (&table.unit, groups, options.max_groups_contributed) {
         // A row is in one group, and without GROUP BY there is only one.
-        (Unit::Row, ..) | (_, Groups::Single, _) => Ok((1, false)),
+        (QueryUnit::Row, ..) | (_, Groups::Single, _) => Ok((1, false)),
         _ if table.relation.has_one_of_a_unit([].iter()) => Ok((1, false)),
         (_, _, Some(GroupLimit::Most(most))) => Ok((most, false)),
         (_, _, Some(GroupLimit::Automatic)) => match options.chosen.groups {
             Some(most) => Ok((most, false)),
             None => Ok((example_of_groups(keys, groups), true)),
         },
-        (Unit::Column(unit), _, None) => Err(Refusal::new(
+        (QueryUnit::Column(unit), _, None) => Err(Refusal::new(
             format!("the query has no limit on the groups of one `{unit}`"),
             "max_groups_contributed = 3 in OPTIONS, or in the contract's defaults: more groups \
              keep more of the data and need more noise; AUTO has it chosen privately",

@@ -30,7 +30,7 @@ impl PrivateQuery {
             aggregates: Vec::new(),
             rows_as_units: self.rows_as_units,
         };
-        let mut contributions: Vec<(String, Contribution)> = Vec::new();
+        let mut contributions: Vec<(String, UnitContribution)> = Vec::new();
         for measurement in &self.measurements {
             let is_limited = most_groups.is_some();
             if let Some(contribution) = per_group.contribution(measurement, self.unit.is_some())
@@ -131,7 +131,11 @@ impl PrivateQuery {
     }
 
     /// The name of a measurement, told apart from those before.
-    fn unique_name(&self, measurement: &Measurement, before: &[(String, Contribution)]) -> String {
+    fn unique_name(
+        &self,
+        measurement: &Measurement,
+        before: &[(String, UnitContribution)],
+    ) -> String {
         let taken = |name: &str| before.iter().any(|(earlier, _)| earlier == name);
         let of_rows = self.rows_as_units && measurement.measure == Measure::Units;
         let first = if of_rows { "count of rows" } else { &measurement.name };
@@ -147,7 +151,7 @@ impl PrivateQuery {
 
 /// The contribution of a unit to a group, over the columns of its groups: all floats except for
 /// `lost`.
-struct Contribution {
+struct UnitContribution {
     /// The size without limits.
     total: Expr,
     /// The size that the limits within a group leave.
@@ -160,7 +164,7 @@ struct Contribution {
     most: f64,
 }
 
-impl Contribution {
+impl UnitContribution {
     /// Whether limits only take away.
     fn only_less(&self) -> bool {
         self.changed.is_none()
@@ -181,7 +185,7 @@ impl PerGroup {
     }
 
     /// `None` where nothing can be cut off, whatever the groups.
-    fn contribution(&mut self, of: &Measurement, has_rows: bool) -> Option<Contribution> {
+    fn contribution(&mut self, of: &Measurement, has_rows: bool) -> Option<UnitContribution> {
         let step = of.step.to_f64();
         let bounds = |low: i64, high: i64| (low as f64 * step, high as f64 * step);
         let number_of = |group: &mut Self, aggregate, most: (i64, i64)| {
@@ -245,7 +249,7 @@ impl PerGroup {
                     let dropped = arithmetic(BinaryOp::Sub, within, counts.clone());
                     arithmetic(BinaryOp::Add, moved, dropped)
                 });
-                Contribution {
+                UnitContribution {
                     total,
                     counts,
                     changed,
@@ -263,7 +267,7 @@ impl PerGroup {
                 let counted_rows = call(Function::Least, vec![values.clone(), number(*rows)]);
                 let fraction = arithmetic(BinaryOp::Div, counted_rows, values.clone());
                 let counts = arithmetic(BinaryOp::Mul, inside, fraction);
-                Contribution {
+                UnitContribution {
                     lost: Some(compare(BinaryOp::Gt, values.clone(), counts.clone())),
                     total: values,
                     counts,
@@ -322,11 +326,11 @@ pub(super) fn named_unit(rows: &Relation) -> Result<NamedExpr, Refusal> {
 }
 
 /// A contribution that is limited to a range.
-fn clamped(size: Expr, (low, high): (f64, f64)) -> Contribution {
+fn clamped(size: Expr, (low, high): (f64, f64)) -> UnitContribution {
     let within = limited(size.clone(), (low, high));
     let takes_away = low <= 0.0 && high >= 0.0;
     let changed = || size_of(arithmetic(BinaryOp::Sub, size.clone(), within.clone()));
-    Contribution {
+    UnitContribution {
         lost: Some(compare(BinaryOp::Ne, size.clone(), within.clone())),
         changed: (!takes_away).then(changed),
         total: size_of(size),
@@ -336,9 +340,9 @@ fn clamped(size: Expr, (low, high): (f64, f64)) -> Contribution {
 }
 
 /// A contribution of at most one that no limit within a group changes.
-fn unclamped(size: Expr) -> Contribution {
+fn unclamped(size: Expr) -> UnitContribution {
     let (total, counts) = (size.clone(), size);
-    Contribution { total, counts, changed: None, lost: None, most: 1.0 }
+    UnitContribution { total, counts, changed: None, lost: None, most: 1.0 }
 }
 
 /// The quotient of two released numbers, by their indices; within 0 and 1 where no limit adds

@@ -6,7 +6,7 @@ use hushtable_lang::{BinaryOp, Expr, Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
 use super::mentions::has_aggregate;
-use super::rowset::{References, Rows, RowsColumn, conjuncts, equality};
+use super::rowset::{References, RowSet, RowsColumn, conjuncts, equality};
 use super::select::plain_clauses;
 use super::syntax::{not_a_table, plain_table};
 use super::walk::table_name;
@@ -14,7 +14,7 @@ use crate::relation::{JoinKind, Operator};
 
 /// The tables and common table expressions that a query may name.
 #[derive(Clone)]
-pub(super) struct Tables<'a> {
+pub(super) struct QueryTables<'a> {
     pub(super) contract: &'a Contract,
     /// In the order of WITH: each may name those before it, and hides those of its name.
     named: Vec<&'a ast::Cte>,
@@ -23,14 +23,14 @@ pub(super) struct Tables<'a> {
 /// FROM and WHERE of one SELECT.
 #[derive(Clone)]
 pub(super) struct Selected {
-    pub(super) rows: Rows,
+    pub(super) rows: RowSet,
     /// Conditions of WHERE on them that are left to apply.
     pub(super) rest: Vec<Expr>,
     /// Conditions on the rows of the query around followed by these.
     correlated: Vec<Expr>,
 }
 
-impl<'a> Tables<'a> {
+impl<'a> QueryTables<'a> {
     pub(super) fn of(contract: &'a Contract) -> Self {
         Self { contract, named: Vec::new() }
     }
@@ -65,9 +65,9 @@ impl<'a> Tables<'a> {
     }
 
     /// The rows of FROM, with all conditions of WHERE.
-    pub(super) fn filtered(&self, select: &'a ast::Select) -> Result<Rows, Refusal> {
+    pub(super) fn filtered(&self, select: &'a ast::Select) -> Result<RowSet, Refusal> {
         let Selected { rows, rest, .. } = self.selected(select, None)?;
-        rest.into_iter().try_fold(rows, Rows::filtered)
+        rest.into_iter().try_fold(rows, RowSet::filtered)
     }
 
     /// The rows of FROM and the conditions of WHERE. `outer` are the rows of the query around,
@@ -75,12 +75,12 @@ impl<'a> Tables<'a> {
     pub(super) fn selected(
         &self,
         select: &'a ast::Select,
-        outer: Option<&Rows>,
+        outer: Option<&RowSet>,
     ) -> Result<Selected, Refusal> {
         if select.from.is_empty() {
             return Err(Refusal::new("the query has no FROM", self.listed()));
         }
-        let mut sides = Sides::new(outer);
+        let mut sides = FromItems::new(outer);
         for from in &select.from {
             let mut rows = self.factor(&from.relation)?;
             for join in &from.joins {
@@ -106,7 +106,7 @@ impl<'a> Tables<'a> {
         if !memberships.is_empty() {
             // Conditions first: fewer rows are looked up.
             let rest = std::mem::take(&mut selected.rest);
-            let mut rows = rest.into_iter().try_fold(selected.rows, Rows::filtered)?;
+            let mut rows = rest.into_iter().try_fold(selected.rows, RowSet::filtered)?;
             for membership in memberships {
                 let member = self.member(rows, &membership);
                 rows = member.map_err(|refusal| refusal.at(membership.node))?;
@@ -117,14 +117,14 @@ impl<'a> Tables<'a> {
     }
 
     /// Keeps the rows that are, or are not, members.
-    fn member(&self, rows: Rows, membership: &Membership<'a>) -> Result<Rows, Refusal> {
+    fn member(&self, rows: RowSet, membership: &Membership<'a>) -> Result<RowSet, Refusal> {
         let references = References::of(self.contract);
         let kind = if membership.negated { JoinKind::Anti } else { JoinKind::Semi };
         let shift = rows.relation.fields().len();
         let Some(value) = membership.value else {
             let select = self.plain_select(membership.query)?;
             let Selected { rows: inner, rest, correlated } = self.selected(select, Some(&rows))?;
-            let inner = rest.into_iter().try_fold(inner, Rows::filtered)?;
+            let inner = rest.into_iter().try_fold(inner, RowSet::filtered)?;
             return rows.joined(kind, inner, correlated, &references);
         };
         let value = bind_row_expression(value, &rows.scope())?;
@@ -170,7 +170,7 @@ impl<'a> Tables<'a> {
     }
 
     /// One table or sub-query of FROM.
-    fn factor(&self, factor: &'a ast::TableFactor) -> Result<Rows, Refusal> {
+    fn factor(&self, factor: &'a ast::TableFactor) -> Result<RowSet, Refusal> {
         if let Some((name, alias)) = plain_table(factor) {
             return self.named_table(name, alias).map_err(|refusal| refusal.at(factor));
         }
@@ -204,7 +204,7 @@ impl<'a> Tables<'a> {
         &self,
         name: &ast::ObjectName,
         alias: Option<&ast::TableAlias>,
-    ) -> Result<Rows, Refusal> {
+    ) -> Result<RowSet, Refusal> {
         let requested = table_name(name);
         let is_named = |cte: &&ast::Cte| cte.alias.name.value.eq_ignore_ascii_case(&requested);
         let rows = match self.named.iter().rposition(is_named) {
@@ -216,7 +216,7 @@ impl<'a> Tables<'a> {
             None => {
                 let table =
                     self.contract.table(&requested).ok_or_else(|| self.unknown(name, &[]))?;
-                Rows::of_table(table, &table.name, self.contract)?
+                RowSet::of_table(table, &table.name, self.contract)?
             }
         };
         match alias {
@@ -234,7 +234,7 @@ impl<'a> Tables<'a> {
         format!("the tables are {}", self.names().join(", "))
     }
 
-    fn join(&self, left: Rows, join: &'a ast::Join) -> Result<Rows, Refusal> {
+    fn join(&self, left: RowSet, join: &'a ast::Join) -> Result<RowSet, Refusal> {
         use ast::JoinOperator as J;
         let ast::Join { relation, global, join_operator } = join;
         let (kind, constraint, swapped) = match join_operator {
@@ -339,14 +339,14 @@ fn membership(node: &ast::Expr) -> Option<Membership<'_>> {
 
 /// The items of FROM before they are joined. Conditions count the columns of the query around
 /// first, then those of each item.
-struct Sides {
+struct FromItems {
     outer: Vec<Visible>,
     outer_width: usize,
-    items: Vec<Rows>,
+    items: Vec<RowSet>,
 }
 
-impl Sides {
-    fn new(outer: Option<&Rows>) -> Self {
+impl FromItems {
+    fn new(outer: Option<&RowSet>) -> Self {
         Self {
             outer: outer
                 .map_or_else(Vec::new, |o| o.columns.iter().map(|c| c.visible.clone()).collect()),
@@ -355,14 +355,14 @@ impl Sides {
         }
     }
 
-    fn add(&mut self, rows: Rows) {
+    fn add(&mut self, rows: RowSet) {
         self.items.push(rows);
     }
 
     /// Where each item's columns begin.
     fn starts(&self) -> Vec<usize> {
         let mut next = self.outer_width;
-        let start = |rows: &Rows| {
+        let start = |rows: &RowSet| {
             let start = next;
             next += rows.relation.fields().len();
             start
@@ -397,7 +397,7 @@ impl Sides {
             });
             items
         };
-        let mut pending: Vec<Option<Rows>> = self.items.into_iter().map(Some).collect();
+        let mut pending: Vec<Option<RowSet>> = self.items.into_iter().map(Some).collect();
         let only = pending.len() == 1;
         let (mut between, mut rest, mut correlated) = (Vec::new(), Vec::new(), Vec::new());
         for condition in conditions {

@@ -24,16 +24,16 @@ pub(super) fn names_columns(node: &ast::Expr) -> bool {
 }
 
 fn mentions(node: &ast::Expr, test: impl Fn(&ast::Expr) -> bool) -> bool {
-    node.visit(&mut Look { test, depth: 0 }).is_break()
+    node.visit(&mut MentionSearch { test, depth: 0 }).is_break()
 }
 
-struct Look<F> {
+struct MentionSearch<F> {
     test: F,
     /// How many sub-queries are around.
     depth: usize,
 }
 
-impl<F: Fn(&ast::Expr) -> bool> Visitor for Look<F> {
+impl<F: Fn(&ast::Expr) -> bool> Visitor for MentionSearch<F> {
     type Break = ();
 
     fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {

@@ -23,19 +23,19 @@ struct Centred {
 
 /// How the names of these aggregates begin and end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MomentKind {
     Variance,
     Deviation,
     Covariance,
     Correlation,
 }
 
-fn kind(name: &str) -> (Kind, bool) {
+fn kind(name: &str) -> (MomentKind, bool) {
     let kind = match name {
-        "CORR" => Kind::Correlation,
-        _ if name.starts_with("COVAR") => Kind::Covariance,
-        _ if name.starts_with("STDDEV") => Kind::Deviation,
-        _ => Kind::Variance,
+        "CORR" => MomentKind::Correlation,
+        _ if name.starts_with("COVAR") => MomentKind::Covariance,
+        _ if name.starts_with("STDDEV") => MomentKind::Deviation,
+        _ => MomentKind::Variance,
     };
     (kind, !name.ends_with("_POP"))
 }
@@ -62,7 +62,7 @@ impl Aggregates<'_> {
             let variance = not_below_zero(variance);
             let variance = if of_sample { of_a_sample(variance, &count) } else { variance };
             return Ok(match kind {
-                Kind::Deviation => call(Function::Sqrt, variance),
+                MomentKind::Deviation => call(Function::Sqrt, variance),
                 _ => variance,
             });
         };
@@ -84,7 +84,7 @@ impl Aggregates<'_> {
             (self.sum_within(&only_x, context)?, self.sum_within(&only_y, context)?);
         let products = self.product(&x, &y, context)?;
         let covariance = within_pairs(&count, (&sum_x, &sum_y), products);
-        if kind == Kind::Covariance {
+        if kind == MomentKind::Covariance {
             return Ok(if of_sample { of_a_sample(covariance, &count) } else { covariance });
         }
         let squares_x = self.product(&only_x, &only_x, context)?;

@@ -2,10 +2,10 @@
 
 use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal, Value};
 
-use super::rowset::{Rows, units_equal};
+use super::rowset::{RowSet, units_equal};
 use crate::relation::{JoinKind, NamedExpr, Operator, Protection, Relation};
 
-impl Rows {
+impl RowSet {
     /// Of the rows whose `value` none of the others equals, those of which NOT IN is true and not
     /// unknown. `other` is the compared value over the columns of the others.
     ///

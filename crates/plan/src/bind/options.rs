@@ -12,7 +12,7 @@ use hushtable_lang::{Refusal, did_you_mean, similar};
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
 use super::automatic_limits::ChosenLimits;
-use super::view::{Unit, View};
+use super::view::{QueryUnit, View};
 use hushtable_mechanisms::Strategy;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
@@ -372,8 +372,8 @@ pub(super) fn truth(option: &QueryOption) -> Result<bool, Refusal> {
 
 fn same_unit(option: &QueryOption, table: &View) -> Result<(), Refusal> {
     let unit = match &table.unit {
-        Unit::Row => "row",
-        Unit::Column(name) => name,
+        QueryUnit::Row => "row",
+        QueryUnit::Column(name) => name,
     };
     if option.value.eq_ignore_ascii_case(unit) {
         return Ok(());

@@ -15,7 +15,7 @@ use super::single_rows::single_rows;
 
 /// The clause that an expression over released values stands in.
 #[derive(Clone, Copy)]
-pub(super) enum Clause<'b> {
+pub(super) enum OutputClause<'b> {
     /// The item of SELECT of that name. It may name no others.
     Select(&'b str),
     /// HAVING, with the names that SELECT gives.
@@ -32,7 +32,11 @@ pub(super) struct OutputScope<'a, 'b> {
 }
 
 impl<'a> OutputScope<'a, '_> {
-    pub(super) fn bind(&mut self, node: &ast::Expr, clause: Clause<'_>) -> Result<Expr, Refusal> {
+    pub(super) fn bind(
+        &mut self,
+        node: &ast::Expr,
+        clause: OutputClause<'_>,
+    ) -> Result<Expr, Refusal> {
         let Self { aggregates, keys, select } = self;
         Binder::new(&mut InClause { aggregates, keys, select, clause }).bind(node)
     }
@@ -43,16 +47,16 @@ struct InClause<'a, 'b> {
     aggregates: &'b mut Aggregates<'a>,
     keys: &'b [Key],
     select: &'b ast::Select,
-    clause: Clause<'b>,
+    clause: OutputClause<'b>,
 }
 
 impl InClause<'_, '_> {
     /// The value that SELECT gives a name, where the clause reads it.
     fn aliased(&self, name: &str) -> Option<&Expr> {
         let aliases = match self.clause {
-            Clause::Select(_) => return None,
-            Clause::Having(_) if self.aggregates.table.scope.has(name) => return None,
-            Clause::Having(aliases) | Clause::OrderBy(aliases) => aliases,
+            OutputClause::Select(_) => return None,
+            OutputClause::Having(_) if self.aggregates.table.scope.has(name) => return None,
+            OutputClause::Having(aliases) | OutputClause::OrderBy(aliases) => aliases,
         };
         let is_named = |(alias, _): &&(String, Expr)| alias.eq_ignore_ascii_case(name);
         aliases.iter().find(is_named).map(|(_, expr)| expr)
@@ -65,13 +69,13 @@ impl InClause<'_, '_> {
             _ => None,
         };
         match (self.clause, named) {
-            (Clause::Having(_), Some(named)) => hidden_alias(node, "HAVING", named),
-            (Clause::Select(alias), _)
+            (OutputClause::Having(_), Some(named)) => hidden_alias(node, "HAVING", named),
+            (OutputClause::Select(alias), _)
                 if self.aggregates.table.scope.has(alias) && groups_by_name(self.select, alias) =>
             {
                 hidden_key(node, alias)
             }
-            (Clause::Select(_), _) => single_rows(self.select, self.aggregates.table, node)
+            (OutputClause::Select(_), _) => single_rows(self.select, self.aggregates.table, node)
                 .unwrap_or_else(|| not_grouped(node)),
             _ => not_grouped(node),
         }

@@ -3,8 +3,8 @@
 //! A SELECT over protected rows that aggregates them, and whose GROUP BY does not include their
 //! unit, is a *part*: its result is a release. Its syntax is taken out of the statement and bound
 //! as a query of its own; a name for the released table stays in its place. The rest is the SQL
-//! *around*. Each SELECT is of one kind ([`Kind`]): it shows rows, or a release. Nothing mixes the
-//! two, so what may touch protected rows is never in the SQL around.
+//! *around*. Each SELECT is of one kind ([`RowsKind`]): it shows rows, or a release. Nothing mixes
+//! the two, so what may touch protected rows is never in the SQL around.
 
 mod budget;
 mod consistent_levels;
@@ -26,9 +26,9 @@ use sqlparser::tokenizer::Span;
 use self::budget::Paying;
 pub(crate) use self::budget::WorkloadShare;
 pub use self::consistent_levels::{Consistent, ConsistentLevel};
-pub use self::released::Given;
+pub use self::released::ReleasedValues;
 use self::settle::settle;
-use self::splitter::{Kind, Splitter};
+use self::splitter::{RowsKind, Splitter};
 use super::around::{Around, PartTable};
 use super::released_tables::MAX_OUTPUTS;
 use super::{ChosenLimits, PrivateQuery};
@@ -293,8 +293,8 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
     let report_span = splitter.clauses.report_span();
     let (drafts, consistent) = splitter.finished()?;
     let (around, used) = match kind {
-        Kind::Part(last) => (None, vec![last]),
-        Kind::Rows | Kind::Constant | Kind::Around => {
+        RowsKind::Part(last) => (None, vec![last]),
+        RowsKind::Rows | RowsKind::Constant | RowsKind::Around => {
             let released = drafts
                 .iter()
                 .map(|draft| PartTable { columns: draft.columns(), unique: draft.unique() });

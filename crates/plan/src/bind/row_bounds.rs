@@ -9,7 +9,7 @@ use sqlparser::ast;
 use super::bounds_in_steps::{in_steps, no_step_within, released_as};
 use super::call_arguments::Arguments;
 use super::collected::Aggregates;
-use super::view::{Unit, View};
+use super::view::{QueryUnit, View};
 use super::{Clamps, Measure, Measurement};
 
 /// Bounds of a row's value.
@@ -79,8 +79,8 @@ impl Aggregates<'_> {
         let operand = self.table.complete(operand);
         let (measure, (low, high)) = match self.table.unit {
             // A row's contribution is its value.
-            Unit::Row => (Measure::ClampedSum(operand), (low, high)),
-            Unit::Column(_) => {
+            QueryUnit::Row => (Measure::ClampedSum(operand), (low, high)),
+            QueryUnit::Column(_) => {
                 let within = unit_within((low, high), rows).ok_or_else(|| {
                     Refusal::new(
                         format!(
@@ -119,15 +119,15 @@ impl Aggregates<'_> {
 
     /// Whether a unit has at most one row in a group, whatever the data.
     pub(super) fn has_one_row_of_a_unit(&self) -> bool {
-        matches!(self.table.unit, Unit::Row) || self.has_one_of_a_unit()
+        matches!(self.table.unit, QueryUnit::Row) || self.has_one_of_a_unit()
     }
 
     /// Most rows of one unit that count in a group, where each counts by itself.
     pub(super) fn rows_of_a_unit(&self, function: &ast::Function) -> Result<u32, Refusal> {
         match (&self.table.unit, self.max_rows_per_group()) {
-            (Unit::Row, _) => Ok(1),
-            (Unit::Column(_), Some(most)) => Ok(most),
-            (Unit::Column(_), None) => {
+            (QueryUnit::Row, _) => Ok(1),
+            (QueryUnit::Column(_), Some(most)) => Ok(most),
+            (QueryUnit::Column(_), None) => {
                 let is_sum = function.name.to_string().eq_ignore_ascii_case("SUM");
                 let or = if is_sum {
                     "; or contribution_bounds_per_group => (0, 100) for all rows of a unit together"

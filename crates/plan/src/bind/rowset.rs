@@ -9,16 +9,16 @@ use crate::relation::{JoinKind, NamedExpr, Operator, Origin, Protection, Relatio
 
 /// A relation with named columns.
 #[derive(Clone)]
-pub(super) struct Rows {
+pub(super) struct RowSet {
     pub(super) relation: Relation,
     /// The rows that the relation's rows refer to, where they do not know their units yet.
-    owners: Option<Owners>,
+    owners: Option<ReferredRows>,
     pub(super) columns: Vec<RowsColumn>,
 }
 
 /// The rows of the table that others refer to, with their units; and the column referred to.
 #[derive(Clone)]
-struct Owners {
+struct ReferredRows {
     relation: Relation,
     referred: Expr,
 }
@@ -33,7 +33,7 @@ pub(super) struct RowsColumn {
     pub(super) split_by: Option<Expr>,
 }
 
-impl Rows {
+impl RowSet {
     /// The rows of a table.
     pub(super) fn of_table(
         table: &Table,
@@ -80,7 +80,7 @@ impl Rows {
                 let next = contract.tables.get(&references.table).ok_or_else(missing)?;
                 let rows = Self::of_table(next, &next.name, contract)?;
                 let referred = rows.column(&references.column).ok_or_else(missing)?;
-                Some(Owners { relation: rows.with_units()?.relation, referred })
+                Some(ReferredRows { relation: rows.with_units()?.relation, referred })
             }
             _ => None,
         };
@@ -110,7 +110,7 @@ impl Rows {
     /// so. Columns keep their places.
     pub(super) fn with_units(mut self) -> Result<Self, Refusal> {
         let owners = self.owners.take();
-        if let Some(Owners { relation: right, referred }) = owners
+        if let Some(ReferredRows { relation: right, referred }) = owners
             && let Protection::Reference { column, .. } = *self.relation.protection()
         {
             let on = vec![(Expr::column(column, referred.column_type), referred)];

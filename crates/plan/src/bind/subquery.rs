@@ -8,10 +8,10 @@ use hushtable_lang::bind_expr::{
 use hushtable_lang::{Expr, ExprKind, Refusal, Value};
 use sqlparser::ast;
 
-use super::from::Tables;
+use super::from::QueryTables;
 use super::group_by::bound_keys;
 use super::mentions::has_aggregate;
-use super::rowset::Rows;
+use super::rowset::RowSet;
 use super::select::{default_name, is_plain, plain_clauses};
 use super::unit_aggregate::unit_aggregate;
 use super::windows::Windows;
@@ -20,9 +20,9 @@ use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
 /// Most aggregates of one sub-query.
 const MAX_AGGREGATES: usize = 100;
 
-impl<'a> Tables<'a> {
+impl<'a> QueryTables<'a> {
     /// The rows of a query.
-    pub(super) fn query(&self, query: &'a ast::Query) -> Result<Rows, Refusal> {
+    pub(super) fn query(&self, query: &'a ast::Query) -> Result<RowSet, Refusal> {
         let tables = self.with(query.with.as_ref())?;
         if query.limit_clause.is_some() || query.fetch.is_some() {
             let refusal = Refusal::new(
@@ -38,7 +38,7 @@ impl<'a> Tables<'a> {
         tables.body(query, &query.body)
     }
 
-    fn body(&self, query: &'a ast::Query, body: &'a ast::SetExpr) -> Result<Rows, Refusal> {
+    fn body(&self, query: &'a ast::Query, body: &'a ast::SetExpr) -> Result<RowSet, Refusal> {
         match body {
             ast::SetExpr::Select(select) => plain_clauses(query, select)
                 .and_then(|()| self.select(select))
@@ -63,7 +63,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    fn select(&self, select: &'a ast::Select) -> Result<Rows, Refusal> {
+    fn select(&self, select: &'a ast::Select) -> Result<RowSet, Refusal> {
         let rows = self.filtered(select)?.with_units()?;
         let scope = rows.scope();
         let grouped = match &select.group_by {
@@ -98,7 +98,7 @@ impl<'a> Tables<'a> {
 /// The columns that SELECT shows, by name.
 fn outputs<'a>(
     select: &'a ast::Select,
-    rows: &Rows,
+    rows: &RowSet,
     bind: &mut dyn FnMut(&'a ast::Expr) -> Result<Expr, Refusal>,
 ) -> Result<Vec<(String, Expr, Column)>, Refusal> {
     let mut columns = Vec::new();
@@ -151,7 +151,7 @@ fn outputs<'a>(
 }
 
 /// GROUP BY within units.
-fn aggregated(select: &ast::Select, rows: Rows, scope: &RowScope) -> Result<Rows, Refusal> {
+fn aggregated(select: &ast::Select, rows: RowSet, scope: &RowScope) -> Result<RowSet, Refusal> {
     if select.qualify.is_some() {
         return Err(Refusal::new(
             "QUALIFY beside GROUP BY is not supported",
@@ -189,7 +189,7 @@ fn aggregated(select: &ast::Select, rows: Rows, scope: &RowScope) -> Result<Rows
         keys: named_keys,
         aggregates: aggregates.into_iter().enumerate().map(numbered).collect(),
     })?;
-    let mut rows = Rows::named(relation, Vec::new());
+    let mut rows = RowSet::named(relation, Vec::new());
     if let Some(condition) = having {
         rows = rows.filtered(condition)?;
     }
@@ -197,7 +197,7 @@ fn aggregated(select: &ast::Select, rows: Rows, scope: &RowScope) -> Result<Rows
 }
 
 /// Each combination of values once, within units.
-fn distinct(rows: Rows) -> Result<Rows, Refusal> {
+fn distinct(rows: RowSet) -> Result<RowSet, Refusal> {
     let keys = rows
         .columns
         .iter()
@@ -213,10 +213,10 @@ fn distinct(rows: Rows) -> Result<Rows, Refusal> {
         column
     });
     let columns = columns.collect();
-    Ok(Rows::named(relation, columns))
+    Ok(RowSet::named(relation, columns))
 }
 
-fn union(left: Rows, right: Rows) -> Result<Rows, Refusal> {
+fn union(left: RowSet, right: RowSet) -> Result<RowSet, Refusal> {
     if left.columns.len() != right.columns.len() {
         return Err(Refusal::new(
             format!(
@@ -238,7 +238,7 @@ fn union(left: Rows, right: Rows) -> Result<Rows, Refusal> {
             side.push((name.clone(), expr, declared));
         }
     }
-    let is_unit = |rows: &Rows, columns: &[(String, Expr, Column)]| -> Vec<bool> {
+    let is_unit = |rows: &RowSet, columns: &[(String, Expr, Column)]| -> Vec<bool> {
         columns.iter().map(|(_, expr, _)| rows.relation.is_unit(expr)).collect()
     };
     let units = (is_unit(&left, &left_columns), is_unit(&right, &right_columns));
@@ -255,7 +255,7 @@ fn union(left: Rows, right: Rows) -> Result<Rows, Refusal> {
             }
         }
     }
-    Ok(Rows::named(relation, columns))
+    Ok(RowSet::named(relation, columns))
 }
 
 /// Names and aggregates in a sub-query's SELECT and HAVING.

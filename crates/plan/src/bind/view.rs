@@ -10,7 +10,7 @@ use hushtable_numbers::Number;
 use hushtable_privacy::Neighbouring;
 use sqlparser::ast;
 
-use super::rowset::{References, Rows};
+use super::rowset::{References, RowSet};
 use crate::relation::{Known, Operator, Origin, Protection, Relation};
 
 /// Protected rows that a query's GROUP BY and aggregates are about.
@@ -20,7 +20,7 @@ pub(crate) struct View {
     pub(crate) population: Population,
     /// The tables that are read, as messages name them.
     pub name: String,
-    pub(crate) unit: Unit,
+    pub(crate) unit: QueryUnit,
     pub(crate) neighbouring: Neighbouring,
     /// Most rows of a unit of a further population, where its contract says.
     pub(crate) max_rows_contributed: Option<u32>,
@@ -40,7 +40,7 @@ pub(crate) struct View {
 
 /// The privacy unit of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum QueryUnit {
     /// Every row is a unit of its own.
     Row,
     /// The rows with one value in the column of that name are one unit's.
@@ -53,12 +53,12 @@ impl View {
     /// # Errors
     /// When the rows are public, or do not know their units.
     pub(super) fn new(
-        rows: Rows,
+        rows: RowSet,
         conditions: &[Expr],
         contract: &Contract,
     ) -> Result<Self, Refusal> {
         let scope = rows.scope();
-        let Rows { relation, columns: named, .. } = rows;
+        let RowSet { relation, columns: named, .. } = rows;
         let tables: Vec<&str> = relation.tables().into_iter().collect();
         let name = tables.join(", ");
         let population = relation.protection().population();
@@ -101,9 +101,9 @@ impl View {
             columns.push(column);
         }
         let unit = match relation.protection() {
-            Protection::Rows { .. } => Unit::Row,
+            Protection::Rows { .. } => QueryUnit::Row,
             Protection::Unit { column, .. } => match columns.get(*column) {
-                Some(column) => Unit::Column(column.name.clone()),
+                Some(column) => QueryUnit::Column(column.name.clone()),
                 None => {
                     return Err(Refusal::new(
                         "the rows lost their unit",

@@ -5,7 +5,7 @@ use hushtable_lang::bind_expr::{Binder, Resolve, RowScope, bind_row_expression};
 use hushtable_lang::{Call, Expr, ExprKind, Refusal, Value};
 use sqlparser::ast;
 
-use super::rowset::Rows;
+use super::rowset::RowSet;
 use super::unit_aggregate::unit_aggregate;
 use crate::relation::{Operator, Relation, WindowFunction, WindowOrder, WindowedColumn};
 
@@ -34,13 +34,13 @@ impl<'a> Windows<'a> {
     }
 
     /// The rows with the windows' columns behind their own.
-    pub(super) fn applied(self, rows: Rows) -> Result<Rows, Refusal> {
+    pub(super) fn applied(self, rows: RowSet) -> Result<RowSet, Refusal> {
         if self.windows.is_empty() {
             return Ok(rows);
         }
         let relation =
             Relation::new(Operator::Window { input: rows.relation, columns: self.windows })?;
-        Ok(Rows::named(relation, rows.columns))
+        Ok(RowSet::named(relation, rows.columns))
     }
 
     fn window(&mut self, function: &ast::Function) -> Result<Expr, Refusal> {

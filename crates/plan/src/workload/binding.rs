@@ -8,7 +8,7 @@ use super::{Workload, WorkloadQuery};
 use crate::bind::{Groups, Part, PrivateQuery, SqlStatement, WorkloadShare, bind_part};
 
 /// The clipping report of a query, if it has one.
-type Report = Option<PrivateQuery>;
+type ClippingQuery = Option<PrivateQuery>;
 
 impl Workload {
     /// Checks all queries against a contract, each with its share of the budget: epsilon or rho by
@@ -66,8 +66,8 @@ impl Workload {
     fn reports(
         &self,
         queries: Vec<PrivateQuery>,
-        reports: Vec<Report>,
-    ) -> Result<Vec<(PrivateQuery, Report)>, ContractError> {
+        reports: Vec<ClippingQuery>,
+    ) -> Result<Vec<(PrivateQuery, ClippingQuery)>, ContractError> {
         let mut all = Vec::with_capacity(queries.len());
         for ((query, bound), priced) in self.queries.iter().zip(queries).zip(reports) {
             let report = match priced {
@@ -141,7 +141,7 @@ impl Workload {
     }
 
     /// A report on nothing is none.
-    fn check_reports(&self, reports: &[Report]) -> Result<(), ContractError> {
+    fn check_reports(&self, reports: &[ClippingQuery]) -> Result<(), ContractError> {
         match self.queries.first() {
             Some(first) if self.clipping_report && reports.iter().all(Option::is_none) => {
                 Err(ContractError {

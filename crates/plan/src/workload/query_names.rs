@@ -1,6 +1,6 @@
 //! Names of queries, and what stands in braces.
 
-use super::Level;
+use super::WorkloadLevel;
 
 /// Longest name of a query, in bytes: with an extension, a file's name everywhere.
 const MAX_NAME_BYTES: usize = 100;
@@ -9,14 +9,14 @@ const TAKEN: [&str; 1] = ["statement"];
 
 /// A piece of a text with braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum NamePiece {
     Text(String),
     Level(String),
 }
 
 /// A text in which `{name}` stands for a column of that level, and `{{` and `}}` for braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Template(Vec<Piece>);
+pub(super) struct Template(Vec<NamePiece>);
 
 impl Template {
     /// # Errors
@@ -40,13 +40,13 @@ impl Template {
                     let excerpt: String = from.chars().take(20).collect();
                     return Err(format!("`{excerpt}` is not a level's name in braces"));
                 };
-                pieces.push(Piece::Text(std::mem::take(&mut plain)));
-                pieces.push(Piece::Level(name.to_owned()));
+                pieces.push(NamePiece::Text(std::mem::take(&mut plain)));
+                pieces.push(NamePiece::Level(name.to_owned()));
                 rest = after;
             }
         }
         plain.push_str(rest);
-        pieces.push(Piece::Text(plain));
+        pieces.push(NamePiece::Text(plain));
         Ok(Self(pieces))
     }
 
@@ -54,7 +54,7 @@ impl Template {
     pub(super) fn levels(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for piece in &self.0 {
-            if let Piece::Level(name) = piece
+            if let NamePiece::Level(name) = piece
                 && !names.contains(&name.as_str())
             {
                 names.push(name);
@@ -66,8 +66,8 @@ impl Template {
     /// The text with a column in place of every level; an unknown level becomes nothing.
     pub(super) fn fill(&self, chosen: &[(&str, &str)]) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
-            Piece::Text(text) => text,
-            Piece::Level(name) => {
+            NamePiece::Text(text) => text,
+            NamePiece::Level(name) => {
                 chosen.iter().find(|(level, _)| level == name).map_or("", |(_, column)| column)
             }
         });
@@ -76,7 +76,7 @@ impl Template {
 }
 
 /// All ways to choose a column for each level: the last level's changes fastest.
-pub(super) fn choices<'a>(levels: &[&'a Level]) -> Vec<Vec<(&'a str, &'a str)>> {
+pub(super) fn choices<'a>(levels: &[&'a WorkloadLevel]) -> Vec<Vec<(&'a str, &'a str)>> {
     let mut rows: Vec<Vec<(&str, &str)>> = vec![Vec::new()];
     for level in levels {
         rows = rows

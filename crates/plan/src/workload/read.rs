@@ -4,7 +4,7 @@ use hushtable_contract::read::{ContractError, ContractText, Item, Section};
 use hushtable_contract::{Defaults, defaults, loss};
 
 use super::query_names::{Template, choices, is_identifier, wrong_name};
-use super::{Level, MAX_QUERIES, Workload, WorkloadQuery};
+use super::{MAX_QUERIES, Workload, WorkloadLevel, WorkloadQuery};
 
 /// Largest weight of a query.
 const MAX_WEIGHT: u32 = 1000;
@@ -103,7 +103,7 @@ fn consistent(item: &Item<'_, '_>) -> Result<Option<bool>, ContractError> {
     }
 }
 
-fn levels(item: &Item<'_, '_>) -> Result<Vec<Level>, ContractError> {
+fn levels(item: &Item<'_, '_>) -> Result<Vec<WorkloadLevel>, ContractError> {
     let hint = "write [levels] with geography = [\"state\", \"county\"]: names of columns";
     let mut levels = Vec::new();
     for (name, item) in item.section("the levels", hint)?.items() {
@@ -134,7 +134,7 @@ fn levels(item: &Item<'_, '_>) -> Result<Vec<Level>, ContractError> {
         if columns.is_empty() {
             return Err(item.error(format!("the level `{name}` lists no column"), hint));
         }
-        levels.push(Level { name: name.to_owned(), columns });
+        levels.push(WorkloadLevel { name: name.to_owned(), columns });
     }
     Ok(levels)
 }
@@ -142,7 +142,7 @@ fn levels(item: &Item<'_, '_>) -> Result<Vec<Level>, ContractError> {
 /// One entry of the list: as many queries as there are ways to fill its braces.
 fn query(
     item: &Item<'_, '_>,
-    levels: &[Level],
+    levels: &[WorkloadLevel],
     sql_file: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Vec<WorkloadQuery>, ContractError> {
     let section = item.section("a query", QUERY)?;
@@ -221,9 +221,9 @@ fn query(
 /// The levels of a text, in their order there.
 fn used_levels<'a>(
     template: &Template,
-    levels: &'a [Level],
+    levels: &'a [WorkloadLevel],
     item: &Item<'_, '_>,
-) -> Result<Vec<&'a Level>, ContractError> {
+) -> Result<Vec<&'a WorkloadLevel>, ContractError> {
     let known: Vec<&str> = levels.iter().map(|level| level.name.as_str()).collect();
     let find = |name: &str| levels.iter().find(|level| level.name == name);
     let used = template.levels().into_iter().map(|name| {

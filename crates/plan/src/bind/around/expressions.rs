@@ -7,12 +7,12 @@ use hushtable_lang::{Call, ColumnType, Expr, ExprKind, Refusal, Value};
 use sqlparser::ast;
 
 use super::collective::{aggregate, is_collective, name_of, window};
-use super::scope::View;
+use super::scope::ScopeView;
 use super::tree::{
     Aggregate, AggregateFunction, Frame, FrameBound, FrameUnits, Node, Operand, Scalar, SortKey,
     Window, WindowCall,
 };
-use super::{PER_WINDOW, Tables, Walk, unsupported};
+use super::{NamedTables, PER_WINDOW, TreeWalk, unsupported};
 use crate::bind::walk::{any, looks_around};
 
 const AGGREGATES: &str = "use COUNT, COUNTIF, SUM, AVG, MIN, MAX, MEDIAN, STDDEV, STDDEV_POP, \
@@ -82,22 +82,22 @@ pub(super) fn after(width: usize, mut scalar: Scalar) -> Scalar {
 }
 
 /// Binds one expression.
-struct Clause<'c, 'w, 'p> {
-    walk: &'w mut Walk<'p>,
-    tables: &'c Tables,
-    view: View<'c>,
+struct ClauseBinder<'c, 'w, 'p> {
+    walk: &'w mut TreeWalk<'p>,
+    tables: &'c NamedTables,
+    view: ScopeView<'c>,
     several: Several<'c>,
     operands: Vec<Operand>,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// An expression over the columns of a view.
     pub(super) fn scalar(
         &mut self,
         node: &ast::Expr,
-        view: View<'_>,
+        view: ScopeView<'_>,
         several: Several<'_>,
-        tables: &Tables,
+        tables: &NamedTables,
     ) -> Result<Scalar, Refusal> {
         let scalar = self.bound(node, view, several, tables)?;
         self.has(scalar.planned_again(false)).map_err(|refusal| refusal.at(node))?;
@@ -107,11 +107,11 @@ impl Walk<'_> {
     fn bound(
         &mut self,
         node: &ast::Expr,
-        view: View<'_>,
+        view: ScopeView<'_>,
         several: Several<'_>,
-        tables: &Tables,
+        tables: &NamedTables,
     ) -> Result<Scalar, Refusal> {
-        let mut clause = Clause { walk: self, tables, view, several, operands: Vec::new() };
+        let mut clause = ClauseBinder { walk: self, tables, view, several, operands: Vec::new() };
         let expr = Binder::new(&mut clause).bind(node)?;
         let scalar = Scalar { expr, operands: clause.operands };
         if !scalar.is_plain() && !self.computed.contains(&scalar.expr) {
@@ -133,9 +133,9 @@ impl Walk<'_> {
     pub(super) fn condition(
         &mut self,
         (node, clause): (&ast::Expr, &str),
-        view: View<'_>,
+        view: ScopeView<'_>,
         several: Several<'_>,
-        tables: &Tables,
+        tables: &NamedTables,
     ) -> Result<Scalar, Refusal> {
         let scalar = self.bound(node, view, several, tables)?;
         let keeps_rows = matches!(clause, "WHERE" | "HAVING" | "QUALIFY");
@@ -146,7 +146,7 @@ impl Walk<'_> {
     }
 }
 
-impl Resolve for Clause<'_, '_, '_> {
+impl Resolve for ClauseBinder<'_, '_, '_> {
     fn names(&self, name: &str) -> bool {
         self.view.names(name)
     }
@@ -180,7 +180,7 @@ impl Resolve for Clause<'_, '_, '_> {
     }
 }
 
-impl<'c> Clause<'c, '_, '_> {
+impl<'c> ClauseBinder<'c, '_, '_> {
     /// The expression that is an operand.
     fn operand(&mut self, operand: Operand, column_type: ColumnType) -> Expr {
         let index = self.operands.iter().position(|other| *other == operand);

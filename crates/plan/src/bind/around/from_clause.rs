@@ -6,20 +6,20 @@ use sqlparser::ast;
 
 use super::expressions::Several;
 use super::queries::aliased;
-use super::scope::{Scope, View};
+use super::scope::{FromScope, ScopeView};
 use super::tree::{Join, JoinSides, Node, Operand, Scalar};
-use super::{Tables, Walk, unsupported};
+use super::{NamedTables, TreeWalk, unsupported};
 use crate::bind::syntax::{not_a_table, plain_table};
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// The rows of FROM, and their columns.
     pub(super) fn from(
         &mut self,
         items: &[ast::TableWithJoins],
-        tables: &Tables,
-        outer: Option<&View<'_>>,
-    ) -> Result<(Node, Scope), Refusal> {
-        let mut all: Option<(Node, Scope)> = None;
+        tables: &NamedTables,
+        outer: Option<&ScopeView<'_>>,
+    ) -> Result<(Node, FromScope), Refusal> {
+        let mut all: Option<(Node, FromScope)> = None;
         let mut before = 0;
         for item in items {
             let (right, right_scope) = self.joined(item, (tables, outer), &mut before)?;
@@ -34,16 +34,16 @@ impl Walk<'_> {
                 }
             });
         }
-        Ok(all.unwrap_or_else(|| (Node::One, Scope::default())))
+        Ok(all.unwrap_or_else(|| (Node::One, FromScope::default())))
     }
 
     /// One item of FROM, before which there are so many tables.
     fn joined(
         &mut self,
         from: &ast::TableWithJoins,
-        (tables, outer): (&Tables, Option<&View<'_>>),
+        (tables, outer): (&NamedTables, Option<&ScopeView<'_>>),
         before: &mut usize,
-    ) -> Result<(Node, Scope), Refusal> {
+    ) -> Result<(Node, FromScope), Refusal> {
         use ast::JoinOperator as J;
         let columns = self.columns;
         let mut all = self.factor(&from.relation, (tables, outer), before)?;
@@ -68,7 +68,7 @@ impl Walk<'_> {
                 ast::JoinConstraint::On(node) => {
                     let scope = all.1.beside(all.0.width(), right.1).map_err(at)?;
                     let columns = self.columns.saturating_sub(columns);
-                    let view = View { scope: &scope, keys: None, outer, columns };
+                    let view = ScopeView { scope: &scope, keys: None, outer, columns };
                     let on = self.condition((node, "ON"), view, Several::None, tables)?;
                     if kind != JoinSides::Inner && on.reads_sub_queries_of_rows() {
                         return Err(outer_sub_query(join).at(node));
@@ -91,9 +91,9 @@ impl Walk<'_> {
     fn factor(
         &mut self,
         factor: &ast::TableFactor,
-        (tables, outer): (&Tables, Option<&View<'_>>),
+        (tables, outer): (&NamedTables, Option<&ScopeView<'_>>),
         before: &mut usize,
-    ) -> Result<(Node, Scope), Refusal> {
+    ) -> Result<(Node, FromScope), Refusal> {
         use ast::TableFactor as F;
         if let F::NestedJoin { table_with_joins, alias: None } = factor {
             return self.joined(table_with_joins, (tables, outer), before);
@@ -108,7 +108,7 @@ impl Walk<'_> {
                 Some(alias) => (&alias.name.value, aliased(alias, columns)?),
                 None => (&table.value, columns),
             };
-            return Ok((node, Scope::of_table(name.clone(), columns)));
+            return Ok((node, FromScope::of_table(name.clone(), columns)));
         }
         let F::Derived { lateral: false, subquery, alias, sample: None } = factor else {
             return Err(not_a_table(factor));
@@ -118,7 +118,7 @@ impl Walk<'_> {
             Some(alias) => (alias.name.value.clone(), aliased(alias, columns)?),
             None => (format!("derived_{before}"), columns),
         };
-        Ok((node, Scope::of_table(name, columns)))
+        Ok((node, FromScope::of_table(name, columns)))
     }
 }
 
@@ -145,11 +145,11 @@ fn pairs(left: Node, right: Node, kind: JoinSides, on: Option<Scalar>) -> Node {
 
 /// A join on the columns of these names, which mean those of both sides.
 fn using(
-    (left, left_scope): (Node, Scope),
-    (right, right_scope): (Node, Scope),
+    (left, left_scope): (Node, FromScope),
+    (right, right_scope): (Node, FromScope),
     kind: JoinSides,
     names: &[ast::ObjectName],
-) -> Result<(Node, Scope), Refusal> {
+) -> Result<(Node, FromScope), Refusal> {
     let (left_width, width) = (left.width(), left.width() + right.width());
     let (mut columns, mut merged) = (Vec::new(), Vec::new());
     let (mut conditions, mut operands) = (Vec::new(), Vec::new());
@@ -158,7 +158,7 @@ fn using(
             return Err(Refusal::new(format!("USING ({name})"), "USING (column)"));
         };
         let path = std::slice::from_ref(ident);
-        let of = |scope: &Scope| scope.find(path)?.ok_or_else(|| scope.unknown(path));
+        let of = |scope: &FromScope| scope.find(path)?.ok_or_else(|| scope.unknown(path));
         let (left_column, left_type) = of(&left_scope)?;
         let (right_column, right_type) = of(&right_scope)?;
         let right_column = left_width + right_column;

@@ -8,10 +8,10 @@ use sqlparser::ast;
 
 use super::collective::aggregates;
 use super::expressions::{Collected, Several, after};
-use super::scope::{OutputColumn, View};
+use super::scope::{OutputColumn, ScopeView};
 use super::tree::{Node, Scalar, Set, SetOperation, SortKey};
 use super::unlinked::check_linked;
-use super::{Named, Tables, Walk, unsupported};
+use super::{Named, NamedTables, TreeWalk, unsupported};
 use crate::bind::aliases::{Aliases, grouped_item, groups_by_name, hidden_key};
 use crate::bind::group_by::name_all;
 use crate::bind::grouping_sets::sets;
@@ -31,15 +31,15 @@ struct Unordered {
 }
 
 /// GROUP BY: the keys as they are written and bound, and those of each level.
-type Grouped = (Vec<(ast::Expr, Scalar)>, Option<Vec<Vec<usize>>>);
+type BoundGroupBy = (Vec<(ast::Expr, Scalar)>, Option<Vec<Vec<usize>>>);
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// A query, and the columns that it shows.
     pub(super) fn query(
         &mut self,
         query: &ast::Query,
-        tables: &Tables,
-        outer: Option<&View<'_>>,
+        tables: &NamedTables,
+        outer: Option<&ScopeView<'_>>,
     ) -> Result<(Node, OutputColumns), Refusal> {
         self.ordered_query(query, tables, outer, false)
     }
@@ -49,8 +49,8 @@ impl Walk<'_> {
     pub(super) fn ordered_query(
         &mut self,
         query: &ast::Query,
-        tables: &Tables,
-        outer: Option<&View<'_>>,
+        tables: &NamedTables,
+        outer: Option<&ScopeView<'_>>,
         outermost: bool,
     ) -> Result<(Node, OutputColumns), Refusal> {
         if query.fetch.is_some() {
@@ -84,7 +84,7 @@ impl Walk<'_> {
     }
 
     /// The tables in reach with those that a WITH adds.
-    fn with(&mut self, with: &ast::With, tables: &Tables) -> Result<Tables, Refusal> {
+    fn with(&mut self, with: &ast::With, tables: &NamedTables) -> Result<NamedTables, Refusal> {
         let mut tables = tables.clone();
         for cte in &with.cte_tables {
             let before = std::mem::take(&mut self.columns);
@@ -102,8 +102,8 @@ impl Walk<'_> {
     fn sides(
         &mut self,
         body: &ast::SetExpr,
-        tables: &Tables,
-        outer: Option<&View<'_>>,
+        tables: &NamedTables,
+        outer: Option<&ScopeView<'_>>,
     ) -> Result<(Node, OutputColumns), Refusal> {
         match body {
             ast::SetExpr::Select(select) => self.select_side(select, tables, outer),
@@ -122,8 +122,8 @@ impl Walk<'_> {
     fn select_side(
         &mut self,
         select: &ast::Select,
-        tables: &Tables,
-        outer: Option<&View<'_>>,
+        tables: &NamedTables,
+        outer: Option<&ScopeView<'_>>,
     ) -> Result<(Node, OutputColumns), Refusal> {
         let bound = self.select(select, &[], tables, outer);
         let Unordered { node, outputs, order: _ } = bound.map_err(|refusal| refusal.at(select))?;
@@ -135,14 +135,14 @@ impl Walk<'_> {
         &mut self,
         select: &ast::Select,
         order_by: &[ast::OrderByExpr],
-        tables: &Tables,
-        outer: Option<&View<'_>>,
+        tables: &NamedTables,
+        outer: Option<&ScopeView<'_>>,
     ) -> Result<Unordered, Refusal> {
         check_columns(select.projection.len())?;
         let before = self.columns;
         let (mut node, scope) = self.from(&select.from, tables, outer)?;
         let columns = self.columns.saturating_sub(before);
-        let rows = View { scope: &scope, keys: None, outer, columns };
+        let rows = ScopeView { scope: &scope, keys: None, outer, columns };
         let selection = select.selection.as_ref();
         let selection = selection
             .map(|node| self.condition((node, "WHERE"), rows, Several::None, tables))
@@ -154,7 +154,7 @@ impl Walk<'_> {
         }
         let (keys, levels) = self.group_by(select, rows, tables)?;
         let grouped = is_grouped(select, order_by);
-        let view = View { keys: grouped.then_some(keys.as_slice()), ..rows };
+        let view = ScopeView { keys: grouped.then_some(keys.as_slice()), ..rows };
         let mut collected = Collected::default();
 
         let named: Vec<(String, ast::Expr)> = select.projection.iter().filter_map(alias).collect();
@@ -239,9 +239,9 @@ impl Walk<'_> {
     fn group_by(
         &mut self,
         select: &ast::Select,
-        rows: View<'_>,
-        tables: &Tables,
-    ) -> Result<Grouped, Refusal> {
+        rows: ScopeView<'_>,
+        tables: &NamedTables,
+    ) -> Result<BoundGroupBy, Refusal> {
         let mut select = select.clone();
         name_all(&mut select);
         let ast::GroupByExpr::Expressions(nodes, modifiers) = &select.group_by else {
@@ -289,9 +289,9 @@ impl Walk<'_> {
     fn output_columns(
         &mut self,
         select: &ast::Select,
-        view: View<'_>,
+        view: ScopeView<'_>,
         collected: &mut Collected,
-        tables: &Tables,
+        tables: &NamedTables,
     ) -> Result<(Vec<Scalar>, OutputColumns), Refusal> {
         let mut all: Vec<(Scalar, String)> = Vec::new();
         for (position, item) in select.projection.iter().enumerate() {

@@ -35,7 +35,7 @@ impl ScopeTable {
     }
 
     /// The columns of that name.
-    fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Column> + 's {
+    fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = ScopeColumn> + 's {
         let columns = self.columns.iter().enumerate();
         let named = columns.filter(move |(_, column)| column.is_named(name));
         named.map(|(index, column)| (self.first + index, column.column_type))
@@ -43,17 +43,17 @@ impl ScopeTable {
 }
 
 /// A column of FROM: its index and its type.
-pub(super) type Column = (usize, ColumnType);
+pub(super) type ScopeColumn = (usize, ColumnType);
 
 /// The columns of FROM.
 #[derive(Clone, Default)]
-pub(super) struct Scope {
+pub(super) struct FromScope {
     tables: Vec<ScopeTable>,
     /// Columns that USING has joined: the name means both sides'.
-    merged: Vec<(String, Column)>,
+    merged: Vec<(String, ScopeColumn)>,
 }
 
-impl Scope {
+impl FromScope {
     /// The columns of one table.
     pub(super) fn of_table(name: String, columns: Vec<OutputColumn>) -> Self {
         Self { tables: vec![ScopeTable { name, first: 0, columns }], merged: Vec::new() }
@@ -80,12 +80,12 @@ impl Scope {
     }
 
     /// Notes the column that a name means which USING has joined.
-    pub(super) fn merge(&mut self, name: &str, column: Column) {
+    pub(super) fn merge(&mut self, name: &str, column: ScopeColumn) {
         self.merged.retain(|(merged, _)| !merged.eq_ignore_ascii_case(name));
         self.merged.push((name.to_owned(), column));
     }
 
-    fn merged(&self, name: &str) -> Option<Column> {
+    fn merged(&self, name: &str) -> Option<ScopeColumn> {
         let mut merged = self.merged.iter();
         merged.find(|(merged, _)| merged.eq_ignore_ascii_case(name)).map(|(_, column)| *column)
     }
@@ -96,7 +96,7 @@ impl Scope {
     }
 
     /// The column that a name stands for, if there is one.
-    pub(super) fn find(&self, path: &[ast::Ident]) -> Result<Option<Column>, Refusal> {
+    pub(super) fn find(&self, path: &[ast::Ident]) -> Result<Option<ScopeColumn>, Refusal> {
         let (table, name) = match path {
             [name] => (None, &name.value),
             [table, name] => (Some(&table.value), &name.value),
@@ -143,8 +143,8 @@ impl Scope {
     }
 
     /// All columns of a table, or of all tables, for `*`, with their names.
-    pub(super) fn all(&self, of: Option<&str>) -> Vec<(Column, OutputColumn)> {
-        let mut all: Vec<(Column, OutputColumn)> = Vec::new();
+    pub(super) fn all(&self, of: Option<&str>) -> Vec<(ScopeColumn, OutputColumn)> {
+        let mut all: Vec<(ScopeColumn, OutputColumn)> = Vec::new();
         for table in &self.tables {
             if of.is_some_and(|name| !table.name.eq_ignore_ascii_case(name)) {
                 continue;
@@ -164,17 +164,17 @@ impl Scope {
 
 /// The columns that an expression may name, as the node under it has them.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
-    pub(super) scope: &'a Scope,
+pub(super) struct ScopeView<'a> {
+    pub(super) scope: &'a FromScope,
     /// The keys of the groups, as they are written and bound; `None` for the rows of FROM.
     pub(super) keys: Option<&'a [(ast::Expr, Scalar)]>,
     /// The columns around a sub-query, which it may name, too.
-    pub(super) outer: Option<&'a View<'a>>,
+    pub(super) outer: Option<&'a ScopeView<'a>>,
     /// The columns of FROM and of all that it reads, written out.
     pub(super) columns: usize,
 }
 
-impl<'a> View<'a> {
+impl<'a> ScopeView<'a> {
     /// The rows of FROM under the groups.
     pub(super) fn rows(self) -> Self {
         Self { keys: None, ..self }
@@ -189,9 +189,9 @@ impl<'a> View<'a> {
     /// A column of FROM, which has that name, as the node under the expression has it.
     pub(super) fn seen(
         &self,
-        (column, column_type): Column,
+        (column, column_type): ScopeColumn,
         name: &str,
-    ) -> Result<Column, Refusal> {
+    ) -> Result<ScopeColumn, Refusal> {
         let index = match self.keys {
             None => Some(column),
             Some(keys) => keys.iter().position(|(_, key)| key.as_column() == Some(column)),

@@ -16,7 +16,7 @@ const MAX_SETS: usize = 16;
 
 /// Facts about the rows of a node that follow from its form.
 #[derive(Clone, Default)]
-struct Facts {
+struct NodeFacts {
     /// Sets of columns: no two rows have the same values in all columns of one. With an empty one
     /// there is one row at most.
     unique: Vec<Columns>,
@@ -32,12 +32,12 @@ impl Node {
         self.facts().has_one_row()
     }
 
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> NodeFacts {
         match self {
-            Self::One => Facts::one_row(),
+            Self::One => NodeFacts::one_row(),
             Self::Released { unique, .. } => match unique {
-                Some(columns) => Facts::default().with(columns.iter().copied().collect()),
-                None => Facts::default(),
+                Some(columns) => NodeFacts::default().with(columns.iter().copied().collect()),
+                None => NodeFacts::default(),
             },
             Self::Filter(input, condition) => {
                 let (mut facts, equal) = (input.facts(), Equalities::of(condition));
@@ -50,7 +50,7 @@ impl Node {
                     columns.iter().position(|shown| shown.as_column() == Some(*column))
                 };
                 let set = |set: &Columns| set.iter().map(shown).collect::<Option<Columns>>();
-                Facts {
+                NodeFacts {
                     unique: input.unique.iter().filter_map(set).collect(),
                     fixed: input.fixed.iter().filter_map(shown).collect(),
                     pairs: input
@@ -64,13 +64,13 @@ impl Node {
             Self::Set(set) => {
                 let whole = (0..set.columns.len()).collect();
                 match set.operation {
-                    SetOperation::UnionAll => Facts::default(),
-                    SetOperation::Union => Facts::default().with(whole),
+                    SetOperation::UnionAll => NodeFacts::default(),
+                    SetOperation::Union => NodeFacts::default().with(whole),
                     SetOperation::Except | SetOperation::Intersect => set.left.facts().with(whole),
                 }
             }
             Self::Distinct(input) => input.facts().with((0..input.width()).collect()),
-            Self::Aggregate { levels: Some(_), .. } => Facts::default(),
+            Self::Aggregate { levels: Some(_), .. } => NodeFacts::default(),
             Self::Aggregate { input, keys, levels: None, .. } => {
                 let input = input.facts();
                 let is_fixed = |key: &Scalar| match key.as_column() {
@@ -81,29 +81,29 @@ impl Node {
                 let fixed: Columns =
                     keys.clone().filter(|(_, key)| is_fixed(key)).map(|(index, _)| index).collect();
                 let others = keys.map(|(index, _)| index).filter(|index| !fixed.contains(index));
-                Facts { unique: vec![others.collect()], fixed, pairs: Vec::new() }
+                NodeFacts { unique: vec![others.collect()], fixed, pairs: Vec::new() }
             }
             Self::Window(input, _) | Self::Sort(input, _) => input.facts(),
             Self::Limit { input, limit, .. } => match limit {
-                Some(0 | 1) => Facts::one_row(),
+                Some(0 | 1) => NodeFacts::one_row(),
                 _ => input.facts(),
             },
         }
     }
 }
 
-fn of_join(join: &Join) -> Facts {
+fn of_join(join: &Join) -> NodeFacts {
     let width = join.left.width();
     let (left, mut right) = (join.left.facts(), join.right.facts());
     let moved = |columns: &Columns| columns.iter().map(|column| column + width).collect();
-    right = Facts {
+    right = NodeFacts {
         unique: right.unique.iter().map(moved).collect(),
         fixed: moved(&right.fixed),
         pairs: right.pairs.iter().map(|(one, other)| (one + width, other + width)).collect(),
     };
     let equal = join.on.as_ref().map(Equalities::of).unwrap_or_default();
     // Whether each row of one side meets one row of the other at most.
-    let meets_one = |facts: &Facts, is_beside: &dyn Fn(usize) -> bool| {
+    let meets_one = |facts: &NodeFacts, is_beside: &dyn Fn(usize) -> bool| {
         let pairs = equal.pairs.iter().flat_map(|&(one, other)| [(one, other), (other, one)]);
         let by_pairs = pairs.filter(|(_, other)| is_beside(*other)).map(|(one, _)| one);
         let known: Columns = by_pairs.chain(equal.fixed.iter().copied()).collect();
@@ -111,7 +111,7 @@ fn of_join(join: &Join) -> Facts {
     };
     let of_left = matches!(join.kind, JoinSides::Inner | JoinSides::Left);
     let of_right = matches!(join.kind, JoinSides::Inner | JoinSides::Right);
-    let mut facts = Facts::default();
+    let mut facts = NodeFacts::default();
     if of_left && meets_one(&right, &|column| column < width) {
         facts.unique.extend(left.unique.iter().cloned());
     }
@@ -137,7 +137,7 @@ fn of_join(join: &Join) -> Facts {
     facts
 }
 
-impl Facts {
+impl NodeFacts {
     fn one_row() -> Self {
         Self::default().with(Columns::new())
     }

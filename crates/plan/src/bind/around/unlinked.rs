@@ -15,7 +15,7 @@ const MAX_UNLINKED: usize = 3;
 
 /// Refuses a FROM of several tables whose rows all meet, with the condition of its WHERE.
 pub(super) fn check_linked(from: &Node, condition: Option<&Scalar>) -> Result<(), Refusal> {
-    let mut tables = Tables::default();
+    let mut tables = FromTables::default();
     tables.add(from, 0);
     if tables.all.len() <= MAX_UNLINKED {
         return Ok(());
@@ -40,7 +40,7 @@ pub(super) fn check_linked(from: &Node, condition: Option<&Scalar>) -> Result<()
 
 /// The tables of FROM.
 #[derive(Default)]
-struct Tables<'t> {
+struct FromTables<'t> {
     /// Each with its columns, and the index of the first one that equalities lead to.
     all: Vec<(Range<usize>, &'t Node, usize)>,
     /// The columns that USING computes of both sides of a FULL JOIN, with the tables that each is
@@ -48,7 +48,7 @@ struct Tables<'t> {
     merged: Vec<(usize, Vec<usize>)>,
 }
 
-impl<'t> Tables<'t> {
+impl<'t> FromTables<'t> {
     /// Adds the tables of a join, whose columns begin with that index.
     fn add(&mut self, node: &'t Node, first: usize) {
         let Node::Join(join) = node else {

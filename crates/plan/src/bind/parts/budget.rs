@@ -61,7 +61,7 @@ pub(super) struct Clauses<'a> {
 }
 
 /// Budget and bounds of a part.
-pub(super) struct Terms {
+pub(super) struct PartTerms {
     pub(super) options: Options,
     pub(super) pot: Pot,
     /// Its share of the pot, relative to the other parts'.
@@ -177,7 +177,7 @@ impl<'a> Clauses<'a> {
         select: Location,
         role: PartRole,
         view: &View,
-    ) -> Result<Terms, Refusal> {
+    ) -> Result<PartTerms, Refusal> {
         let index = self.at(Some(select));
         if let Some(index) = index {
             self.used[index] = true;
@@ -237,7 +237,7 @@ impl<'a> Clauses<'a> {
         options.of_levels = levels > 1;
         let pot = if pays_itself { Pot::Select { select, levels } } else { Pot::Statement };
         let weight = weight.filter(|_| !role.is_other).unwrap_or(1);
-        Ok(Terms { options, pot, weight })
+        Ok(PartTerms { options, pot, weight })
     }
 
     /// # Errors
@@ -301,7 +301,7 @@ fn of_workload(share: Loss, workload: &Defaults, contract: &Defaults) -> Default
 }
 
 /// A part before its share of the budget is known.
-pub(super) struct Draft {
+pub(super) struct DraftPart {
     pub(super) name: String,
     pub(super) sql: String,
     pub(super) query: PrivateQuery,
@@ -320,7 +320,7 @@ pub(super) struct Draft {
     pub(super) example: Option<Box<PrivateQuery>>,
 }
 
-impl Draft {
+impl DraftPart {
     /// A draft for this one, about the same rows and from the same pot.
     pub(super) fn beside(&self, name: String, sql: String, query: PrivateQuery) -> Self {
         Self {
@@ -425,7 +425,7 @@ struct ReleaseKey {
 /// The parts that the statement uses, with their shares of their pots: epsilon or rho by weight
 /// among all of its parts, and delta by weight among those of them that choose groups privately.
 /// The shares add up to the whole exactly. Parts with one release have one share.
-pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Refusal> {
+pub(super) fn shared(drafts: Vec<DraftPart>, used: &[usize]) -> Result<Vec<Part>, Refusal> {
     let mut needed = vec![false; drafts.len()];
     used.iter().for_each(|&part| needed[part] = true);
     for (index, draft) in drafts.iter().enumerate().rev() {
@@ -441,7 +441,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
     }
     // The index of each part among those that are left.
     let index = |part: usize| needed[..part].iter().filter(|needed| **needed).count();
-    let mut parts: Vec<Draft> = Vec::new();
+    let mut parts: Vec<DraftPart> = Vec::new();
     for (at, mut draft) in drafts.into_iter().enumerate() {
         if needed[at] {
             draft.reads.iter_mut().for_each(|read| read.part = index(read.part));
@@ -462,11 +462,11 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
         linked = apart;
         linked.push(populations);
     }
-    let linked_to = |part: &Draft| {
+    let linked_to = |part: &DraftPart| {
         let population = &part.query.population;
         linked.iter().position(|populations| populations.contains(population))
     };
-    let from = |part: &Draft| (part.pot, linked_to(part));
+    let from = |part: &DraftPart| (part.pot, linked_to(part));
     let same_as = one_release(&parts, linked_to);
     let mut pots: Vec<(Pot, Option<usize>)> = Vec::new();
     for (part, same_as) in parts.iter().zip(&same_as) {
@@ -483,7 +483,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
         .map(|at| if same_as[at].is_some() { 0 } else { share_of(&parts, at) })
         .collect();
     for pot in pots {
-        let weights = |counts: fn(&Draft) -> bool| -> Vec<u32> {
+        let weights = |counts: fn(&DraftPart) -> bool| -> Vec<u32> {
             let weighted = parts.iter().zip(&part_weights);
             weighted
                 .map(|(p, weight)| if from(p) == pot && counts(p) { *weight } else { 0 })
@@ -494,7 +494,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             continue;
         };
         let losses = whole.split(&weights(|_| true));
-        let deltas = whole.delta().split(&weights(Draft::chooses));
+        let deltas = whole.delta().split(&weights(DraftPart::chooses));
         let shares = losses.into_iter().zip(deltas);
         for ((part, same_as), (loss, delta)) in parts.iter_mut().zip(&same_as).zip(shares) {
             if from(part) != pot || same_as.is_some() {
@@ -522,16 +522,16 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
         }
     }
     let mut questions = parts.iter().filter(|part| !part.is_for_another());
-    if let (true, Some(Draft { weight: 2.., .. })) = (alone, questions.next()) {
+    if let (true, Some(DraftPart { weight: 2.., .. })) = (alone, questions.next()) {
         return Err(Refusal::new(
             "weight is a share of a statement's budget, but the statement has only one part",
             "leave it out",
         ));
     }
-    let part = |(draft, same_as): (Draft, Option<usize>)| {
+    let part = |(draft, same_as): (DraftPart, Option<usize>)| {
         let is_weighed = draft.pot == Pot::Statement && !draft.is_for_another();
-        let Draft { name, sql, query, reads, weight, report_of, .. } = draft;
-        let Draft { limits_from, is_histogram, example, .. } = draft;
+        let DraftPart { name, sql, query, reads, weight, report_of, .. } = draft;
+        let DraftPart { limits_from, is_histogram, example, .. } = draft;
         let weight = is_weighed.then_some(weight);
         Part {
             name,
@@ -551,11 +551,11 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
 
 /// For each part, the earlier one whose release it reuses in another form.
 fn one_release(
-    parts: &[Draft],
-    population: impl Fn(&Draft) -> Option<usize>,
+    parts: &[DraftPart],
+    population: impl Fn(&DraftPart) -> Option<usize>,
 ) -> Vec<Option<usize>> {
     let is_reported = |at: usize| parts.iter().any(|part| part.report_of.contains(&at));
-    let key = |(at, part): (usize, &Draft)| part.release_key(population(part), is_reported(at));
+    let key = |(at, part): (usize, &DraftPart)| part.release_key(population(part), is_reported(at));
     let keys: Vec<Option<ReleaseKey>> = parts.iter().enumerate().map(key).collect();
     let first =
         |at: usize| keys[..at].iter().position(|earlier| earlier.is_some() && *earlier == keys[at]);
@@ -565,15 +565,15 @@ fn one_release(
 /// The share of a part in its pot, relative to the others'. A clipping report takes a tenth of its
 /// part's, and so do the histograms from which a part's limits are chosen, together; those of a
 /// part with one group take 15 %.
-fn share_of(parts: &[Draft], at: usize) -> u32 {
+fn share_of(parts: &[DraftPart], at: usize) -> u32 {
     let weight = |of: usize| parts.get(of).map_or(0, |part| part.weight);
     let Some(part) = parts.get(at) else { return 0 };
-    if !parts.iter().any(Draft::is_for_another) {
+    if !parts.iter().any(DraftPart::is_for_another) {
         return weight(at);
     }
     if part.is_histogram {
-        let uses_it = |of: &&Draft| of.limits_from.contains(&at);
-        let share = |of: &Draft| {
+        let uses_it = |of: &&DraftPart| of.limits_from.contains(&at);
+        let share = |of: &DraftPart| {
             let histograms = u32::try_from(of.limits_from.len()).unwrap_or(u32::MAX);
             (of.for_histograms() * of.weight / histograms.max(1)).max(1)
         };

@@ -9,11 +9,11 @@ use hushtable_lang::{Placed, Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
 use super::budget::PartRole;
-use super::splitter::{Kind, Names, Splitter, mixed};
+use super::splitter::{CteNames, RowsKind, Splitter, mixed};
 use super::{MAX_NAMES, Read, private};
 use crate::bind::Groups;
 use crate::bind::clauses::{self};
-use crate::bind::from::{Selected, Tables};
+use crate::bind::from::{QueryTables, Selected};
 use crate::bind::group_by::bound_keys;
 use crate::bind::select::plain_clauses;
 use crate::bind::syntax::{
@@ -27,10 +27,10 @@ use crate::relation::Protection;
 
 impl Splitter<'_> {
     /// Takes the parts out of a whole statement.
-    pub(super) fn whole(&mut self, query: &mut ast::Query) -> Result<Kind, Refusal> {
-        match self.query(query, &Names::default(), true)? {
-            Kind::Constant => {
-                Err(Refusal::new("the query has no FROM", Tables::of(self.contract).listed()))
+    pub(super) fn whole(&mut self, query: &mut ast::Query) -> Result<RowsKind, Refusal> {
+        match self.query(query, &CteNames::default(), true)? {
+            RowsKind::Constant => {
+                Err(Refusal::new("the query has no FROM", QueryTables::of(self.contract).listed()))
             }
             kind => Ok(kind),
         }
@@ -40,9 +40,9 @@ impl Splitter<'_> {
     pub(super) fn query(
         &mut self,
         query: &mut ast::Query,
-        names: &Names,
+        names: &CteNames,
         outermost: bool,
-    ) -> Result<Kind, Refusal> {
+    ) -> Result<RowsKind, Refusal> {
         let inner_names = self.with(query.with.as_mut(), names)?;
         let names = inner_names.as_ref().unwrap_or(names);
         let kind = match query.body.as_mut() {
@@ -57,16 +57,16 @@ impl Splitter<'_> {
             | ast::SetExpr::Update(_)
             | ast::SetExpr::Delete(_)
             | ast::SetExpr::Merge(_)
-            | ast::SetExpr::Table(_) => Kind::Rows,
+            | ast::SetExpr::Table(_) => RowsKind::Rows,
         };
-        if outermost && kind == Kind::Rows {
+        if outermost && kind == RowsKind::Rows {
             // Rows are never shown: bound as a part, the statement is refused for the right reason.
             let select = clauses::check(query)?;
             let selected = names.tables(self.contract).selected(select, None)?;
             let sql = query.to_string();
-            return self.part(sql, query, select, selected, PartRole::ONLY).map(Kind::Part);
+            return self.part(sql, query, select, selected, PartRole::ONLY).map(RowsKind::Part);
         }
-        if kind != Kind::Rows
+        if kind != RowsKind::Rows
             && let Some(with) = &mut query.with
         {
             // Rows stay with the parts that are made of them.
@@ -85,8 +85,8 @@ impl Splitter<'_> {
     fn with(
         &mut self,
         with: Option<&mut ast::With>,
-        names: &Names,
-    ) -> Result<Option<Names>, Refusal> {
+        names: &CteNames,
+    ) -> Result<Option<CteNames>, Refusal> {
         let Some(with) = with else { return Ok(None) };
         let mut names = names.clone();
         if names.kinds.len() + with.cte_tables.len() > MAX_NAMES {
@@ -96,7 +96,7 @@ impl Splitter<'_> {
             ));
         }
         // Refuses what no WITH may have.
-        Tables::of(self.contract).with(Some(with))?;
+        QueryTables::of(self.contract).with(Some(with))?;
         for cte in &mut with.cte_tables {
             let name = &cte.alias.name.value;
             let number = name.to_ascii_lowercase();
@@ -111,7 +111,7 @@ impl Splitter<'_> {
             }
             let kind = self.query(&mut cte.query, &names, false)?;
             self.refer(&mut cte.query, kind)?;
-            if kind == Kind::Rows {
+            if kind == RowsKind::Rows {
                 names.rows.push(Rc::new(cte.clone()));
             }
             names.kinds.push((cte.alias.name.value.clone(), kind));
@@ -120,14 +120,14 @@ impl Splitter<'_> {
     }
 
     /// Puts the name of a part's release in the place of its query.
-    pub(super) fn refer(&self, query: &mut ast::Query, kind: Kind) -> Result<(), Refusal> {
-        let Kind::Part(part) = kind else { return Ok(()) };
+    pub(super) fn refer(&self, query: &mut ast::Query, kind: RowsKind) -> Result<(), Refusal> {
+        let RowsKind::Part(part) = kind else { return Ok(()) };
         *query = query_of(all_of(&self.name_of(part)?));
         Ok(())
     }
 
     /// The sides of a set operation, each a query of its own.
-    fn sides(&mut self, body: &mut ast::SetExpr, names: &Names) -> Result<Kind, Refusal> {
+    fn sides(&mut self, body: &mut ast::SetExpr, names: &CteNames) -> Result<RowsKind, Refusal> {
         match body {
             ast::SetExpr::SetOperation { left, op, set_quantifier: _, right } => {
                 let kind = self.sides(left, names)?;
@@ -139,30 +139,30 @@ impl Splitter<'_> {
                 let kind = self.query(&mut query, names, false)?;
                 self.refer(&mut query, kind)?;
                 *body = *query.body;
-                Ok(if matches!(kind, Kind::Part(_)) { Kind::Around } else { kind })
+                Ok(if matches!(kind, RowsKind::Part(_)) { RowsKind::Around } else { kind })
             }
             ast::SetExpr::Query(query) => {
                 let kind = self.query(query, names, false)?;
                 self.refer(query, kind)?;
-                Ok(if matches!(kind, Kind::Part(_)) { Kind::Around } else { kind })
+                Ok(if matches!(kind, RowsKind::Part(_)) { RowsKind::Around } else { kind })
             }
             ast::SetExpr::Values(_)
             | ast::SetExpr::Insert(_)
             | ast::SetExpr::Update(_)
             | ast::SetExpr::Delete(_)
             | ast::SetExpr::Merge(_)
-            | ast::SetExpr::Table(_) => Ok(Kind::Rows),
+            | ast::SetExpr::Table(_) => Ok(RowsKind::Rows),
         }
     }
 
-    fn select(&mut self, query: &mut ast::Query, names: &Names) -> Result<Kind, Refusal> {
+    fn select(&mut self, query: &mut ast::Query, names: &CteNames) -> Result<RowsKind, Refusal> {
         let select = select_of_mut(query)?;
-        let mut sources: Option<Kind> = None;
+        let mut sources: Option<RowsKind> = None;
         for from in &mut select.from {
             let joined = from.joins.iter_mut().map(|join| &mut join.relation);
             for factor in std::iter::once(&mut from.relation).chain(joined) {
                 let kind = self.factor(factor, names)?;
-                let meet = |before: Kind| before.beside(kind, "FROM").map_err(|r| r.at(factor));
+                let meet = |before: RowsKind| before.beside(kind, "FROM").map_err(|r| r.at(factor));
                 sources = Some(match sources {
                     Some(before) => meet(before)?,
                     None => kind,
@@ -172,24 +172,28 @@ impl Splitter<'_> {
         match sources {
             None => {
                 let inner = self.free_clauses(query, names)?;
-                Ok(if inner { Kind::Around } else { Kind::Constant })
+                Ok(if inner { RowsKind::Around } else { RowsKind::Constant })
             }
-            Some(Kind::Rows) => self.over_rows(query, names),
-            Some(Kind::Constant | Kind::Part(_) | Kind::Around) => {
+            Some(RowsKind::Rows) => self.over_rows(query, names),
+            Some(RowsKind::Constant | RowsKind::Part(_) | RowsKind::Around) => {
                 self.free_clauses(query, names)?;
-                Ok(Kind::Around)
+                Ok(RowsKind::Around)
             }
         }
     }
 
     /// One table or sub-query of FROM.
-    fn factor(&mut self, factor: &mut ast::TableFactor, names: &Names) -> Result<Kind, Refusal> {
+    fn factor(
+        &mut self,
+        factor: &mut ast::TableFactor,
+        names: &CteNames,
+    ) -> Result<RowsKind, Refusal> {
         if let Some((written, _)) = plain_table(factor) {
             let name = table_name(written);
             return match names.kind(&name) {
-                Some(Kind::Rows) => Ok(Kind::Rows),
-                Some(_) => Ok(Kind::Around),
-                None if self.contract.table(&name).is_some() => Ok(Kind::Rows),
+                Some(RowsKind::Rows) => Ok(RowsKind::Rows),
+                Some(_) => Ok(RowsKind::Around),
+                None if self.contract.table(&name).is_some() => Ok(RowsKind::Rows),
                 None => {
                     let named = names.kinds.iter().map(|(name, _)| name);
                     let others = named.chain(&self.unread).map(String::as_str);
@@ -201,7 +205,7 @@ impl Splitter<'_> {
         match factor {
             ast::TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
                 let kind = self.query(subquery, names, false)?;
-                if let Kind::Part(part) = kind {
+                if let RowsKind::Part(part) = kind {
                     let name = ast::ObjectName::from(vec![ident(&self.name_of(part)?)]);
                     *factor = table_factor(name, alias.clone());
                 }
@@ -220,7 +224,7 @@ impl Splitter<'_> {
     }
 
     /// A SELECT over rows: a part, or rows again.
-    fn over_rows(&mut self, query: &mut ast::Query, names: &Names) -> Result<Kind, Refusal> {
+    fn over_rows(&mut self, query: &mut ast::Query, names: &CteNames) -> Result<RowsKind, Refusal> {
         let select = select_of_mut(query)?;
         let keys = match &select.group_by {
             ast::GroupByExpr::Expressions(keys, modifiers) => {
@@ -271,7 +275,7 @@ impl Splitter<'_> {
         for node in select.having.iter_mut().chain(&mut select.qualify) {
             self.rows_expression(node, names)?;
         }
-        Ok(Kind::Rows)
+        Ok(RowsKind::Rows)
     }
 
     /// Puts placeholders in the place of sub-queries that release one value, in an expression over
@@ -279,7 +283,7 @@ impl Splitter<'_> {
     pub(super) fn rows_expression(
         &mut self,
         node: &mut ast::Expr,
-        names: &Names,
+        names: &CteNames,
     ) -> Result<(), Refusal> {
         match node {
             ast::Expr::Subquery(query) => {
@@ -290,9 +294,9 @@ impl Splitter<'_> {
                 };
                 let kind = self.query(query, names, false).map_err(alone).map_err(at)?;
                 match kind {
-                    Kind::Rows | Kind::Constant => {}
-                    Kind::Part(part) => *node = self.one_value(part, None).map_err(at)?,
-                    Kind::Around => match self.column_of_part(query, names) {
+                    RowsKind::Rows | RowsKind::Constant => {}
+                    RowsKind::Part(part) => *node = self.one_value(part, None).map_err(at)?,
+                    RowsKind::Around => match self.column_of_part(query, names) {
                         Some((part, column)) => {
                             *node = self.one_value(part, Some(&column)).map_err(at)?;
                         }
@@ -311,7 +315,7 @@ impl Splitter<'_> {
             ast::Expr::Exists { subquery: query, negated: _ }
             | ast::Expr::InSubquery { expr: _, subquery: query, negated: _ } => {
                 let kind = self.query(query, names, false)?;
-                if matches!(kind, Kind::Part(_) | Kind::Around) {
+                if matches!(kind, RowsKind::Part(_) | RowsKind::Around) {
                     return Err(mixed("IN or EXISTS").at(query.as_ref()));
                 }
             }
@@ -325,7 +329,7 @@ impl Splitter<'_> {
 
     /// The part and its column that `SELECT column FROM name` is about, where the name stands for a
     /// part's release.
-    fn column_of_part(&self, query: &ast::Query, names: &Names) -> Option<(usize, String)> {
+    fn column_of_part(&self, query: &ast::Query, names: &CteNames) -> Option<(usize, String)> {
         let select = select_of(query).ok()?;
         let plain = ast::Select {
             select_token: select.select_token.clone(),
@@ -340,7 +344,7 @@ impl Splitter<'_> {
         }
         let name = table_name(name);
         let part = match names.kind(&name) {
-            Some(Kind::Part(part)) => part,
+            Some(RowsKind::Part(part)) => part,
             Some(_) => return None,
             None => self.drafts.iter().position(|draft| draft.name == name)?,
         };
@@ -388,7 +392,7 @@ impl Splitter<'_> {
 
     /// Takes the parts out of the sub-queries in the clauses of a SELECT over releases. Whether it
     /// has any.
-    fn free_clauses(&mut self, query: &mut ast::Query, names: &Names) -> Result<bool, Refusal> {
+    fn free_clauses(&mut self, query: &mut ast::Query, names: &CteNames) -> Result<bool, Refusal> {
         let before = self.drafts.len();
         for node in ordered_mut(query.order_by.as_mut()) {
             self.free_expression(node, names)?;
@@ -416,7 +420,7 @@ impl Splitter<'_> {
     pub(super) fn released_query(
         &mut self,
         node: &mut ast::Expr,
-        names: &Names,
+        names: &CteNames,
     ) -> Result<(), Refusal> {
         let (ast::Expr::Subquery(query)
         | ast::Expr::Exists { subquery: query, negated: _ }
@@ -426,7 +430,7 @@ impl Splitter<'_> {
         };
         let span = query.place();
         let kind = self.query(query, names, false)?;
-        if kind == Kind::Rows {
+        if kind == RowsKind::Rows {
             let mixed = mixed("a sub-query");
             return Err(span.into_iter().fold(mixed, Refusal::at_span));
         }
@@ -437,7 +441,7 @@ impl Splitter<'_> {
     pub(super) fn free_expression(
         &mut self,
         node: &mut ast::Expr,
-        names: &Names,
+        names: &CteNames,
     ) -> Result<(), Refusal> {
         self.released_query(node, names)?;
         for operand in operands_mut(node).into_iter().flatten() {

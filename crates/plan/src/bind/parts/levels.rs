@@ -10,11 +10,14 @@ use crate::bind::syntax::call;
 use crate::bind::walk::{any, ordered, select_list};
 
 /// Which keys each level has, by their indices.
-pub(super) type Levels = Vec<Vec<usize>>;
+pub(super) type KeyLevels = Vec<Vec<usize>>;
 
 /// Writes GROUP BY as a plain list of the keys of all levels, each once, and gives the levels.
 /// `None` where there is only one, and GROUPING is not asked for.
-pub(super) fn flatten(query: &mut ast::Query, rows: &RowScope) -> Result<Option<Levels>, Refusal> {
+pub(super) fn flatten(
+    query: &mut ast::Query,
+    rows: &RowScope,
+) -> Result<Option<KeyLevels>, Refusal> {
     let with_grouping = asks_grouping(query);
     let ast::SetExpr::Select(select) = query.body.as_mut() else { return Ok(None) };
     let sets = match &select.group_by {
@@ -32,7 +35,7 @@ pub(super) fn flatten(query: &mut ast::Query, rows: &RowScope) -> Result<Option<
         _ => return Ok(None),
     };
     let mut keys: Vec<ast::Expr> = Vec::new();
-    let mut levels = Levels::new();
+    let mut levels = KeyLevels::new();
     for set in sets {
         let mut level = Vec::new();
         for node in set {

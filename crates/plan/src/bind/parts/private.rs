@@ -8,8 +8,8 @@ use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal};
 use sqlparser::ast::{self, SetExpr};
 
 use super::budget::PartRole;
-use super::levels::{self, Levels, grouping};
-use super::splitter::{Kind, Names, Splitter};
+use super::levels::{self, KeyLevels, grouping};
+use super::splitter::{CteNames, RowsKind, Splitter};
 use crate::bind::aliases::{Aliases, grouped_item, select_item};
 use crate::bind::clauses::{self};
 use crate::bind::from::Selected;
@@ -48,12 +48,12 @@ fn shows_all_keys(select: &ast::Select, rows: &RowScope) -> Result<bool, Refusal
 }
 
 /// The keys of a SELECT with something computed around its groups.
-pub(super) struct Grouped {
+pub(super) struct SelectKeys {
     /// The keys before placeholders are put into them, with expressions for positions and names in
     /// SELECT.
     written: Vec<ast::Expr>,
     /// Its levels, where it may have several.
-    pub(super) levels: Option<Levels>,
+    pub(super) levels: Option<KeyLevels>,
     /// Whether its last level is the row of all groups that are not shown.
     with_other: bool,
     /// Whether its levels are to fit each other, and if so, whether they are not to be below zero.
@@ -67,7 +67,7 @@ pub(super) fn grouped(
     rows: &RowScope,
     with_other: bool,
     consistent: Option<bool>,
-) -> Result<Option<Grouped>, Refusal> {
+) -> Result<Option<SelectKeys>, Refusal> {
     let levels = levels::flatten(query, rows)?;
     if consistent.is_some() && levels.as_ref().is_none_or(|all| all.len() < 2) {
         return Err(Refusal::new(
@@ -94,7 +94,7 @@ pub(super) fn grouped(
     let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else { return Ok(None) };
     if keys.len() > MAX_KEYS {
         // Refused by name when they are bound.
-        return Ok(Some(Grouped { written: Vec::new(), levels, with_other, consistent }));
+        return Ok(Some(SelectKeys { written: Vec::new(), levels, with_other, consistent }));
     }
     let written = keys.iter().map(|key| grouped_item(key, select, &|name| rows.has(name)).cloned());
     let written = written.collect::<Result<Vec<_>, _>>()?;
@@ -111,18 +111,18 @@ pub(super) fn grouped(
         true => Some(vec![(0..written.len()).collect(), Vec::new()]),
         false => levels,
     };
-    Ok(Some(Grouped { written, levels, with_other, consistent }))
+    Ok(Some(SelectKeys { written, levels, with_other, consistent }))
 }
 
 /// Columns that a part shows to the SQL around it.
 #[derive(Default)]
-struct Outputs {
+struct PartOutputs {
     columns: Vec<(ast::Expr, String)>,
     /// How many of them are for more than ORDER BY.
     of_select: usize,
 }
 
-impl Outputs {
+impl PartOutputs {
     /// The name of a column with that value.
     fn add(&mut self, value: ast::Expr, name: &str) -> ast::Expr {
         if let Some((_, existing)) = self.columns.iter().find(|(expr, _)| *expr == value) {
@@ -144,25 +144,25 @@ impl Outputs {
 }
 
 /// The keys of a part.
-struct Keys<'a> {
+struct PartKeys<'a> {
     written: &'a [ast::Expr],
     /// With placeholders in them.
     placed: Vec<ast::Expr>,
     /// Bound over these rows.
     bound: Vec<Expr>,
     rows: RowScope,
-    levels: Option<&'a Levels>,
+    levels: Option<&'a KeyLevels>,
     with_other: bool,
     consistent: Option<bool>,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> PartKeys<'a> {
     fn new(
-        grouped: &'a Grouped,
+        grouped: &'a SelectKeys,
         select: &ast::Select,
         selected: &Selected,
     ) -> Result<Self, Refusal> {
-        let Grouped { written, levels, with_other, consistent } = grouped;
+        let SelectKeys { written, levels, with_other, consistent } = grouped;
         let placed = match &select.group_by {
             ast::GroupByExpr::Expressions(keys, _) => keys.clone(),
             ast::GroupByExpr::All(_) => Vec::new(),
@@ -205,7 +205,7 @@ impl<'a> Keys<'a> {
     }
 
     /// The columns that show the keys, in their order.
-    fn columns(&self, outputs: &Outputs) -> Result<Vec<String>, Refusal> {
+    fn columns(&self, outputs: &PartOutputs) -> Result<Vec<String>, Refusal> {
         let column = |index: usize| {
             let is_key =
                 |(expr, _): &&(ast::Expr, String)| self.key_index(expr) == self.first(index);
@@ -306,14 +306,14 @@ impl Splitter<'_> {
     pub(super) fn private(
         &mut self,
         query: &mut ast::Query,
-        grouped: Option<&Grouped>,
+        grouped: Option<&SelectKeys>,
         selected: Selected,
-        names: &Names,
-    ) -> Result<Kind, Refusal> {
+        names: &CteNames,
+    ) -> Result<RowsKind, Refusal> {
         let Some(grouped) = grouped else {
             let select = clauses::check(query)?;
             let sql = names.complete(query.to_string());
-            return self.part(sql, query, select, selected, PartRole::ONLY).map(Kind::Part);
+            return self.part(sql, query, select, selected, PartRole::ONLY).map(RowsKind::Part);
         };
         let mut inner = select_of(query)?.clone();
         if inner.projection.len() > MAX_OUTPUTS {
@@ -322,8 +322,8 @@ impl Splitter<'_> {
                 "write several statements",
             ));
         }
-        let keys = Keys::new(grouped, &inner, &selected)?;
-        let mut outputs = Outputs::default();
+        let keys = PartKeys::new(grouped, &inner, &selected)?;
+        let mut outputs = PartOutputs::default();
         let mut outer = ast::Select { distinct: inner.distinct.take(), ..simple_select() };
         let mut named: Vec<(String, ast::Expr)> = Vec::new();
         for (position, item) in std::mem::take(&mut inner.projection).into_iter().enumerate() {
@@ -406,19 +406,19 @@ impl Splitter<'_> {
         outer.from =
             vec![self.released_groups((&inner, template), &keys, outputs, selected, names)?];
         *select_of_mut(query)? = outer;
-        Ok(Kind::Around)
+        Ok(RowsKind::Around)
     }
 
     /// Binds a part for each level, and gives the table of all of their groups.
     fn released_groups(
         &mut self,
         (select, template): (&ast::Select, ast::Query),
-        keys: &Keys<'_>,
-        outputs: Outputs,
+        keys: &PartKeys<'_>,
+        outputs: PartOutputs,
         selected: Selected,
-        names: &Names,
+        names: &CteNames,
     ) -> Result<ast::TableWithJoins, Refusal> {
-        let all: Levels = vec![(0..keys.placed.len()).collect()];
+        let all: KeyLevels = vec![(0..keys.placed.len()).collect()];
         let levels = keys.levels.unwrap_or(&all);
         let mut table: Option<SetExpr> = None;
         let mut first = None;
@@ -545,9 +545,9 @@ impl Splitter<'_> {
         &mut self,
         node: &mut ast::Expr,
         name: &str,
-        keys: &Keys<'_>,
-        outputs: &mut Outputs,
-        names: &Names,
+        keys: &PartKeys<'_>,
+        outputs: &mut PartOutputs,
+        names: &CteNames,
     ) -> Result<(), Refusal> {
         if let Some(index) = keys.key_index(node) {
             let key = keys.placed.get(index).unwrap_or(node).clone();

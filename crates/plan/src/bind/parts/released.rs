@@ -8,7 +8,7 @@ use crate::bind::released_tables::MAX_OUTPUTS;
 
 /// Released values of an earlier part, for one that reads them.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Given {
+pub enum ReleasedValues {
     /// The value in its one row.
     One(Value),
     /// The values in all of its rows.
@@ -61,11 +61,11 @@ impl PrivateQuery {
     ///
     /// # Errors
     /// When a value is missing.
-    pub fn with_released(self, values: &[Given]) -> Result<Self, Refusal> {
+    pub fn with_released(self, values: &[ReleasedValues]) -> Result<Self, Refusal> {
         let mut missing = false;
         let query = self.with_expressions(&mut |expr| match &mut expr.kind {
             ExprKind::Released(index) => match values.get(*index) {
-                Some(Given::One(value)) => {
+                Some(ReleasedValues::One(value)) => {
                     expr.kind = ExprKind::Literal(fitting(value, expr.column_type));
                 }
                 _ => missing = true,
@@ -73,10 +73,10 @@ impl PrivateQuery {
             ExprKind::Among(keys, rows) => {
                 let EarlierRows::Released(indices) = rows else { return };
                 let column = |(index, key): (&usize, &Expr)| match values.get(*index)? {
-                    Given::All(values) => {
+                    ReleasedValues::All(values) => {
                         Some(values.iter().map(|v| fitting(v, key.column_type)).collect())
                     }
-                    Given::One(_) => None,
+                    ReleasedValues::One(_) => None,
                 };
                 match indices.iter().zip(keys.iter()).map(column).collect() {
                     Some(columns) => *rows = EarlierRows::Shown(columns),

@@ -9,19 +9,19 @@ use hushtable_lang::sql::{PrivacyClause, select_at};
 use hushtable_lang::{ColumnType, EarlierRows, Expr, ExprKind, Refusal};
 use sqlparser::ast;
 
-use super::budget::{Clauses, Draft, PartRole, Paying, Terms};
+use super::budget::{Clauses, DraftPart, PartRole, PartTerms, Paying};
 use super::consistent_levels::{Consistent, ConsistentLevel};
 use super::settle::Unread;
 use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, Read};
 use crate::bind::clauses;
-use crate::bind::from::{Selected, Tables};
+use crate::bind::from::{QueryTables, Selected};
 use crate::bind::released_tables::{MAX_OUTPUTS, consistent_name, part_name};
 use crate::bind::syntax::missing;
 use crate::bind::{ChosenLimits, PrivateQuery};
 
 /// Kind of rows that a query of a statement shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RowsKind {
     /// Rows of protected or public tables: only a part may read them.
     Rows,
     /// Constants: it reads no table.
@@ -32,7 +32,7 @@ pub(super) enum Kind {
     Around,
 }
 
-impl Kind {
+impl RowsKind {
     /// Kind of a query that reads queries of both kinds.
     ///
     /// # Errors
@@ -58,21 +58,21 @@ pub(super) fn mixed(context: &str) -> Refusal {
 
 /// The common table expressions that a query may name, the nearest last.
 #[derive(Clone, Default)]
-pub(super) struct Names {
-    pub(super) kinds: Vec<(String, Kind)>,
+pub(super) struct CteNames {
+    pub(super) kinds: Vec<(String, RowsKind)>,
     /// The expressions that show rows.
     pub(super) rows: Vec<Rc<ast::Cte>>,
 }
 
-impl Names {
-    pub(super) fn kind(&self, name: &str) -> Option<Kind> {
-        let is_named = |(cte_name, _): &&(String, Kind)| cte_name.eq_ignore_ascii_case(name);
+impl CteNames {
+    pub(super) fn kind(&self, name: &str) -> Option<RowsKind> {
+        let is_named = |(cte_name, _): &&(String, RowsKind)| cte_name.eq_ignore_ascii_case(name);
         self.kinds.iter().rfind(is_named).map(|(_, kind)| *kind)
     }
 
     /// The tables that a query over rows may name.
-    pub(super) fn tables<'a>(&'a self, contract: &'a Contract) -> Tables<'a> {
-        Tables::naming(contract, self.rows.iter().map(Rc::as_ref).collect())
+    pub(super) fn tables<'a>(&'a self, contract: &'a Contract) -> QueryTables<'a> {
+        QueryTables::naming(contract, self.rows.iter().map(Rc::as_ref).collect())
     }
 
     /// SQL with the common table expressions that it names.
@@ -94,7 +94,7 @@ impl Names {
 pub(super) struct Splitter<'a> {
     pub(super) contract: &'a Contract,
     pub(super) clauses: Clauses<'a>,
-    pub(super) drafts: Vec<Draft>,
+    pub(super) drafts: Vec<DraftPart>,
     /// The levels that are to fit each other.
     consistent: Vec<Consistent>,
     /// How often a part was bound; some were the same.
@@ -138,7 +138,7 @@ impl<'a> Splitter<'a> {
     }
 
     /// All parts, and which of them are to fit each other, when the whole statement is walked.
-    pub(super) fn finished(self) -> Result<(Vec<Draft>, Vec<Consistent>), Refusal> {
+    pub(super) fn finished(self) -> Result<(Vec<DraftPart>, Vec<Consistent>), Refusal> {
         self.clauses.check()?;
         Ok((self.drafts, self.consistent))
     }
@@ -197,10 +197,10 @@ impl<'a> Splitter<'a> {
             self.limited = Some(bound.numbered()?.0);
         }
         let query = first;
-        let Terms { pot, weight, options } = terms;
+        let PartTerms { pot, weight, options } = terms;
         let sql = self.readable(sql);
         let (name, whole) = (String::new(), options.loss);
-        let draft = Draft {
+        let draft = DraftPart {
             name,
             sql,
             query,
@@ -232,7 +232,7 @@ impl<'a> Splitter<'a> {
         let limits_from = histograms.into_iter().map(|query| self.histogram(query, &draft));
         let limits_from = limits_from.collect();
         let part = self.drafts.len();
-        self.drafts.push(Draft { name: part_name(part), limits_from, ..draft });
+        self.drafts.push(DraftPart { name: part_name(part), limits_from, ..draft });
         if wants_report {
             self.report(part)?;
         }
@@ -240,8 +240,8 @@ impl<'a> Splitter<'a> {
     }
 
     /// Adds a histogram from which a limit of a part is chosen. Limits on the same rows have one.
-    fn histogram(&mut self, query: PrivateQuery, of: &Draft) -> usize {
-        let same = |other: &Draft| {
+    fn histogram(&mut self, query: PrivateQuery, of: &DraftPart) -> usize {
+        let same = |other: &DraftPart| {
             other.is_histogram
                 && other.query == query
                 && other.reads == of.reads
@@ -252,7 +252,7 @@ impl<'a> Splitter<'a> {
         }
         let sql = "sizes of units, from which limits are chosen".to_owned();
         let draft = of.beside(part_name(self.drafts.len()), sql, query);
-        self.drafts.push(Draft { is_histogram: true, ..draft });
+        self.drafts.push(DraftPart { is_histogram: true, ..draft });
         self.drafts.len() - 1
     }
 
@@ -268,7 +268,7 @@ impl<'a> Splitter<'a> {
         let Some(query) = report? else { return Ok(()) };
         let sql = format!("the clipping report of {}", part.name);
         let draft = part.beside(part_name(self.drafts.len()), sql, query);
-        let question_of = |other: &Draft| {
+        let question_of = |other: &DraftPart| {
             (other.reads == draft.reads && other.pot == draft.pot).then(|| other.query.unnamed())
         };
         let unnamed = draft.query.unnamed();
@@ -280,7 +280,7 @@ impl<'a> Splitter<'a> {
             }
             return Ok(());
         }
-        self.drafts.push(Draft { report_of: vec![of], ..draft });
+        self.drafts.push(DraftPart { report_of: vec![of], ..draft });
         Ok(())
     }
 

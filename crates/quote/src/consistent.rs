@@ -22,8 +22,8 @@ use std::collections::HashMap;
 pub use self::adjusted::{Adjusted, ConsistentPrecision, QuotedLevels};
 pub use self::adjusted_noise::AdjustedNoise;
 use self::alike::Alike;
-use self::complete::{Complete, Keys};
-use self::shown_parts::{Whole, lowered, nearest};
+use self::complete::{Complete, KeySet};
+use self::shown_parts::{WholeAndParts, lowered, nearest};
 
 /// A least-squares number before it is rounded, in steps: a whole number near it, and the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +73,7 @@ pub fn adjust(
             let size = sizes.get(key).copied().unwrap_or(0);
             codes.len() == level.values.len() && codes.iter().all(|&code| code < size)
         };
-        let all = level.keys.len() == level.codes.len() && sizes.len() < Keys::BITS as usize;
+        let all = level.keys.len() == level.codes.len() && sizes.len() < KeySet::BITS as usize;
         if !all || !level.keys.iter().zip(&level.codes).all(fits) || level.variance <= 0.0 {
             return None;
         }
@@ -88,7 +88,7 @@ pub fn adjust(
 /// The variance of a cell of each complete level when they fit each other, from the keys and the
 /// variance of each before that.
 pub(crate) fn variances(sizes: &[usize], levels: &[(&[usize], f64)]) -> Vec<f64> {
-    let kinds: Vec<(Keys, f64)> = levels.iter().map(|(keys, v)| (set(keys), *v)).collect();
+    let kinds: Vec<(KeySet, f64)> = levels.iter().map(|(keys, v)| (set(keys), *v)).collect();
     let table = Complete::new(sizes, &kinds);
     kinds.iter().map(|(keys, _)| table.variance(*keys)).collect()
 }
@@ -100,17 +100,17 @@ pub(crate) fn shares(
     levels: &[(&[usize], f64)],
     of: usize,
 ) -> Option<Vec<(usize, (f64, f64))>> {
-    let kinds: Vec<(Keys, f64)> = levels.iter().map(|(keys, v)| (set(keys), *v)).collect();
+    let kinds: Vec<(KeySet, f64)> = levels.iter().map(|(keys, v)| (set(keys), *v)).collect();
     let alike = Complete::new(sizes, &kinds).alike(kinds.get(of)?.0);
     let share = |Alike { level, times, cells }: Alike| (level, (times, cells));
     Some(alike.into_iter().map(share).collect())
 }
 
-fn set(keys: &[usize]) -> Keys {
+fn set(keys: &[usize]) -> KeySet {
     keys.iter().fold(0, |set, key| set | 1 << key)
 }
 
-fn keys_of(level: &LevelCells) -> Keys {
+fn keys_of(level: &LevelCells) -> KeySet {
     set(&level.keys)
 }
 
@@ -134,7 +134,7 @@ fn adjust_complete(
     levels: &mut [LevelCells],
     non_negative: bool,
 ) -> Option<Vec<Vec<LeastSquares>>> {
-    let kinds: Vec<(Keys, f64)> = levels.iter().map(|l| (keys_of(l), l.variance)).collect();
+    let kinds: Vec<(KeySet, f64)> = levels.iter().map(|l| (keys_of(l), l.variance)).collect();
     let table = Complete::new(sizes, &kinds);
     let placed = levels.iter().map(|level| positions(&table, level)).collect::<Option<Vec<_>>>()?;
     // Large values keep their digits: the finest level stays apart, and only what the levels differ
@@ -226,7 +226,7 @@ fn adjust_visible(
         first[index] = cells;
         cells += levels[index].values.len();
     }
-    let mut wholes: Vec<(usize, usize, Vec<Whole>)> = Vec::new();
+    let mut wholes: Vec<(usize, usize, Vec<WholeAndParts>)> = Vec::new();
     for (at, &of) in order.iter().enumerate() {
         for &parts in &order[at + 1..] {
             let (coarse, fine) = (&levels[of], &levels[parts]);
@@ -253,10 +253,14 @@ fn adjust_visible(
         variances.resize(before.len(), level.variance);
     }
     let mut after = before.clone();
-    let all: Vec<Whole> = wholes
+    let all: Vec<WholeAndParts> = wholes
         .iter()
         .flat_map(|(_, _, list)| list)
-        .map(|sums| Whole { whole: sums.whole, parts: sums.parts.clone(), complete: sums.complete })
+        .map(|sums| WholeAndParts {
+            whole: sums.whole,
+            parts: sums.parts.clone(),
+            complete: sums.complete,
+        })
         .collect();
     nearest(&mut after, &variances, &all, &from_zero);
     let clamped = |value: i128| match options.non_negative && options.from_zero {
@@ -274,7 +278,7 @@ fn adjust_visible(
     }
     if let Some(base) = base {
         let complete = levels.iter().filter(|level| level.complete);
-        let kinds: Vec<(Keys, f64)> = complete.map(|l| (keys_of(l), l.variance)).collect();
+        let kinds: Vec<(KeySet, f64)> = complete.map(|l| (keys_of(l), l.variance)).collect();
         let used: Vec<usize> = (0..sizes.len())
             .map(|key| if levels[base].keys.contains(&key) { sizes[key] } else { 1 })
             .collect();
@@ -316,7 +320,7 @@ fn together(
     (coarse, coarse_from): (&LevelCells, usize),
     (fine, fine_from): (&LevelCells, usize),
     complete: bool,
-) -> Option<Vec<Whole>> {
+) -> Option<Vec<WholeAndParts>> {
     let key = |level: &LevelCells, columns: &[usize], cell: usize| -> Vec<usize> {
         columns.iter().map(|&column| level.codes[column][cell]).collect()
     };
@@ -328,7 +332,7 @@ fn together(
     let mut wholes = Vec::with_capacity(coarse.values.len());
     for cell in 0..coarse.values.len() {
         by_key.insert(key(coarse, &coarse_columns, cell), cell);
-        wholes.push(Whole { whole: coarse_from + cell, parts: Vec::new(), complete });
+        wholes.push(WholeAndParts { whole: coarse_from + cell, parts: Vec::new(), complete });
     }
     for cell in 0..fine.values.len() {
         if let Some(&whole) = by_key.get(&key(fine, &fine_columns, cell)) {

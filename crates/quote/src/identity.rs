@@ -23,7 +23,7 @@ use crate::tie::Tied;
 const FORMAT: u32 = 3;
 
 #[derive(Serialize)]
-struct Identity {
+struct QueryIdentity {
     format: u32,
     query: PrivateQuery,
     selection: Option<SelectionIdentity>,
@@ -183,7 +183,7 @@ impl Quote {
         let noise = noise.map(|noise| NoiseIdentity::of(noise, &leaf));
         let noise = noise.collect::<Result<_, _>>()?;
         let selection = self.selection().map(SelectionIdentity::of);
-        let identity = Identity { format: FORMAT, query: leaf.into_query(), selection, noise };
+        let identity = QueryIdentity { format: FORMAT, query: leaf.into_query(), selection, noise };
         Ok(numbered(&serde_json::to_string(&identity)?).into_bytes())
     }
 }

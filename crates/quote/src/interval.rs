@@ -20,15 +20,15 @@ use hushtable_lang::{ColumnType, Expr, ExprKind, Value};
 use hushtable_mechanisms::{QuantileSide, Seen, Selection};
 use hushtable_plan::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
 
-use self::linear::{Combined, FEW_HALVINGS, HALVINGS, LastPlane, Ratio, Term};
-use self::measured::{Group, Measured, share};
+use self::linear::{Combined, FEW_HALVINGS, HALVINGS, LastPlane, LinearRatio, Term};
+use self::measured::{Group, MeasurementAtLevel, share};
 use crate::consistent::AdjustedNoise;
 use crate::quote::Quote;
 
 /// The intervals of a release, ready to be computed row by row.
 pub struct Intervals<'a> {
     query: &'a PrivateQuery,
-    outputs: Vec<Planned<'a>>,
+    outputs: Vec<PlannedInterval<'a>>,
     /// The parts of outputs that are of keys and constants alone.
     known: Vec<Expr>,
     /// Bounds of quotients of measurements.
@@ -38,14 +38,14 @@ pub struct Intervals<'a> {
     reads_keys: bool,
 }
 
-enum Planned<'a> {
+enum PlannedInterval<'a> {
     Exact,
     Without(NoInterval),
     With {
         /// Over the measurements and, after them, the known parts.
         expr: Expr,
         /// The measurements that it reads.
-        measured: Vec<(usize, Measured<'a>)>,
+        measured: Vec<(usize, MeasurementAtLevel<'a>)>,
         sharper: Option<Box<Sharper<'a>>>,
     },
 }
@@ -150,10 +150,10 @@ impl<'a> Intervals<'a> {
         all.dedup();
         let mut plan = |(expr, read): (&Expr, &Vec<usize>)| {
             if read.is_empty() {
-                return Planned::Exact;
+                return PlannedInterval::Exact;
             }
             if !expr.column_type.is_numeric() {
-                return Planned::Without(NoInterval::NoNumber);
+                return PlannedInterval::Without(NoInterval::NoNumber);
             }
             let mut expr = expr.clone();
             set_apart(&mut expr, keys, measurements, &mut known);
@@ -176,29 +176,33 @@ impl<'a> Intervals<'a> {
                 let (measurement, noise) =
                     (query.measurements().get(index)?, quote.noise().get(index)?);
                 if let Some(adjusted) = noises.get(index).and_then(Option::as_ref) {
-                    return Some((index, Measured::adjusted(measurement, adjusted, level)?));
+                    return Some((
+                        index,
+                        MeasurementAtLevel::adjusted(measurement, adjusted, level)?,
+                    ));
                 }
                 if noise.is_quantile() {
                     // Ends at a higher level than is needed will do, too.
                     let (ends, drawn) = ends_of(query, measurement)?;
                     let suffices = drawn.outside() <= (1.0 - level) * (1.0 + 1e-9);
-                    let measured = suffices.then(|| Measured::between(measurement, ends, level))?;
+                    let measured =
+                        suffices.then(|| MeasurementAtLevel::between(measurement, ends, level))?;
                     return Some((index, measured));
                 }
                 let chosen = (quote.selection(), quote.deciding_count());
-                Some((index, Measured::new(measurement, noise, chosen, level, index)?))
+                Some((index, MeasurementAtLevel::new(measurement, noise, chosen, level, index)?))
             };
             match read.iter().map(measured_at).collect() {
-                Some(measured) => Planned::With { expr, measured, sharper },
+                Some(measured) => PlannedInterval::With { expr, measured, sharper },
                 None if read.iter().any(|index| noise(index).is_some()) => {
-                    Planned::Without(NoInterval::Around)
+                    PlannedInterval::Without(NoInterval::Around)
                 }
                 None => {
                     let has_drawn_ends = |&index: &usize| {
                         let measurement = query.measurements().get(index);
                         measurement.is_some_and(|measurement| ends_of(query, measurement).is_some())
                     };
-                    Planned::Without(match read.iter().any(has_drawn_ends) {
+                    PlannedInterval::Without(match read.iter().any(has_drawn_ends) {
                         true => NoInterval::LevelOfQuantile,
                         false => NoInterval::Quantile,
                     })
@@ -210,8 +214,10 @@ impl<'a> Intervals<'a> {
         let listed = |key: &Key| key.public.is_some() || key.known.is_some();
         let listed =
             matches!(query.groups(), Groups::Private { .. }) && query.keys().iter().all(listed);
-        let by_class = |p: &Planned<'_>| match p {
-            Planned::With { measured, .. } => measured.iter().any(|(_, m)| m.key().is_some()),
+        let by_class = |p: &PlannedInterval<'_>| match p {
+            PlannedInterval::With { measured, .. } => {
+                measured.iter().any(|(_, m)| m.key().is_some())
+            }
             _ => false,
         };
         let reads_keys = listed || outputs.iter().any(by_class);
@@ -230,9 +236,9 @@ impl<'a> Intervals<'a> {
     /// Whether each output has intervals, and why not.
     pub fn covered(&self) -> impl Iterator<Item = Covered> {
         self.outputs.iter().map(|planned| match planned {
-            Planned::Exact => Covered::Exact,
-            Planned::Without(why) => Covered::Without(*why),
-            Planned::With { .. } => Covered::Interval,
+            PlannedInterval::Exact => Covered::Exact,
+            PlannedInterval::Without(why) => Covered::Without(*why),
+            PlannedInterval::With { .. } => Covered::Interval,
         })
     }
 
@@ -250,8 +256,8 @@ impl<'a> Intervals<'a> {
     pub fn of(&self, row: &ReleasedRow<'_>) -> Vec<Option<(Value, Value)>> {
         let group = self.group(row.keys);
         let known: Vec<Fact> = row.known.iter().map(fact).collect();
-        let interval = |planned: &Planned<'_>| {
-            let Planned::With { expr, measured, sharper } = planned else { return None };
+        let interval = |planned: &PlannedInterval<'_>| {
+            let PlannedInterval::With { expr, measured, sharper } = planned else { return None };
             let mut columns = vec![Fact::Unknown; self.query.measurements().len()];
             for (index, measured) in measured {
                 let class = self.class(*index, measured, row.keys);
@@ -279,12 +285,12 @@ impl<'a> Intervals<'a> {
     /// exact sums: it is farther away no more often than an interval may miss. Of groups that are
     /// chosen, for those that are often seen. `None` where it can be any distance away.
     ///
-    /// *Proof.* Each measurement is released within a range of its exact value ([`Measured`]), all
-    /// of them except for the probability of a miss; the released output is then within the range
-    /// of the expression over these ranges. For a ratio see [`Ratio::interval`]: within it, there
-    /// is a value.
+    /// *Proof.* Each measurement is released within a range of its exact value
+    /// ([`MeasurementAtLevel`]), all of them except for the probability of a miss; the released
+    /// output is then within the range of the expression over these ranges. For a ratio see
+    /// [`LinearRatio::interval`]: within it, there is a value.
     pub(crate) fn distance(&self, output: usize, exact: &ReleasedRow<'_>) -> Option<f64> {
-        let Planned::With { expr, measured, sharper } = self.outputs.get(output)? else {
+        let PlannedInterval::With { expr, measured, sharper } = self.outputs.get(output)? else {
             return None;
         };
         let (point, middle) = self.at(expr, measured, exact)?;
@@ -316,7 +322,9 @@ impl<'a> Intervals<'a> {
 
     /// The exact value of an output, which follows from these exact sums.
     pub(crate) fn exact(&self, output: usize, exact: &ReleasedRow<'_>) -> Option<f64> {
-        let Planned::With { expr, measured, .. } = self.outputs.get(output)? else { return None };
+        let PlannedInterval::With { expr, measured, .. } = self.outputs.get(output)? else {
+            return None;
+        };
         Some(self.at(expr, measured, exact)?.1)
     }
 
@@ -324,7 +332,7 @@ impl<'a> Intervals<'a> {
     fn at(
         &self,
         expr: &Expr,
-        measured: &[(usize, Measured<'_>)],
+        measured: &[(usize, MeasurementAtLevel<'_>)],
         sums: &ReleasedRow<'_>,
     ) -> Option<(Vec<Fact>, f64)> {
         let mut point = vec![Fact::Unknown; self.query.measurements().len()];
@@ -338,7 +346,7 @@ impl<'a> Intervals<'a> {
     }
 
     /// The index of a row's class among those of a measurement; the last is for all others.
-    fn class(&self, index: usize, measured: &Measured<'_>, keys: &[Value]) -> usize {
+    fn class(&self, index: usize, measured: &MeasurementAtLevel<'_>, keys: &[Value]) -> usize {
         let value = measured.key().and_then(|key| keys.get(key));
         let per_record = self.query.measurements().get(index).and_then(|m| m.measure.per_record());
         let classes =
@@ -417,7 +425,7 @@ impl<'a> Sharper<'a> {
         mut facts: Facts,
         halvings: u32,
     ) -> Option<Range> {
-        let ratio = Ratio::of(&self.ratio, query.measurements().len(), &facts)?;
+        let ratio = LinearRatio::of(&self.ratio, query.measurements().len(), &facts)?;
         let mut terms = Vec::with_capacity(self.noise.len());
         for (index, noise) in &self.noise {
             let step = query.measurements().get(*index)?.step.to_f64();
@@ -473,7 +481,7 @@ fn take_ratio(expr: &mut Expr, measurements: usize) -> Option<Expr> {
             facts.columns[index] = one;
         }
     });
-    if Ratio::of(expr, measurements, &facts).is_some() {
+    if LinearRatio::of(expr, measurements, &facts).is_some() {
         let column = Expr::column(read(expr)?, expr.column_type);
         return Some(std::mem::replace(expr, column));
     }

@@ -47,7 +47,7 @@ fn fine(size: f64) -> i64 {
 
 /// Measures of the usefulness of mechanisms, by who pays for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Needed {
+pub(crate) struct NeededSizes {
     to_appear: f64,
     /// The size with which groups appear half of the time.
     half_size: f64,
@@ -60,7 +60,7 @@ pub(crate) struct Needed {
     relative_error: f64,
 }
 
-impl Needed {
+impl NeededSizes {
     /// The needs of these mechanisms of the query.
     pub(crate) fn new(
         query: &PrivateQuery,

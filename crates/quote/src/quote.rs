@@ -19,8 +19,8 @@ use hushtable_privacy::{Contribution, Epsilon, Event, Loss, MuSquared, Rho};
 use crate::deciding_count::{by_deciding_count, deciding_count, no_deciding_count};
 use crate::drawn_together::{better_joint, gathered, joint, least_shares};
 use crate::measurement_noise::{Noise, NoiseByClass};
-use crate::objective::{Needed, Usefulness, deviation};
-use crate::runner_up::{PARTS, Plan, RunnerUp};
+use crate::objective::{NeededSizes, Usefulness, deviation};
+use crate::runner_up::{BudgetUse, PARTS, RunnerUp};
 use crate::tie::{better_ties, handed_over, tied};
 
 /// A query with its mechanisms. Their cost is the charge: the noise and the ledger's entry come
@@ -35,7 +35,7 @@ pub struct Quote {
 /// The mechanisms of a query at a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Mechanisms {
-    pub(crate) plan: Plan,
+    pub(crate) plan: BudgetUse,
     pub(crate) selection: Option<Selection>,
     /// The part of epsilon or rho that selection has, where groups are chosen privately and it has
     /// one.
@@ -122,13 +122,13 @@ impl Quote {
 
     /// The sizes from which on groups are of use.
     pub fn usefulness(&self) -> Usefulness {
-        Needed::new(&self.query, self.selection(), self.noise()).usefulness()
+        NeededSizes::new(&self.query, self.selection(), self.noise()).usefulness()
     }
 
     /// The usefulness as it is stated for people: with the size with which groups appear half of
     /// the time.
     pub fn stated_usefulness(&self) -> Usefulness {
-        Needed::new(&self.query, self.selection(), self.noise()).stated()
+        NeededSizes::new(&self.query, self.selection(), self.noise()).stated()
     }
 
     /// The standard deviation of the noise of a measurement, in steps, or at a sum of zero; `None`
@@ -148,7 +148,7 @@ impl Quote {
         };
         // Apart from others, at its share of what choosing groups leaves; noise is in proportion to
         // the bound, and to the inverse of the share or of its root.
-        let Plan { currency, .. } = self.mechanisms.plan;
+        let BudgetUse { currency, .. } = self.mechanisms.plan;
         let whole = noise_of(&self.query, of_rows, currency.without_delta()).ok()?.deviation()?;
         let weights = self.query.measurements().iter().zip(self.noise());
         let paid = weights.filter(|(_, noise)| !matches!(noise, Noise::OfSelection));
@@ -258,8 +258,8 @@ impl Quote {
 ///
 /// # Errors
 /// When a share of the budget is too small, or a bound too large, to draw noise for.
-pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms, Refusal> {
-    let Plan { currency, strategy, parts } = plan;
+pub(crate) fn calibrated(query: &PrivateQuery, plan: BudgetUse) -> Result<Mechanisms, Refusal> {
+    let BudgetUse { currency, strategy, parts } = plan;
     let counts_units = |m: &Measure| *m == Measure::Units;
     // A noisy count that decides about a group may be shown as its count of units.
     let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();

@@ -12,7 +12,7 @@ pub(crate) const PARTS: u32 = 64;
 
 /// How a query's budget is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct BudgetUse {
     /// The query's loss in the currency of its noise.
     pub(crate) currency: Loss,
     /// How groups are chosen, where they are chosen privately.

@@ -6,8 +6,8 @@ use hushtable_plan::{
     AutomaticBounds, EXAMPLE_BOUND, Measure, Measurement, ReleasedSizes, size_buckets,
 };
 
-use super::sizes::{Sizes, Window};
-use super::tail::{Terms, best_bound};
+use super::sizes::{BucketWindow, Sizes};
+use super::tail::{ErrorTerms, best_bound};
 use super::{no_histogram, units_of, zipf};
 use crate::quote::Quote;
 
@@ -36,7 +36,7 @@ pub(super) fn chosen_bounds(
     let (above, below) = (side(1), side(-1));
     let (noise, least) = noise_at_one(quote, sum)?;
     let whole = sum.of.column_type == ColumnType::Int;
-    let terms = Terms { groups: groups(quote, released), noise, whole };
+    let terms = ErrorTerms { groups: groups(quote, released), noise, whole };
     let round = |bound: f64| round(bound.max(least), whole).ok_or_else(no_histogram);
     let nothing = Number::whole(0);
     let chosen = match (above.visible(), below.visible()) {
@@ -46,7 +46,7 @@ pub(super) fn chosen_bounds(
             let [Some(best_above), Some(best_below)] = best else { return Err(no_histogram()) };
             // The larger side alone decides the noise.
             let bound = best_above.max(best_below);
-            let end = |sizes: &Sizes, window: Window, best: f64| {
+            let end = |sizes: &Sizes, window: BucketWindow, best: f64| {
                 best.max(bound.min(visible_end(sizes, window)))
             };
             ChosenBounds {
@@ -56,10 +56,11 @@ pub(super) fn chosen_bounds(
             }
         }
         (high, low) => {
-            let surprise = |window: Option<Window>| window.map_or(0.0, |window| window.surprise);
+            let surprise =
+                |window: Option<BucketWindow>| window.map_or(0.0, |window| window.surprise);
             let is_above = surprise(high) >= surprise(low);
             let (sizes, window) = if is_above { (&above, high) } else { (&below, low) };
-            let is_sure = window.is_some_and(Window::is_clear);
+            let is_sure = window.is_some_and(BucketWindow::is_clear);
             let bound = match window {
                 Some(window) => best_bound(sizes, window, &terms).ok_or_else(no_histogram)?,
                 // Nothing was released above zero: there are no units, as far as anybody sees.
@@ -74,7 +75,7 @@ pub(super) fn chosen_bounds(
 }
 
 /// The end of the sizes that are visible, and half an octave more.
-fn visible_end(sizes: &Sizes, window: Window) -> f64 {
+fn visible_end(sizes: &Sizes, window: BucketWindow) -> f64 {
     let end = sizes.ends.get(window.start).map_or(0.0, |(_, high)| *high);
     end * std::f64::consts::SQRT_2
 }

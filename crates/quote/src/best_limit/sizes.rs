@@ -17,7 +17,7 @@ pub(super) struct Sizes {
 
 /// Neighbouring buckets that hold more than noise would.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Window {
+pub(super) struct BucketWindow {
     /// The first bucket.
     pub(super) start: usize,
     /// The bucket after the last.
@@ -37,7 +37,7 @@ const WIDTHS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 /// The widest windows that are averaged over: of wider ones, starts say little.
 const NARROW: usize = 8;
 
-impl Window {
+impl BucketWindow {
     /// Whether noise hardly explains it.
     pub(super) fn is_clear(self) -> bool {
         self.surprise >= CLEAR
@@ -47,7 +47,7 @@ impl Window {
 impl Sizes {
     /// The clear window that begins at the largest sizes; without any, the one in the middle of
     /// what may be. `None` where no bucket has more than nothing.
-    pub(super) fn visible(&self) -> Option<Window> {
+    pub(super) fn visible(&self) -> Option<BucketWindow> {
         let windows = self.windows();
         let clear = windows.iter().filter(|window| window.is_clear());
         let clear =
@@ -56,7 +56,7 @@ impl Sizes {
     }
 
     /// All windows with more than nothing in them.
-    fn windows(&self) -> Vec<Window> {
+    fn windows(&self) -> Vec<BucketWindow> {
         let windows = WIDTHS.iter().flat_map(|&width| {
             let sums = self.units.windows(width).map(|units| units.iter().sum::<f64>());
             sums.enumerate().map(move |(start, sum)| (start, width, sum / self.scale))
@@ -64,7 +64,7 @@ impl Sizes {
         let seen = windows.filter(|(_, _, sum)| *sum > 0.0);
         let window = |(start, width, sum)| {
             let surprise = surprise(sum, width as f64);
-            Window { start, end: start + width, surprise }
+            BucketWindow { start, end: start + width, surprise }
         };
         seen.map(window).collect()
     }
@@ -73,11 +73,11 @@ impl Sizes {
 /// Of windows of which none is clear, one at the median of their starts: each counts for as much as
 /// noise alone is unlikely to be as large. The bound is then about as often too small as too large,
 /// and seldom far off in either way. Its surprise is the largest of all.
-fn middle(mut windows: Vec<Window>) -> Option<Window> {
+fn middle(mut windows: Vec<BucketWindow>) -> Option<BucketWindow> {
     let most = windows.iter().map(|window| window.surprise).reduce(f64::max)?;
     windows.retain(|window| window.end - window.start <= NARROW);
     windows.sort_by_key(|window| window.start);
-    let weight = |window: &Window| (window.surprise - most).exp();
+    let weight = |window: &BucketWindow| (window.surprise - most).exp();
     let half = windows.iter().map(weight).sum::<f64>() / 2.0;
     let mut before = 0.0;
     let at = windows.iter().find(|window| {
@@ -86,7 +86,7 @@ fn middle(mut windows: Vec<Window>) -> Option<Window> {
     })?;
     let beside = windows.iter().filter(|window| window.start == at.start);
     let best = beside.max_by(|a, b| a.surprise.total_cmp(&b.surprise))?;
-    Some(Window { surprise: most, ..*best })
+    Some(BucketWindow { surprise: most, ..*best })
 }
 
 /// Minus the logarithm of Chernoff's bound on the probability that the sum of `number` independent

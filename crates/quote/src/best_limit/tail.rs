@@ -8,11 +8,11 @@
 //! say for it. The bound is taken with the least expected logarithm of its error relative to that
 //! of the best bound, so that shapes with large errors whatever the bound do not decide.
 
-use super::sizes::{Sizes, Window};
+use super::sizes::{BucketWindow, Sizes};
 
 /// The groups and the noise of a sum: its error follows from these, and from what is cut off.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub(super) struct ErrorTerms {
     /// The number of groups.
     pub(super) groups: f64,
     /// The standard deviation of the noise of a group at a bound of one.
@@ -38,13 +38,13 @@ const NEGLIGIBLE: f64 = 1e-4;
 
 /// A number of units of about one size.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct UnitsOfSize {
     size: f64,
     units: f64,
 }
 
 /// A piece of a bucket of the tail.
-struct Piece {
+struct TailPiece {
     /// The bucket, counted from where the tail begins.
     bucket: usize,
     /// Its upper end, in octaves above where the tail begins.
@@ -54,20 +54,21 @@ struct Piece {
 }
 
 /// The bound with the least expected error. `None` without buckets.
-pub(super) fn best_bound(sizes: &Sizes, window: Window, terms: &Terms) -> Option<f64> {
+pub(super) fn best_bound(sizes: &Sizes, window: BucketWindow, terms: &ErrorTerms) -> Option<f64> {
     let (start, seen) = tail(sizes, window);
     let pieces = pieces(sizes, start, terms.whole);
     let bounds = bounds(sizes, terms.whole);
     let whole = |size: f64| if terms.whole { size.ceil() } else { size };
     let body = sizes.ends.iter().zip(&sizes.units).take(start);
     // Numbers below the tail may be negative: noise that is left as it is adds up to little.
-    let body: Vec<Cell> = body
-        .map(|((low, high), units)| Cell { size: whole((low * high).sqrt()), units: *units })
+    let body: Vec<UnitsOfSize> = body
+        .map(|((low, high), units)| UnitsOfSize { size: whole((low * high).sqrt()), units: *units })
         .collect();
     let mut expected = vec![0.0; bounds.len()];
     for (weight, units) in shapes(sizes, start, seen, &pieces) {
-        let tail = pieces.iter().zip(units).map(|(piece, units)| Cell { size: piece.size, units });
-        let cells: Vec<Cell> = body.iter().copied().chain(tail).collect();
+        let tail =
+            pieces.iter().zip(units).map(|(piece, units)| UnitsOfSize { size: piece.size, units });
+        let cells: Vec<UnitsOfSize> = body.iter().copied().chain(tail).collect();
         let errors = errors(&cells, &bounds, terms);
         let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
         for (sum, error) in expected.iter_mut().zip(&errors) {
@@ -80,7 +81,7 @@ pub(super) fn best_bound(sizes: &Sizes, window: Window, terms: &Terms) -> Option
 
 /// The bucket where the tail begins, and the units in it: the window, and smaller sizes until there
 /// are enough units to show its shape, as long as they become more.
-fn tail(sizes: &Sizes, window: Window) -> (usize, f64) {
+fn tail(sizes: &Sizes, window: BucketWindow) -> (usize, f64) {
     let units = &sizes.units;
     let sum = |from: usize, to: usize| units.iter().skip(from).take(to - from).sum::<f64>();
     let octave = |bucket: usize| sum(bucket, bucket + 2);
@@ -97,14 +98,14 @@ fn tail(sizes: &Sizes, window: Window) -> (usize, f64) {
     (start, seen.max(1.0))
 }
 
-fn pieces(sizes: &Sizes, start: usize, whole: bool) -> Vec<Piece> {
+fn pieces(sizes: &Sizes, start: usize, whole: bool) -> Vec<TailPiece> {
     let base = sizes.ends.get(start).map_or(1.0, |(low, _)| *low);
     let mut pieces = Vec::new();
     for (bucket, (low, high)) in sizes.ends.iter().skip(start).enumerate() {
         for (before, end) in steps(*low, *high) {
             let size = (before * end).sqrt();
             let size = if whole { size.ceil() } else { size };
-            pieces.push(Piece { bucket, octaves: (end / base).log2(), size });
+            pieces.push(TailPiece { bucket, octaves: (end / base).log2(), size });
         }
     }
     pieces
@@ -129,7 +130,7 @@ fn bounds(sizes: &Sizes, whole: bool) -> Vec<f64> {
 
 /// The shapes of the tail that the released numbers say something for: the weight of each, and its
 /// number of units in each piece.
-fn shapes(sizes: &Sizes, start: usize, seen: f64, pieces: &[Piece]) -> Vec<(f64, Vec<f64>)> {
+fn shapes(sizes: &Sizes, start: usize, seen: f64, pieces: &[TailPiece]) -> Vec<(f64, Vec<f64>)> {
     let first = pieces.iter().filter(|piece| piece.bucket == 0);
     // A bucket with one size has no other place for its units.
     let is_single = first.clone().all(|piece| piece.size == piece.size.ceil())
@@ -144,7 +145,7 @@ fn shapes(sizes: &Sizes, start: usize, seen: f64, pieces: &[Piece]) -> Vec<(f64,
             continue;
         }
         let mut left = 1.0;
-        let shares = pieces.iter().map(|Piece { octaves, .. }| {
+        let shares = pieces.iter().map(|TailPiece { octaves, .. }| {
             let beyond = (-(a * octaves) - b * octaves * octaves).exp();
             let share = left - beyond;
             left = beyond;
@@ -175,8 +176,8 @@ fn shapes(sizes: &Sizes, start: usize, seen: f64, pieces: &[Piece]) -> Vec<(f64,
 
 /// The expected squares of the errors of all groups together, by bound. Groups of Zipf's sizes
 /// share what is cut off.
-fn errors(cells: &[Cell], bounds: &[f64], terms: &Terms) -> Vec<f64> {
-    let Terms { groups, noise, .. } = *terms;
+fn errors(cells: &[UnitsOfSize], bounds: &[f64], terms: &ErrorTerms) -> Vec<f64> {
+    let ErrorTerms { groups, noise, .. } = *terms;
     let spread = 1.0 / groups.sqrt();
     let mut beyond = cells.iter().rev().peekable();
     let (mut units, mut sum, mut squares) = (0.0, 0.0, 0.0);

@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use super::complete::{Complete, Keys};
+use super::complete::{Complete, KeySet};
 
 /// Noisy cells of a level that count alike in an adjusted cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,22 +33,22 @@ pub(super) struct Alike {
 impl Complete {
     /// The noisy cells of all levels in an adjusted cell of the level with the keys `of`. The cells
     /// of one level do not differ in this.
-    pub(super) fn alike(&self, of: Keys) -> Vec<Alike> {
+    pub(super) fn alike(&self, of: KeySet) -> Vec<Alike> {
         let factors = self.inverse();
         let mut all = Vec::new();
         for (level, &(keys, variance)) in self.levels().iter().enumerate() {
             // By the keys on which cells must agree.
-            let mut terms: BTreeMap<Keys, f64> = BTreeMap::new();
+            let mut terms: BTreeMap<KeySet, f64> = BTreeMap::new();
             for &(set, factor) in &factors {
                 let apart = self.values(set & keys & !of) * self.values(keys & !set);
                 *terms.entry(set & keys & of).or_default() += factor / apart;
             }
-            let terms: Vec<(Keys, f64)> = terms.into_iter().collect();
+            let terms: Vec<(KeySet, f64)> = terms.into_iter().collect();
             // Cells that agree in the keys so far, by the terms that they can still be in.
             let mut cells: BTreeMap<Vec<bool>, f64> = BTreeMap::new();
             cells.insert(vec![true; terms.len()], self.values(keys & !of));
             for (key, size) in self.sizes().iter().enumerate() {
-                let key: Keys = 1 << key;
+                let key: KeySet = 1 << key;
                 if keys & of & key == 0 || *size < 2 {
                     continue;
                 }

@@ -19,34 +19,34 @@
 const MAX_ROUNDS: usize = 1000;
 
 /// A set of keys, a bit for each.
-pub(super) type Keys = u32;
+pub(super) type KeySet = u32;
 
 /// A table of all combinations of its keys' values, the last key's the fastest.
 pub(super) struct Complete {
     /// How many values each key has.
     sizes: Vec<usize>,
     /// Each level's keys and the variance of its noise.
-    levels: Vec<(Keys, f64)>,
+    levels: Vec<(KeySet, f64)>,
     /// The levels, the set of all keys and all their intersections, the largest first, each with
     /// the eigenvalue of H.
-    family: Vec<(Keys, f64)>,
+    family: Vec<(KeySet, f64)>,
 }
 
 impl Complete {
-    pub(super) fn new(sizes: &[usize], levels: &[(Keys, f64)]) -> Self {
+    pub(super) fn new(sizes: &[usize], levels: &[(KeySet, f64)]) -> Self {
         // A table without keys has one cell.
         let sizes = if sizes.is_empty() { vec![1] } else { sizes.to_vec() };
         let mut table = Self { sizes, levels: levels.to_vec(), family: Vec::new() };
         let mut sets = vec![table.all_keys()];
         for &(keys, _) in levels {
-            let meets: Vec<Keys> = sets.iter().map(|set| set & keys).chain([keys]).collect();
+            let meets: Vec<KeySet> = sets.iter().map(|set| set & keys).chain([keys]).collect();
             sets.extend(meets);
             sets.sort_unstable();
             sets.dedup();
         }
         sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
-        let weight = |&(keys, variance): &(Keys, f64)| table.beside(keys) / variance;
-        let eigenvalue = |set: Keys| {
+        let weight = |&(keys, variance): &(KeySet, f64)| table.beside(keys) / variance;
+        let eigenvalue = |set: KeySet| {
             let above = levels.iter().filter(|(keys, _)| set & !keys == 0);
             (set, above.map(weight).sum())
         };
@@ -60,7 +60,7 @@ impl Complete {
     }
 
     /// The set of all keys.
-    pub(super) fn all_keys(&self) -> Keys {
+    pub(super) fn all_keys(&self) -> KeySet {
         (1 << self.sizes.len()) - 1
     }
 
@@ -70,23 +70,23 @@ impl Complete {
     }
 
     /// Each level's keys and the variance of its noise.
-    pub(super) fn levels(&self) -> &[(Keys, f64)] {
+    pub(super) fn levels(&self) -> &[(KeySet, f64)] {
         &self.levels
     }
 
     /// How many values these keys have together.
-    pub(super) fn values(&self, keys: Keys) -> f64 {
+    pub(super) fn values(&self, keys: KeySet) -> f64 {
         let sizes = self.sizes.iter().enumerate().filter(|(key, _)| keys & (1 << key) != 0);
         sizes.map(|(_, &size)| size as f64).product()
     }
 
     /// How many cells of the table each cell of a level is the sum of.
-    pub(super) fn beside(&self, keys: Keys) -> f64 {
+    pub(super) fn beside(&self, keys: KeySet) -> f64 {
         self.values(!keys)
     }
 
     /// How far apart the cells of a level are in each key, and how many cells it has.
-    pub(super) fn strides(&self, keys: Keys) -> (Vec<usize>, usize) {
+    pub(super) fn strides(&self, keys: KeySet) -> (Vec<usize>, usize) {
         let (mut strides, mut cells) = (vec![0; self.sizes.len()], 1);
         for (key, size) in self.sizes.iter().enumerate().rev() {
             if keys & (1 << key) != 0 {
@@ -98,7 +98,7 @@ impl Complete {
     }
 
     /// Visits all cells in their order, each with its index in a level.
-    fn visit(&self, keys: Keys, mut visit: impl FnMut(usize, usize)) {
+    fn visit(&self, keys: KeySet, mut visit: impl FnMut(usize, usize)) {
         let strides = self.strides(keys).0;
         let last = self.sizes.len() - 1;
         let (length, step) = (self.sizes[last], strides[last]);
@@ -122,7 +122,7 @@ impl Complete {
     }
 
     /// The sums of a table's cells at a level.
-    pub(super) fn sums<T>(&self, table: &[T], keys: Keys) -> Vec<T>
+    pub(super) fn sums<T>(&self, table: &[T], keys: KeySet) -> Vec<T>
     where
         T: Copy + Default + std::ops::AddAssign,
     {
@@ -132,13 +132,13 @@ impl Complete {
     }
 
     /// Adds a level's value to each of its cells.
-    fn spread(&self, table: &mut [f64], keys: Keys, values: &[f64], factor: f64) {
+    fn spread(&self, table: &mut [f64], keys: KeySet, values: &[f64], factor: f64) {
         self.visit(keys, |cell, index| table[cell] += factor * values[index]);
     }
 
     /// The factors of the averages that g(H) is the sum of.
-    fn factors(&self, g: impl Fn(f64) -> f64) -> Vec<(Keys, f64)> {
-        let mut factors: Vec<(Keys, f64)> = Vec::with_capacity(self.family.len());
+    fn factors(&self, g: impl Fn(f64) -> f64) -> Vec<(KeySet, f64)> {
+        let mut factors: Vec<(KeySet, f64)> = Vec::with_capacity(self.family.len());
         for &(set, eigenvalue) in &self.family {
             let above = factors.iter().filter(|(other, _)| set & !other == 0);
             let above: f64 = above.map(|(_, factor)| factor).sum();
@@ -149,11 +149,11 @@ impl Complete {
 
     /// The c_U of H^-1. Effects that no level measures are zero: of all tables that fit as well, it
     /// gives the most even one.
-    pub(super) fn inverse(&self) -> Vec<(Keys, f64)> {
+    pub(super) fn inverse(&self) -> Vec<(KeySet, f64)> {
         self.factors(|eigenvalue| if eigenvalue > 0.0 { 1.0 / eigenvalue } else { 0.0 })
     }
 
-    fn apply(&self, factors: &[(Keys, f64)], table: &[f64]) -> Vec<f64> {
+    fn apply(&self, factors: &[(KeySet, f64)], table: &[f64]) -> Vec<f64> {
         let mut result = vec![0.0; table.len()];
         for &(set, factor) in factors.iter().filter(|(_, factor)| *factor != 0.0) {
             let sums = self.sums(table, set);
@@ -177,9 +177,9 @@ impl Complete {
     }
 
     /// The variance of each cell of a level in [`estimate`](Self::estimate).
-    pub(super) fn variance(&self, keys: Keys) -> f64 {
+    pub(super) fn variance(&self, keys: KeySet) -> f64 {
         let factors = self.inverse();
-        let of = |&(set, factor): &(Keys, f64)| factor / self.values(keys & !set);
+        let of = |&(set, factor): &(KeySet, f64)| factor / self.values(keys & !set);
         self.beside(keys) * factors.iter().map(of).sum::<f64>()
     }
 

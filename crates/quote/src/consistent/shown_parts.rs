@@ -7,7 +7,7 @@ const MAX_PASSES: usize = 5000;
 const NEAR: f64 = 1e-6;
 
 /// A whole and its parts, as indexes of their cells.
-pub(super) struct Whole {
+pub(super) struct WholeAndParts {
     pub(super) whole: usize,
     pub(super) parts: Vec<usize>,
     /// Whether the parts are complete; otherwise what is missing is not below zero.
@@ -22,10 +22,10 @@ pub(super) struct Whole {
 pub(super) fn nearest(
     values: &mut [f64],
     variances: &[f64],
-    wholes: &[Whole],
+    wholes: &[WholeAndParts],
     non_negative: &[usize],
 ) {
-    let spread = |whole: &Whole| {
+    let spread = |whole: &WholeAndParts| {
         variances[whole.whole] + whole.parts.iter().map(|&part| variances[part]).sum::<f64>()
     };
     let spreads: Vec<f64> = wholes.iter().map(spread).collect();
@@ -60,7 +60,7 @@ pub(super) fn nearest(
 }
 
 /// Lowers parts, each by about as much, until they are no more than their whole.
-pub(super) fn lowered(values: &mut [i128], whole: &Whole, non_negative: bool) {
+pub(super) fn lowered(values: &mut [i128], whole: &WholeAndParts, non_negative: bool) {
     let sum: i128 = whole.parts.iter().map(|&part| values[part]).sum();
     let mut over = sum - values[whole.whole];
     let mut left = whole.parts.len() as i128;

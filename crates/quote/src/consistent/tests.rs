@@ -4,7 +4,7 @@ use hushtable_noise::{DiscreteLaplace, Law, Ratio, TestSeed};
 use hushtable_testkit::Dice;
 use proptest::prelude::*;
 
-use super::complete::{Complete, Keys};
+use super::complete::{Complete, KeySet};
 use super::*;
 
 /// All cells of the complete level of these keys, without values.
@@ -79,7 +79,7 @@ fn dense(sizes: &[usize], levels: &[LevelCells], values: &[Vec<f64>]) -> (Vec<f6
     (inverse.iter().map(dot).collect(), inverse)
 }
 
-fn kinds(levels: &[LevelCells]) -> Vec<(Keys, f64)> {
+fn kinds(levels: &[LevelCells]) -> Vec<(KeySet, f64)> {
     levels.iter().map(|level| (keys_of(level), level.variance)).collect()
 }
 
@@ -319,8 +319,8 @@ proptest! {
         // Two wholes with three parts each, in a whole of their own.
         let exact = [60.0, 20.0, 30.0, 9.0, 8.0, 2.0, 20.0, 0.0, 5.0];
         let parts: [&[usize]; 3] = [&[1, 2], &[3, 4, 5], &[6, 7, 8]];
-        let wholes: Vec<Whole> = (0..3)
-            .map(|whole| Whole { whole, parts: parts[whole].to_vec(), complete: false })
+        let wholes: Vec<WholeAndParts> = (0..3)
+            .map(|whole| WholeAndParts { whole, parts: parts[whole].to_vec(), complete: false })
             .collect();
         let variances: Vec<f64> = numbers(seed, 9).iter().map(|x| 1.0 + 40.0 * x).collect();
         let noise = numbers(seed ^ 9, 9);
@@ -357,7 +357,8 @@ fn check_sums(sizes: &[usize], levels: &[LevelCells]) {
 #[test]
 fn values_that_fit_stay() {
     let mut values = [10.0, 4.0, 3.0, 5.0];
-    let whole = |whole, parts: &[usize]| Whole { whole, parts: parts.to_vec(), complete: false };
+    let whole =
+        |whole, parts: &[usize]| WholeAndParts { whole, parts: parts.to_vec(), complete: false };
     nearest(&mut values, &[1.0; 4], &[whole(0, &[1, 2])], &[]);
     assert_eq!(values, [10.0, 4.0, 3.0, 5.0]);
     // Two parts are 6 more than their whole: each of the three gives its share of variance.

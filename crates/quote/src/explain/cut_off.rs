@@ -6,7 +6,7 @@ use hushtable_plan::{Clamps, Groups, Known, Measure, Measurement, PrivateQuery};
 /// The kinds of rows and values that a query leaves out or changes before it adds noise, each in a
 /// few words. In brackets is what it concerns, where that is not all.
 pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
-    let mut all = Losses::default();
+    let mut all = ConcernedLosses::default();
     if let Some(beside) = query.relation().beside() {
         all.add(format!("rows of one unit of {} beyond {}", beside.population, beside.rows));
         let owner = query.population();
@@ -55,9 +55,9 @@ pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
 
 /// Kinds of losses, each once, with what they concern: nothing where that is all.
 #[derive(Default)]
-struct Losses(Vec<(String, Vec<String>)>);
+struct ConcernedLosses(Vec<(String, Vec<String>)>);
 
-impl Losses {
+impl ConcernedLosses {
     fn add(&mut self, loss: String) {
         self.0.push((loss, Vec::new()));
     }

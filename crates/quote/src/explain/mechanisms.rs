@@ -120,7 +120,7 @@ impl MechanismsOnData {
         }
         let sizes = |all: &[SizeQuantile]| all.iter().map(|q| q.size).collect::<Vec<_>>();
         let sides = (sizes(&sums), sizes(&values));
-        let at = At { loss: (steps, lost), noise: same_noise.size };
+        let at = MatchedSizes { loss: (steps, lost), noise: same_noise.size };
         let [at_equal_loss, at_equal_noise] =
             compared((measurement, sum), rho, &at, &sides.0, &sides.1)?;
         Some(Self {
@@ -137,7 +137,7 @@ impl MechanismsOnData {
 }
 
 /// The sizes at which mechanisms are made equal.
-struct At {
+struct MatchedSizes {
     /// The size of a record in steps, and its loss.
     loss: (u64, Rho),
     /// Sums of that size are equally precise.
@@ -147,7 +147,8 @@ struct At {
 fn explained(measurement: &Measurement, rho: Rho) -> Option<MechanismsExplained> {
     let sum = measurement.measure.per_record()?;
     let threshold = measurement.high as f64 * measurement.step.to_f64();
-    let at = At { loss: (measurement.high.unsigned_abs(), rho), noise: SAME_AT * threshold };
+    let at =
+        MatchedSizes { loss: (measurement.high.unsigned_abs(), rho), noise: SAME_AT * threshold };
     let (sums, values) = (SUMS.map(|n| n * threshold), VALUES.map(|n| n * threshold));
     let [at_equal_loss, at_equal_noise] = compared((measurement, sum), rho, &at, &sums, &values)?;
     Some(MechanismsExplained {
@@ -179,7 +180,7 @@ fn mechanism_growth(
 fn compared(
     (measurement, sum): (&Measurement, &PerRecordSum),
     rho: Rho,
-    at: &At,
+    at: &MatchedSizes,
     sums: &[f64],
     values: &[f64],
 ) -> Option<[Vec<MechanismCompared>; 2]> {

@@ -46,7 +46,7 @@ pub struct HalfWidth {
 
 /// Where in its bounds the value of every row is.
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum ValuePosition {
     Low,
     Middle,
     High,
@@ -59,13 +59,13 @@ pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
     let intervals = Intervals::new(quote, IntervalRequest::USUAL, 1);
     let known: Vec<Value> = intervals.known().iter().map(|_| Value::Null).collect();
     let keys: Vec<Value> = query.keys().iter().map(|_| Value::Null).collect();
-    let at = |rows: u64, output: usize, at: At| {
+    let at = |rows: u64, output: usize, at: ValuePosition| {
         let steps: Vec<i128> = query.measurements().iter().map(|m| sum(m, rows, at)).collect();
         let row = ReleasedRow { keys: &keys, steps: &steps, rest: &[], known: &known };
         intervals.distance(output, &row)
     };
     let middle = |rows: u64, output: usize| {
-        let sums = |m| sum(m, rows, At::Middle);
+        let sums = |m| sum(m, rows, ValuePosition::Middle);
         let steps: Vec<i128> = query.measurements().iter().map(sums).collect();
         let row = ReleasedRow { keys: &keys, steps: &steps, rest: &[], known: &known };
         intervals.exact(output, &row).map(f64::abs)
@@ -117,15 +117,15 @@ pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
                 without: Some(LATER.to_owned()),
             });
         }
-        let values: &[At] = match reads(&output.expr, &is_sum) {
-            1 => &[At::Middle, At::Low, At::High],
-            _ => &[At::Middle],
+        let values: &[ValuePosition] = match reads(&output.expr, &is_sum) {
+            1 => &[ValuePosition::Middle, ValuePosition::Low, ValuePosition::High],
+            _ => &[ValuePosition::Middle],
         };
-        let worst = |rows: u64, values: &[At]| {
+        let worst = |rows: u64, values: &[ValuePosition]| {
             let all = values.iter().map(|&value| Some((at(rows, index, value)?, value)));
             all.reduce(|one, other| Some(if one?.0 >= other?.0 { one? } else { other? })).flatten()
         };
-        let of_sizes: Vec<(u64, f64, At)> = sizes
+        let of_sizes: Vec<(u64, f64, ValuePosition)> = sizes
             .iter()
             .filter_map(|&rows| worst(rows, values).map(|(half, value)| (rows, half, value)))
             .collect();
@@ -177,11 +177,11 @@ fn is_count(measure: &Measure) -> bool {
 }
 
 /// The exact value of a measurement in a group of that many rows, whose values are all there.
-fn sum(measurement: &Measurement, rows: u64, at: At) -> i128 {
+fn sum(measurement: &Measurement, rows: u64, at: ValuePosition) -> i128 {
     let of = |low: i64, high: i64| match at {
-        At::Low => i128::from(low) * i128::from(rows),
-        At::Middle => (i128::from(low) + i128::from(high)) * i128::from(rows) / 2,
-        At::High => i128::from(high) * i128::from(rows),
+        ValuePosition::Low => i128::from(low) * i128::from(rows),
+        ValuePosition::Middle => (i128::from(low) + i128::from(high)) * i128::from(rows) / 2,
+        ValuePosition::High => i128::from(high) * i128::from(rows),
     };
     match measurement.measure {
         Measure::Units | Measure::Rows | Measure::Values(_) | Measure::Distinct { .. } => {

@@ -49,7 +49,7 @@ struct Linear {
 
 /// A ratio of two.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ratio {
+pub(super) struct LinearRatio {
     above: Linear,
     below: Linear,
 }
@@ -89,7 +89,7 @@ impl Linear {
     }
 }
 
-impl Ratio {
+impl LinearRatio {
     /// An expression as a ratio that equals it wherever it has a value. Columns from `measurements`
     /// on are known.
     pub(super) fn of(expr: &Expr, measurements: usize, facts: &Facts) -> Option<Self> {
@@ -239,14 +239,14 @@ impl Ratio {
 /// The plane of the ratio that was last asked for, at one probability of a miss: the ratio of one
 /// row is mostly that of the next.
 #[derive(Debug, Default)]
-pub(super) struct LastPlane(Mutex<Option<(Ratio, Arc<Plane>)>>);
+pub(super) struct LastPlane(Mutex<Option<(LinearRatio, Arc<Plane>)>>);
 
 impl LastPlane {
     /// The plane of a ratio of these terms; `None` where the width of each combination is found
     /// quickly.
     fn of(
         &self,
-        ratio: &Ratio,
+        ratio: &LinearRatio,
         terms: &[Term<'_>],
         new: impl FnOnce() -> Option<Plane>,
     ) -> Option<Arc<Plane>> {

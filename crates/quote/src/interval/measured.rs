@@ -10,7 +10,7 @@ use crate::consistent::AdjustedNoise;
 use crate::measurement_noise::Noise;
 
 /// A measurement with what is needed for its intervals at one level.
-pub(super) struct Measured<'a> {
+pub(super) struct MeasurementAtLevel<'a> {
     measurement: &'a Measurement,
     law: ReleasedLaw<'a>,
     level: f64,
@@ -18,7 +18,7 @@ pub(super) struct Measured<'a> {
 
 enum ReleasedLaw<'a> {
     /// By class, that of all others last; one where there are no classes.
-    Sums { key: Option<usize>, classes: Vec<Sum<'a>> },
+    Sums { key: Option<usize>, classes: Vec<SumNoise<'a>> },
     /// The count that chooses groups. The noise alone is within the width.
     Count(&'a Selection, Option<i128>),
     /// A sum that is measured together with the count that chooses groups.
@@ -49,7 +49,7 @@ struct WithCount<'a> {
     anyway_from: i128,
 }
 
-enum Sum<'a> {
+enum SumNoise<'a> {
     /// The sum is within that many steps.
     Within(i128),
     /// The interval depends on the released value.
@@ -65,7 +65,7 @@ pub(super) struct Group {
     pub(super) least: u64,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasurementAtLevel<'a> {
     /// A quantile whose interval has its ends at these indexes of the measurements.
     pub(super) fn between(measurement: &'a Measurement, ends: [usize; 2], level: f64) -> Self {
         Self { measurement, law: ReleasedLaw::Ends(ends), level }
@@ -130,9 +130,9 @@ impl<'a> Measured<'a> {
         }
         let sum = |mechanism: &'a SumMechanism| match mechanism {
             SumMechanism::Additive(additive) => {
-                Sum::Within(i128::try_from(additive.half_width(level, 1)).unwrap_or(i128::MAX))
+                SumNoise::Within(i128::try_from(additive.half_width(level, 1)).unwrap_or(i128::MAX))
             }
-            SumMechanism::PerRecord(record) => Sum::Of(record),
+            SumMechanism::PerRecord(record) => SumNoise::Of(record),
         };
         let law = match noise {
             Noise::Single(mechanism) => {
@@ -144,7 +144,7 @@ impl<'a> Measured<'a> {
             },
             Noise::Tied(tied) => {
                 let width = tied.noise.half_width(tied.part, level, 1);
-                let within = Sum::Within(i128::try_from(width).unwrap_or(i128::MAX));
+                let within = SumNoise::Within(i128::try_from(width).unwrap_or(i128::MAX));
                 ReleasedLaw::Sums { key: None, classes: vec![within] }
             }
             Noise::OfSelection => {
@@ -179,10 +179,10 @@ impl<'a> Measured<'a> {
     ) -> Option<Range> {
         let (low, high) = match &self.law {
             ReleasedLaw::Sums { classes, .. } => match classes.get(class).or(classes.last())? {
-                Sum::Within(width) => {
+                SumNoise::Within(width) => {
                     (released.saturating_sub(*width), released.saturating_add(*width))
                 }
-                Sum::Of(record) => {
+                SumNoise::Of(record) => {
                     let (low, high) = record.interval(released, self.level);
                     // Beyond 2^53, floats are whole, and may be too near by one.
                     (low.next_down().floor() as i128, high.next_up().ceil() as i128)
@@ -231,8 +231,8 @@ impl<'a> Measured<'a> {
         let within = |width: i128| (exact.saturating_sub(width), exact.saturating_add(width));
         let (low, high) = match &self.law {
             ReleasedLaw::Sums { classes, .. } => match classes.get(class).or(classes.last())? {
-                Sum::Within(width) => within(*width),
-                Sum::Of(record) => {
+                SumNoise::Within(width) => within(*width),
+                SumNoise::Of(record) => {
                     let ends = |released: i128| record.interval(released, self.level);
                     let start = exact.unsigned_abs().max(1).try_into().unwrap_or(i128::MAX / 4);
                     let most = 1i128 << 100;

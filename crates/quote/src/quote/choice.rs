@@ -10,8 +10,8 @@ use hushtable_privacy::Loss;
 
 use super::{Mechanisms, Quote, calibrated};
 use crate::deciding_count::{deciding_count, no_deciding_count};
-use crate::objective::{Needed, Rank};
-use crate::runner_up::{PARTS, Plan, RunnerUp};
+use crate::objective::{NeededSizes, Rank};
+use crate::runner_up::{BudgetUse, PARTS, RunnerUp};
 
 /// The fewest of the parts that selection or measurements have.
 const FEWEST_PARTS: u32 = 2;
@@ -26,15 +26,15 @@ const STEPS: usize = 3;
 const FOR_GROUPS: f64 = 1.05;
 
 /// Mechanisms, and the sizes of groups that they need.
-struct Candidate {
+struct CandidateMechanisms {
     mechanisms: Mechanisms,
-    needed: Needed,
+    needed: NeededSizes,
 }
 
-impl Candidate {
-    fn new(query: &PrivateQuery, plan: Plan) -> Result<Self, Refusal> {
+impl CandidateMechanisms {
+    fn new(query: &PrivateQuery, plan: BudgetUse) -> Result<Self, Refusal> {
         let mechanisms = calibrated(query, plan)?;
-        let needed = Needed::new(query, mechanisms.selection.as_ref(), &mechanisms.noise);
+        let needed = NeededSizes::new(query, mechanisms.selection.as_ref(), &mechanisms.noise);
         Ok(Self { mechanisms, needed })
     }
 
@@ -77,20 +77,20 @@ impl Candidate {
                 break;
             }
             tried.push(parts);
-            let plan = Plan { parts: Some(parts), ..best.mechanisms.plan };
+            let plan = BudgetUse { parts: Some(parts), ..best.mechanisms.plan };
             let Ok(other) = Self::new(query, plan) else { break };
             next = other.best_split(query);
             if other.rank() < best.rank() {
                 best = other;
             }
         }
-        let Plan { currency, strategy, .. } = best.mechanisms.plan;
+        let BudgetUse { currency, strategy, .. } = best.mechanisms.plan;
         let is_converted = query.loss().rho().is_none() && currency.rho().is_some();
         let Some(strategy) = strategy.filter(|_| is_converted) else { return best };
         // It has the first of them.
         for parts in delta_parts(query, strategy).iter().skip(1) {
             let Ok(currency) = as_gaussian(query, Some((strategy, *parts))) else { break };
-            let plan = Plan { currency, ..best.mechanisms.plan };
+            let plan = BudgetUse { currency, ..best.mechanisms.plan };
             let Ok(other) = Self::new(query, plan) else { break };
             if other.rank() >= best.rank() {
                 break;
@@ -121,7 +121,7 @@ impl Candidate {
         if f64::from(parts) <= share * f64::from(PARTS) {
             return self;
         }
-        let plan = Plan { parts: Some(parts), ..self.mechanisms.plan };
+        let plan = BudgetUse { parts: Some(parts), ..self.mechanisms.plan };
         match Self::new(query, plan) {
             Ok(other) if other.size() <= most && other.to_appear() < self.to_appear() => other,
             _ => self,
@@ -180,21 +180,22 @@ fn chosen(query: &PrivateQuery) -> Result<(Mechanisms, Option<RunnerUp>), Refusa
     let mut failure = None;
     let mut candidates = Vec::new();
     for plan in plans(query)? {
-        match Candidate::new(query, plan) {
+        match CandidateMechanisms::new(query, plan) {
             Ok(candidate) => candidates.push(candidate),
             Err(refusal) => failure = failure.or(Some(refusal)),
         }
     }
-    let promise = |candidate: &Candidate| {
+    let promise = |candidate: &CandidateMechanisms| {
         candidate.best_split(query).map_or_else(|| candidate.rank(), |(_, rank)| rank)
     };
     candidates.sort_by_key(promise);
     candidates.truncate(FINALISTS);
-    let finalists: Vec<Candidate> =
+    let finalists: Vec<CandidateMechanisms> =
         candidates.into_iter().map(|candidate| candidate.improved(query)).collect();
-    let most = FOR_GROUPS * finalists.iter().map(Candidate::size).fold(f64::INFINITY, f64::min);
+    let most =
+        FOR_GROUPS * finalists.iter().map(CandidateMechanisms::size).fold(f64::INFINITY, f64::min);
     let smaller = finalists.into_iter().map(|candidate| candidate.with_smaller_groups(query, most));
-    let mut finalists: Vec<Candidate> = smaller.collect();
+    let mut finalists: Vec<CandidateMechanisms> = smaller.collect();
     finalists.sort_by_key(|candidate| candidate.preference(most));
     let mut finalists = finalists.into_iter();
     let Some(best) = finalists.next() else {
@@ -210,7 +211,7 @@ fn chosen(query: &PrivateQuery) -> Result<(Mechanisms, Option<RunnerUp>), Refusa
 }
 
 /// The noise and the strategies that a query allows.
-fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
+fn plans(query: &PrivateQuery) -> Result<Vec<BudgetUse>, Refusal> {
     // At the query's own loss, and with Gaussian noise at the cost of its epsilon.
     let (plain, converted) = match (query.loss(), query.noise()) {
         (Loss::Concentrated { .. }, Some(NoiseKind::Laplace)) => {
@@ -226,7 +227,7 @@ fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
     let mut plans = Vec::new();
     let mut add = |strategy, currency: Result<Loss, Refusal>| match currency {
         Ok(currency) => {
-            plans.push(Plan { currency, strategy, parts: None });
+            plans.push(BudgetUse { currency, strategy, parts: None });
             Ok(())
         }
         // Then the plan is at the query's own loss.

@@ -70,10 +70,10 @@ fn poisson(mean: f64, uniform: &mut Uniform) -> f64 {
 
 #[test]
 fn errors_are_those_of_each_bound() {
-    let cells: Vec<Cell> = [(1.0, 50.0), (2.5, -3.0), (7.0, 20.0), (40.0, 1.5)]
-        .map(|(size, units)| Cell { size, units })
+    let cells: Vec<UnitsOfSize> = [(1.0, 50.0), (2.5, -3.0), (7.0, 20.0), (40.0, 1.5)]
+        .map(|(size, units)| UnitsOfSize { size, units })
         .to_vec();
-    let terms = Terms { groups: 16.0, noise: 3.0, whole: false };
+    let terms = ErrorTerms { groups: 16.0, noise: 3.0, whole: false };
     let bounds = [0.5, 1.0, 2.0, 3.0, 7.0, 9.0, 39.0, 50.0];
     for (bound, error) in bounds.iter().zip(errors(&cells, &bounds, &terms)) {
         let beyond = |power: i32| -> f64 {
@@ -126,7 +126,7 @@ fn chosen_bounds_are_nearly_the_best() {
     for (name, values, whole, most) in laws() {
         let tried = (0..320).map(|step| 2f64.powf(f64::from(step) / 8.0));
         let best = tried.map(|bound| error(&values, bound, 1.0)).fold(f64::INFINITY, f64::min);
-        let terms = Terms { groups: 1.0, noise: std::f64::consts::SQRT_2 / 0.9, whole };
+        let terms = ErrorTerms { groups: 1.0, noise: std::f64::consts::SQRT_2 / 0.9, whole };
         let mut uniform = Uniform(11);
         let ratios = (0..40).map(|_| {
             let sizes = released(&values, whole, 10.0, &mut uniform);
@@ -145,7 +145,7 @@ fn chosen_bounds_are_nearly_the_best() {
 #[test]
 fn few_units_are_found_or_said_to_be_unclear() {
     let mut uniform = Uniform(5);
-    let terms = Terms { groups: 1.0, noise: std::f64::consts::SQRT_2 / 0.9, whole: false };
+    let terms = ErrorTerms { groups: 1.0, noise: std::f64::consts::SQRT_2 / 0.9, whole: false };
     // Binomial(500, 0.0003): above 3 with a probability below 1e-4.
     let empty = (0..500).filter(|_| {
         released(&[], false, 10.0, &mut uniform).visible().is_some_and(|window| window.is_clear())

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use hushtable_privacy::{Loss, LossError};
 
-use crate::chain::{Broken, Chain, Head, Row};
+use crate::chain::{Broken, Chain, ChainHead, ChainRow};
 use crate::charge::Receipt;
 use crate::populations::{ChargedPopulations, Populations};
-use crate::records::{self, Recorded, Records};
+use crate::records::{self, LedgerRecords, ReleaseRecord};
 use crate::units::Units;
 use crate::{Account, ChargeRecord, ChargeState, Fingerprint, Lapse, LedgerError, MOST_ATTEMPTS};
 
@@ -18,7 +18,7 @@ use crate::{Account, ChargeRecord, ChargeState, Fingerprint, Lapse, LedgerError,
 #[derive(Default)]
 pub(crate) struct Book {
     /// In order: charge 1 is first.
-    charges: Vec<Entry>,
+    charges: Vec<ChargeEntry>,
     /// Places in `charges` by question, oldest first.
     questions: HashMap<Fingerprint, Vec<usize>>,
     /// Places in `charges` by family of questions, oldest first.
@@ -32,14 +32,14 @@ pub(crate) struct Book {
 /// How far each chain is read.
 #[derive(Clone, Copy)]
 struct Heads {
-    charges: Head,
-    attempts: Head,
-    draws: Head,
-    releases: Head,
+    charges: ChainHead,
+    attempts: ChainHead,
+    draws: ChainHead,
+    releases: ChainHead,
 }
 
 /// A charge, as far as decisions go.
-pub(crate) struct Entry {
+pub(crate) struct ChargeEntry {
     pub(crate) receipt: Receipt,
     analyst: Box<str>,
     /// As the contract names it now.
@@ -47,7 +47,7 @@ pub(crate) struct Entry {
     pub(crate) attempts: u32,
     /// Whether its release was drawn, or was about to be.
     pub(crate) drawn: bool,
-    pub(crate) release: Option<Recorded>,
+    pub(crate) release: Option<ReleaseRecord>,
 }
 
 impl Book {
@@ -77,7 +77,7 @@ impl Book {
     ///
     /// # Errors
     /// When a row is missing, changed or out of order, and when the file cannot be read.
-    pub(crate) fn catch_up(&mut self, records: &Records<'_>) -> Result<(), LedgerError> {
+    pub(crate) fn catch_up(&mut self, records: &LedgerRecords<'_>) -> Result<(), LedgerError> {
         let result = self.read(records);
         if result.is_err() {
             // Half of the new rows may be here.
@@ -86,7 +86,7 @@ impl Book {
         result
     }
 
-    fn read(&mut self, records: &Records<'_>) -> Result<(), LedgerError> {
+    fn read(&mut self, records: &LedgerRecords<'_>) -> Result<(), LedgerError> {
         let broken = |broken| records.broken(broken);
         let Self { charges, questions, families, heads, populations, charged: by_name } = self;
         let charges_head =
@@ -98,7 +98,7 @@ impl Book {
                 questions.entry(fingerprint).or_default().push(charges.len());
                 let family = Fingerprint::new(row.hash(13)?);
                 families.entry(family).or_default().push(charges.len());
-                charges.push(Entry {
+                charges.push(ChargeEntry {
                     receipt: Receipt { id, link, fingerprint, loss, charged },
                     analyst: row.text(2)?.into(),
                     population: populations.account(population).into(),
@@ -134,7 +134,7 @@ impl Book {
             records.follow(Chain::Releases, heads.map(|h| h.releases), |id, _, row| {
                 let charge_id = row.integer(1)?;
                 let recorded_at = row.text(2)?.to_owned();
-                let recorded = Recorded { id, charge_id, recorded_at, content: row.hash(3)? };
+                let recorded = ReleaseRecord { id, charge_id, recorded_at, content: row.hash(3)? };
                 match entry(charges, charge_id) {
                     Some(entry) if entry.drawn && entry.release.is_none() => {
                         entry.release = Some(recorded);
@@ -156,12 +156,15 @@ impl Book {
     }
 
     /// All charges, oldest first.
-    pub(crate) fn charges(&self) -> &[Entry] {
+    pub(crate) fn charges(&self) -> &[ChargeEntry] {
         &self.charges
     }
 
     /// All charges with their texts, oldest first.
-    pub(crate) fn recorded(&self, records: &Records<'_>) -> Result<Vec<ChargeRecord>, LedgerError> {
+    pub(crate) fn recorded(
+        &self,
+        records: &LedgerRecords<'_>,
+    ) -> Result<Vec<ChargeRecord>, LedgerError> {
         let mut charges = Vec::with_capacity(self.charges.len());
         records.follow(Chain::Charges, None, |id, _, row| {
             let (asked, charged) = records::losses(row, 6)?;
@@ -187,14 +190,14 @@ impl Book {
     /// When the same text was charged last to the account, where its release is on record.
     pub(crate) fn answered_before(
         &self,
-        records: &Records<'_>,
+        records: &LedgerRecords<'_>,
         analyst: &str,
         population: &str,
         query: &str,
     ) -> Result<Option<String>, LedgerError> {
         let mut last = None;
         records.0.after(Chain::Charges, 0, &mut |values| {
-            let row = Row(values);
+            let row = ChainRow(values);
             let mut entry = || {
                 // Most rows differ here.
                 let same = row.text(2)? == analyst && row.text(4)? == query;
@@ -214,7 +217,7 @@ impl Book {
     }
 
     /// The charge of a receipt; `None` where it is of another ledger.
-    pub(crate) fn charge(&self, receipt: &Receipt) -> Option<&Entry> {
+    pub(crate) fn charge(&self, receipt: &Receipt) -> Option<&ChargeEntry> {
         let place = usize::try_from(receipt.id).ok()?.checked_sub(1)?;
         // A number alone could name a charge of another ledger.
         self.charges.get(place).filter(|entry| entry.receipt.link == receipt.link)
@@ -226,7 +229,7 @@ impl Book {
         analyst: &'b str,
         population: &'b str,
         fingerprint: &Fingerprint,
-    ) -> impl Iterator<Item = &'a Entry> + use<'a, 'b> {
+    ) -> impl Iterator<Item = &'a ChargeEntry> + use<'a, 'b> {
         let places = self.questions.get(fingerprint).into_iter().flatten();
         places
             .filter_map(|&place| self.charges.get(place))
@@ -239,7 +242,7 @@ impl Book {
         analyst: &str,
         population: &str,
         fingerprint: &Fingerprint,
-    ) -> Option<&Recorded> {
+    ) -> Option<&ReleaseRecord> {
         let releases =
             self.asked(analyst, population, fingerprint).filter_map(|e| e.release.as_ref());
         // The first one, so that the same question always has the same answer.
@@ -253,12 +256,12 @@ impl Book {
         analyst: &str,
         population: &str,
         family: &Fingerprint,
-    ) -> Vec<&Recorded> {
+    ) -> Vec<&ReleaseRecord> {
         let places = self.families.get(family).into_iter().flatten();
         let entries = places.filter_map(|&place| self.charges.get(place));
         let of_account =
             entries.filter(|entry| *entry.analyst == *analyst && *entry.population == *population);
-        let mut releases: Vec<&Recorded> =
+        let mut releases: Vec<&ReleaseRecord> =
             of_account.filter_map(|entry| entry.release.as_ref()).collect();
         releases.sort_by_key(|release| release.id);
         releases
@@ -271,7 +274,7 @@ impl Book {
         analyst: &str,
         population: &str,
         fingerprint: &Fingerprint,
-    ) -> Option<&Entry> {
+    ) -> Option<&ChargeEntry> {
         self.asked(analyst, population, fingerprint).find(|entry| entry.may_begin())
     }
 
@@ -296,7 +299,8 @@ impl Book {
     ) -> Result<Account, LedgerError> {
         let mut account = Account::untouched(limit);
         // Charges count whatever became of them: a lost draw has been paid, too.
-        let own = |entry: &&Entry| *entry.analyst == *analyst && *entry.population == *population;
+        let own =
+            |entry: &&ChargeEntry| *entry.analyst == *analyst && *entry.population == *population;
         for Receipt { id: charge, loss, charged, .. } in
             self.charges.iter().filter(own).map(|entry| &entry.receipt)
         {
@@ -313,7 +317,7 @@ impl Book {
     }
 }
 
-impl Entry {
+impl ChargeEntry {
     /// Whether the data may be read once more for this charge.
     pub(crate) fn may_begin(&self) -> bool {
         self.state() == ChargeState::Charged && self.attempts < MOST_ATTEMPTS
@@ -340,6 +344,6 @@ impl Entry {
     }
 }
 
-fn entry(charges: &mut [Entry], id: i64) -> Option<&mut Entry> {
+fn entry(charges: &mut [ChargeEntry], id: i64) -> Option<&mut ChargeEntry> {
     charges.get_mut(usize::try_from(id).ok()?.checked_sub(1)?)
 }

@@ -41,7 +41,7 @@ impl Chain {
 
 /// A value in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum ChainValue<'a> {
     Integer(i64),
     /// A text's bytes, which are UTF-8 in rows that are not damaged.
     Text(Cow<'a, [u8]>),
@@ -50,50 +50,50 @@ pub(crate) enum Value<'a> {
     Other,
 }
 
-impl Value<'_> {
-    pub(crate) fn text(text: String) -> Value<'static> {
-        Value::Text(Cow::Owned(text.into_bytes()))
+impl ChainValue<'_> {
+    pub(crate) fn text(text: String) -> ChainValue<'static> {
+        ChainValue::Text(Cow::Owned(text.into_bytes()))
     }
 
-    pub(crate) fn blob(bytes: impl Into<Vec<u8>>) -> Value<'static> {
-        Value::Blob(Cow::Owned(bytes.into()))
+    pub(crate) fn blob(bytes: impl Into<Vec<u8>>) -> ChainValue<'static> {
+        ChainValue::Blob(Cow::Owned(bytes.into()))
     }
 }
 
 #[cfg(feature = "memory")]
-impl Value<'_> {
-    pub(crate) fn into_owned(self) -> Value<'static> {
+impl ChainValue<'_> {
+    pub(crate) fn into_owned(self) -> ChainValue<'static> {
         match self {
-            Value::Integer(number) => Value::Integer(number),
-            Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
-            Value::Blob(bytes) => Value::Blob(Cow::Owned(bytes.into_owned())),
-            Value::Other => Value::Other,
+            ChainValue::Integer(number) => ChainValue::Integer(number),
+            ChainValue::Text(text) => ChainValue::Text(Cow::Owned(text.into_owned())),
+            ChainValue::Blob(bytes) => ChainValue::Blob(Cow::Owned(bytes.into_owned())),
+            ChainValue::Other => ChainValue::Other,
         }
     }
 }
 
 /// A row: its number, its values and its link.
-pub(crate) struct Row<'a>(pub(crate) &'a [Value<'a>]);
+pub(crate) struct ChainRow<'a>(pub(crate) &'a [ChainValue<'a>]);
 
 /// The value in a column, counted from 0; nothing where it is of another kind.
-impl<'a> Row<'a> {
+impl<'a> ChainRow<'a> {
     pub(crate) fn integer(&self, at: usize) -> Option<i64> {
         match self.0.get(at)? {
-            Value::Integer(number) => Some(*number),
+            ChainValue::Integer(number) => Some(*number),
             _ => None,
         }
     }
 
     pub(crate) fn text(&self, at: usize) -> Option<&'a str> {
         match self.0.get(at)? {
-            Value::Text(bytes) => str::from_utf8(bytes).ok(),
+            ChainValue::Text(bytes) => str::from_utf8(bytes).ok(),
             _ => None,
         }
     }
 
     pub(crate) fn hash(&self, at: usize) -> Option<[u8; 32]> {
         match self.0.get(at)? {
-            Value::Blob(bytes) => bytes.as_ref().try_into().ok(),
+            ChainValue::Blob(bytes) => bytes.as_ref().try_into().ok(),
             _ => None,
         }
     }
@@ -105,7 +105,7 @@ pub(crate) struct Link(pub(crate) [u8; 32]);
 
 impl Link {
     /// The link of the next row, whose other values are `values`, in the order of its columns.
-    pub(crate) fn next<'a>(self, values: impl IntoIterator<Item = &'a Value<'a>>) -> Self {
+    pub(crate) fn next<'a>(self, values: impl IntoIterator<Item = &'a ChainValue<'a>>) -> Self {
         let mut hasher = blake3::Hasher::new();
         // The link before comes first, so that a row fits at one place only.
         hasher.update(&self.0);
@@ -117,10 +117,10 @@ impl Link {
         };
         for value in values {
             match value {
-                Value::Other => add(0, &[]),
-                Value::Integer(number) => add(1, &number.to_le_bytes()),
-                Value::Text(text) => add(3, text),
-                Value::Blob(bytes) => add(4, bytes),
+                ChainValue::Other => add(0, &[]),
+                ChainValue::Integer(number) => add(1, &number.to_le_bytes()),
+                ChainValue::Text(text) => add(3, text),
+                ChainValue::Blob(bytes) => add(4, bytes),
             }
         }
         Self(*hasher.finalize().as_bytes())
@@ -130,7 +130,7 @@ impl Link {
 /// How far a chain goes: the ledger keeps it apart from the rows, so that the last ones cannot be
 /// missing either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct ChainHead {
     /// The link before the first row: random, and another one in each ledger.
     pub(crate) seed: Link,
     /// How many rows there are; they are numbered from 1.
@@ -139,7 +139,7 @@ pub(crate) struct Head {
     pub(crate) link: Link,
 }
 
-impl Head {
+impl ChainHead {
     /// Before the first row.
     pub(crate) fn start(self) -> Self {
         Self { rows: 0, link: self.seed, ..self }
@@ -196,17 +196,17 @@ mod tests {
     #[test]
     fn every_value_and_its_place_changes_the_link() {
         let seed = Link([1; 32]);
-        let text = |text: &str| Value::text(text.to_owned());
+        let text = |text: &str| ChainValue::text(text.to_owned());
         let rows = [
             vec![],
-            vec![Value::Other],
+            vec![ChainValue::Other],
             vec![text("")],
-            vec![Value::blob([])],
+            vec![ChainValue::blob([])],
             vec![text("ab"), text("c")],
             vec![text("a"), text("bc")],
             vec![text("c"), text("ab")],
-            vec![Value::Integer(0)],
-            vec![Value::Integer(1), Value::Integer(0)],
+            vec![ChainValue::Integer(0)],
+            vec![ChainValue::Integer(1), ChainValue::Integer(0)],
         ];
         let mut links: Vec<[u8; 32]> = rows.iter().map(|row| seed.next(row).0).collect();
         links.push(Link([2; 32]).next(&[]).0);

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::chain::{CHAINS, Chain, Head, Link, Value};
+use crate::chain::{CHAINS, Chain, ChainHead, ChainValue, Link};
 use crate::claim::Claim;
-use crate::store::{Rows, Store};
+use crate::store::{Store, StoreRows};
 use crate::{LedgerError, Notice, Release};
 
 /// A ledger's name in errors.
@@ -16,56 +16,58 @@ pub(crate) const NAME: &str = "in memory";
 
 /// The rows and claims that all connections share; none before the first is opened for charging.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
-    tables: Mutex<Option<Tables>>,
+pub(crate) struct SharedMemory {
+    tables: Mutex<Option<MemoryTables>>,
     claims: Mutex<HashSet<i64>>,
 }
 
 #[derive(Clone, Debug)]
-struct Tables {
-    chains: BTreeMap<Chain, (Head, Vec<Vec<Value<'static>>>)>,
+struct MemoryTables {
+    chains: BTreeMap<Chain, (ChainHead, Vec<Vec<ChainValue<'static>>>)>,
     contents: HashMap<i64, Release>,
 }
 
 /// One connection.
 pub(crate) struct MemoryStore {
-    memory: Arc<Memory>,
+    memory: Arc<SharedMemory>,
     created: bool,
     read_only: bool,
 }
 
 /// The rows as one transaction sees and changes them.
 pub(crate) struct MemoryRows<'a> {
-    memory: &'a Arc<Memory>,
-    tables: RefCell<Tables>,
+    memory: &'a Arc<SharedMemory>,
+    tables: RefCell<MemoryTables>,
 }
 
 impl MemoryStore {
     /// Opens a store for charging; makes it if there is none.
-    pub(crate) fn open(memory: Arc<Memory>) -> Self {
+    pub(crate) fn open(memory: Arc<SharedMemory>) -> Self {
         let mut tables = lock(&memory.tables);
         let created = tables.is_none();
-        tables.get_or_insert_with(Tables::new);
+        tables.get_or_insert_with(MemoryTables::new);
         drop(tables);
         Self { memory, created, read_only: false }
     }
 
     /// Opens a store for looking; nothing where there is none.
-    pub(crate) fn open_read_only(memory: Arc<Memory>) -> Option<Self> {
+    pub(crate) fn open_read_only(memory: Arc<SharedMemory>) -> Option<Self> {
         let made = lock(&memory.tables).is_some();
         made.then_some(Self { memory, created: false, read_only: true })
     }
 }
 
-impl Tables {
+impl MemoryTables {
     fn new() -> Self {
         // Another seed in each ledger of this process: there are no others.
         static LEDGERS: AtomicU64 = AtomicU64::new(1);
         let ledger = LEDGERS.fetch_add(1, Ordering::Relaxed);
         let head = |chain: Chain| {
-            let seed = Link([0; 32])
-                .next(&[Value::text(ledger.to_string()), Value::text(chain.table().to_owned())]);
-            (chain, (Head { seed, rows: 0, link: seed }, Vec::new()))
+            let seed = Link([0; 32]).next(&[
+                ChainValue::text(ledger.to_string()),
+                ChainValue::text(chain.table().to_owned()),
+            ]);
+            (chain, (ChainHead { seed, rows: 0, link: seed }, Vec::new()))
         };
         Self { chains: CHAINS.map(head).into(), contents: HashMap::new() }
     }
@@ -111,18 +113,18 @@ impl Store for MemoryStore {
 
 impl MemoryStore {
     /// A copy of the rows, which takes their place when all of a change is made.
-    fn rows(&self, tables: &Option<Tables>) -> MemoryRows<'_> {
-        let tables = tables.clone().unwrap_or_else(Tables::new);
+    fn rows(&self, tables: &Option<MemoryTables>) -> MemoryRows<'_> {
+        let tables = tables.clone().unwrap_or_else(MemoryTables::new);
         MemoryRows { memory: &self.memory, tables: RefCell::new(tables) }
     }
 }
 
-impl Rows for MemoryRows<'_> {
+impl StoreRows for MemoryRows<'_> {
     fn name(&self) -> &Path {
         Path::new(NAME)
     }
 
-    fn head(&self, chain: Chain) -> Result<Option<Head>, LedgerError> {
+    fn head(&self, chain: Chain) -> Result<Option<ChainHead>, LedgerError> {
         Ok(self.tables.borrow().chains.get(&chain).map(|(head, _)| *head))
     }
 
@@ -130,7 +132,7 @@ impl Rows for MemoryRows<'_> {
         &self,
         chain: Chain,
         last: i64,
-        each: &mut dyn FnMut(&[Value<'_>]) -> Result<(), LedgerError>,
+        each: &mut dyn FnMut(&[ChainValue<'_>]) -> Result<(), LedgerError>,
     ) -> Result<(), LedgerError> {
         let tables = self.tables.borrow();
         let rows = tables.chains.get(&chain).map_or(&[][..], |(_, rows)| rows);
@@ -139,11 +141,16 @@ impl Rows for MemoryRows<'_> {
         rows.iter().skip(seen).try_for_each(|row| each(row))
     }
 
-    fn append(&self, chain: Chain, row: &[Value<'_>], head: Head) -> Result<(), LedgerError> {
+    fn append(
+        &self,
+        chain: Chain,
+        row: &[ChainValue<'_>],
+        head: ChainHead,
+    ) -> Result<(), LedgerError> {
         let mut tables = self.tables.borrow_mut();
         if let Some((end, rows)) = tables.chains.get_mut(&chain) {
             *end = head;
-            rows.push(row.iter().cloned().map(Value::into_owned).collect());
+            rows.push(row.iter().cloned().map(ChainValue::into_owned).collect());
         }
         Ok(())
     }
@@ -174,7 +181,7 @@ impl Rows for MemoryRows<'_> {
 
 /// A claim on a charge.
 struct Held {
-    memory: Arc<Memory>,
+    memory: Arc<SharedMemory>,
     charge: i64,
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "memory")]
-use crate::in_memory::{self, Memory, MemoryStore};
+use crate::in_memory::{self, MemoryStore, SharedMemory};
 use crate::populations::Populations;
 use crate::protocol::Protocol;
 use crate::sqlite::SqliteStore;
@@ -14,34 +14,34 @@ use crate::{Ledger, LedgerError};
 
 /// Where a ledger is, so that any number of connections to it can be opened.
 #[derive(Clone, Debug)]
-pub struct Location(Kind);
+pub struct Location(LocationKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum LocationKind {
     File(PathBuf),
     #[cfg(feature = "memory")]
-    Memory(Arc<Memory>),
+    Memory(Arc<SharedMemory>),
 }
 
 impl Location {
     /// An SQLite file. See [the crate](crate) for where it may be.
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self(Kind::File(path.into()))
+        Self(LocationKind::File(path.into()))
     }
 
     /// A new ledger in this process's memory, with which every budget begins afresh: for tests
     /// alone. Clones are the same ledger.
     #[cfg(feature = "memory")]
     pub fn in_memory() -> Self {
-        Self(Kind::Memory(Arc::default()))
+        Self(LocationKind::Memory(Arc::default()))
     }
 
     /// The file; of a ledger in memory, its name in errors.
     pub fn path(&self) -> &Path {
         match &self.0 {
-            Kind::File(path) => path,
+            LocationKind::File(path) => path,
             #[cfg(feature = "memory")]
-            Kind::Memory(_) => Path::new(in_memory::NAME),
+            LocationKind::Memory(_) => Path::new(in_memory::NAME),
         }
     }
 
@@ -55,9 +55,11 @@ impl Location {
     /// its folder; or when another process keeps it locked for ten seconds.
     pub fn open(&self, populations: Populations) -> Result<Box<dyn Ledger>, LedgerError> {
         Ok(match &self.0 {
-            Kind::File(path) => Box::new(Protocol::open(SqliteStore::open(path)?, populations)?),
+            LocationKind::File(path) => {
+                Box::new(Protocol::open(SqliteStore::open(path)?, populations)?)
+            }
             #[cfg(feature = "memory")]
-            Kind::Memory(memory) => {
+            LocationKind::Memory(memory) => {
                 Box::new(Protocol::open(MemoryStore::open(Arc::clone(memory)), populations)?)
             }
         })
@@ -73,9 +75,9 @@ impl Location {
         populations: Populations,
     ) -> Result<Option<Box<dyn Ledger>>, LedgerError> {
         match &self.0 {
-            Kind::File(path) => boxed(SqliteStore::open_read_only(path)?, populations),
+            LocationKind::File(path) => boxed(SqliteStore::open_read_only(path)?, populations),
             #[cfg(feature = "memory")]
-            Kind::Memory(memory) => {
+            LocationKind::Memory(memory) => {
                 boxed(MemoryStore::open_read_only(Arc::clone(memory)), populations)
             }
         }

@@ -9,7 +9,7 @@ use hushtable_privacy::Loss;
 use crate::book::Book;
 use crate::ledger::closed::Closed;
 use crate::populations::Populations;
-use crate::records::Records;
+use crate::records::LedgerRecords;
 use crate::store::Store;
 use crate::{
     Account, ChargeRecord, DrawnCharge, Fingerprint, Ledger, LedgerError, Notice, OpenedCharge,
@@ -42,10 +42,10 @@ impl<S: Store> Protocol<S> {
     /// Reads in one state of the store, and checks the rows that are new since the last time.
     fn look<T>(
         &self,
-        read: impl FnOnce(&Records<'_>, &Book) -> Result<T, LedgerError>,
+        read: impl FnOnce(&LedgerRecords<'_>, &Book) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
         self.store.look(|rows| {
-            let records = Records(rows);
+            let records = LedgerRecords(rows);
             let mut book = self.book.borrow_mut();
             // Other programs write to the same store: decisions need the rows of this very state.
             book.catch_up(&records)?;
@@ -56,11 +56,11 @@ impl<S: Store> Protocol<S> {
     /// Reads and writes in one transaction, as [`Store::change`] does.
     fn change<T>(
         &mut self,
-        change: impl FnOnce(&Records<'_>, &Book) -> Result<T, LedgerError>,
+        change: impl FnOnce(&LedgerRecords<'_>, &Book) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
         let book = self.book.get_mut();
         self.store.change(|rows| {
-            let records = Records(rows);
+            let records = LedgerRecords(rows);
             // Inside the transaction: rows read before it could miss a charge of another program.
             book.catch_up(&records)?;
             change(&records, book)

@@ -5,18 +5,18 @@ use std::time::SystemTime;
 use chrono::{DateTime, SecondsFormat, Utc};
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 
-use crate::chain::{Broken, Chain, Head, Link, Row, Value};
+use crate::chain::{Broken, Chain, ChainHead, ChainRow, ChainValue, Link};
 use crate::charge::Receipt;
-use crate::store::Rows;
+use crate::store::StoreRows;
 use crate::units::Units;
 use crate::{LedgerError, Release, Request, StoredRelease};
 
 /// The ledger's rows as one transaction sees them.
-pub(crate) struct Records<'a>(pub(crate) &'a dyn Rows);
+pub(crate) struct LedgerRecords<'a>(pub(crate) &'a dyn StoreRows);
 
 /// A release on record, except for its content.
 #[derive(Clone)]
-pub(crate) struct Recorded {
+pub(crate) struct ReleaseRecord {
     pub(crate) id: i64,
     pub(crate) charge_id: i64,
     pub(crate) recorded_at: String,
@@ -24,7 +24,7 @@ pub(crate) struct Recorded {
     pub(crate) content: [u8; 32],
 }
 
-impl Records<'_> {
+impl LedgerRecords<'_> {
     pub(crate) fn broken(&self, broken: Broken) -> LedgerError {
         LedgerError::broken(self.0.name(), broken)
     }
@@ -35,7 +35,7 @@ impl Records<'_> {
     }
 
     /// How far the chain goes.
-    fn head(&self, chain: Chain) -> Result<Head, LedgerError> {
+    fn head(&self, chain: Chain) -> Result<ChainHead, LedgerError> {
         self.0.head(chain)?.ok_or_else(|| self.broken(Broken::NoHead(chain)))
     }
 
@@ -47,9 +47,9 @@ impl Records<'_> {
     pub(crate) fn follow(
         &self,
         chain: Chain,
-        from: Option<Head>,
-        mut each: impl FnMut(i64, Link, &Row<'_>) -> Option<()>,
-    ) -> Result<Head, LedgerError> {
+        from: Option<ChainHead>,
+        mut each: impl FnMut(i64, Link, &ChainRow<'_>) -> Option<()>,
+    ) -> Result<ChainHead, LedgerError> {
         // The head is a row of its own. Without it, rows cut off at the end would leave a chain
         // that holds.
         let end = self.head(chain)?;
@@ -60,7 +60,7 @@ impl Records<'_> {
             return Err(self.broken(Broken::Older(chain)));
         }
         self.0.after(chain, here.rows, &mut |values| {
-            let (row, next) = (Row(values), here.rows + 1);
+            let (row, next) = (ChainRow(values), here.rows + 1);
             let id = row.integer(0).ok_or_else(|| self.broken(Broken::Missing(chain, next)))?;
             if id > end.rows {
                 return Err(self.broken(Broken::Added(chain, id)));
@@ -76,15 +76,15 @@ impl Records<'_> {
             }
             let read = each(id, link, &row);
             read.ok_or_else(|| self.broken(Broken::Unreadable(chain, id)))?;
-            here = Head { rows: id, link, ..here };
+            here = ChainHead { rows: id, link, ..here };
             Ok(())
         })?;
         match here {
             here if here == end => Ok(here),
-            Head { rows, .. } if rows < end.rows => {
+            ChainHead { rows, .. } if rows < end.rows => {
                 Err(self.broken(Broken::Missing(chain, rows + 1)))
             }
-            Head { rows, .. } => Err(self.broken(Broken::Changed(chain, rows))),
+            ChainHead { rows, .. } => Err(self.broken(Broken::Changed(chain, rows))),
         }
     }
 
@@ -92,17 +92,17 @@ impl Records<'_> {
     fn append(
         &self,
         chain: Chain,
-        values: Vec<Value<'static>>,
+        values: Vec<ChainValue<'static>>,
     ) -> Result<(i64, Link), LedgerError> {
         // The number follows from the head and not from the store, so that a row is never numbered
         // twice.
         let head = self.head(chain)?;
         let id = head.rows + 1;
-        let mut row = vec![Value::Integer(id)];
+        let mut row = vec![ChainValue::Integer(id)];
         row.extend(values);
         let link = head.link.next(&row);
-        row.push(Value::blob(link.0));
-        self.0.append(chain, &row, Head { rows: id, link, ..head })?;
+        row.push(ChainValue::blob(link.0));
+        self.0.append(chain, &row, ChainHead { rows: id, link, ..head })?;
         Ok((id, link))
     }
 
@@ -119,18 +119,18 @@ impl Records<'_> {
         };
         let values = vec![
             now(),
-            Value::text(request.analyst.clone()),
-            Value::text(request.population.clone()),
-            Value::text(request.query.clone()),
-            Value::blob(*request.fingerprint.as_bytes()),
-            Value::text(request.loss.parameter().to_owned()),
+            ChainValue::text(request.analyst.clone()),
+            ChainValue::text(request.population.clone()),
+            ChainValue::text(request.query.clone()),
+            ChainValue::blob(*request.fingerprint.as_bytes()),
+            ChainValue::text(request.loss.parameter().to_owned()),
             amount(request.loss.units()),
-            Value::text(charged.parameter().to_owned()),
+            ChainValue::text(charged.parameter().to_owned()),
             amount(charged.units()),
             amount(charged.delta().units()),
-            Value::text(serde_json::to_string(&request.events).map_err(json)?),
-            Value::text(serde_json::to_string(units).map_err(json)?),
-            Value::blob(*request.family.as_bytes()),
+            ChainValue::text(serde_json::to_string(&request.events).map_err(json)?),
+            ChainValue::text(serde_json::to_string(units).map_err(json)?),
+            ChainValue::blob(*request.family.as_bytes()),
         ];
         let (id, link) = self.append(Chain::Charges, values)?;
         let (fingerprint, loss) = (request.fingerprint, request.loss);
@@ -139,24 +139,25 @@ impl Records<'_> {
 
     /// Adds an attempt to the transaction.
     pub(crate) fn add_attempt(&self, charge: i64, attempt: u32) -> Result<(), LedgerError> {
-        let values = vec![Value::Integer(charge), Value::Integer(attempt.into()), now()];
+        let values = vec![ChainValue::Integer(charge), ChainValue::Integer(attempt.into()), now()];
         self.append(Chain::Attempts, values).map(drop)
     }
 
     /// Adds the state *drawn* of a charge to the transaction.
     pub(crate) fn add_draw(&self, charge: i64) -> Result<(), LedgerError> {
-        self.append(Chain::Draws, vec![Value::Integer(charge), now()]).map(drop)
+        self.append(Chain::Draws, vec![ChainValue::Integer(charge), now()]).map(drop)
     }
 
     /// Adds a release to the transaction.
     pub(crate) fn add_release(&self, charge: i64, release: &Release) -> Result<(), LedgerError> {
-        let values = vec![Value::Integer(charge), now(), Value::blob(content_hash(release))];
+        let values =
+            vec![ChainValue::Integer(charge), now(), ChainValue::blob(content_hash(release))];
         let (id, _) = self.append(Chain::Releases, values)?;
         self.0.add_content(id, release)
     }
 
     /// A release with its content, which must be what was recorded.
-    pub(crate) fn release(&self, recorded: &Recorded) -> Result<StoredRelease, LedgerError> {
+    pub(crate) fn release(&self, recorded: &ReleaseRecord) -> Result<StoredRelease, LedgerError> {
         let content = self.0.content(recorded.id)?;
         let release =
             content.ok_or_else(|| self.broken(Broken::Missing(Chain::Releases, recorded.id)))?;
@@ -165,31 +166,32 @@ impl Records<'_> {
         if content_hash(&release) != recorded.content {
             return Err(self.broken(Broken::Changed(Chain::Releases, recorded.id)));
         }
-        let Recorded { charge_id, recorded_at, .. } = recorded.clone();
+        let ReleaseRecord { charge_id, recorded_at, .. } = recorded.clone();
         Ok(StoredRelease { charge_id, recorded_at, release })
     }
 }
 
 /// This machine's clock: UTC, RFC 3339. No decision rests on it.
-fn now() -> Value<'static> {
+fn now() -> ChainValue<'static> {
     let now = DateTime::<Utc>::from(SystemTime::now());
-    Value::text(now.to_rfc3339_opts(SecondsFormat::Millis, true))
+    ChainValue::text(now.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
 
 /// The hash under which a release's content is on record.
 fn content_hash(release: &Release) -> [u8; 32] {
     let Release { table, statement } = release;
-    let values = [Value::Text(statement.as_bytes().into()), Value::Blob(table.as_slice().into())];
+    let values =
+        [ChainValue::Text(statement.as_bytes().into()), ChainValue::Blob(table.as_slice().into())];
     Link([0; 32]).next(&values).0
 }
 
 /// Every amount is at most 10^18; anything above would break a CHECK.
-fn amount(units: u64) -> Value<'static> {
-    Value::Integer(i64::try_from(units).unwrap_or(i64::MAX))
+fn amount(units: u64) -> ChainValue<'static> {
+    ChainValue::Integer(i64::try_from(units).unwrap_or(i64::MAX))
 }
 
 /// The loss as asked and as charged, from five columns in the order of the table.
-pub(crate) fn losses(row: &Row<'_>, first: usize) -> Option<(Loss, Loss)> {
+pub(crate) fn losses(row: &ChainRow<'_>, first: usize) -> Option<(Loss, Loss)> {
     let units = |at: usize| u64::try_from(row.integer(at)?).ok();
     let delta = Delta::from_units(units(first + 4)?).ok()?;
     let loss = |at: usize| {

@@ -23,13 +23,13 @@ pub struct BudgetExceeded {
 }
 
 /// Epsilon, rho or delta: a number for comparing, and its text.
-struct Part {
+struct LossPart {
     name: &'static str,
     units: u64,
     text: String,
 }
 
-impl Part {
+impl LossPart {
     fn main(loss: Loss) -> Self {
         let text = match loss {
             Loss::Approximate { epsilon, .. } => epsilon.to_string(),
@@ -46,18 +46,18 @@ impl Part {
 
 impl BudgetExceeded {
     /// The most that may be asked, in the currency of the question.
-    fn main_left(&self) -> Part {
+    fn main_left(&self) -> LossPart {
         match (self.asked, self.charged, self.account.left) {
             (
                 Loss::Approximate { epsilon, .. },
                 Loss::Concentrated { rho: cost, .. },
                 Loss::Concentrated { rho, .. },
-            ) => Part::main(Loss::pure(affordable_epsilon(epsilon, cost, rho, self.questions))),
-            (.., left) => Part::main(left),
+            ) => LossPart::main(Loss::pure(affordable_epsilon(epsilon, cost, rho, self.questions))),
+            (.., left) => LossPart::main(left),
         }
     }
 
-    fn reason(&self, part: fn(Loss) -> Part) -> String {
+    fn reason(&self, part: fn(Loss) -> LossPart) -> String {
         let Account { total, spent, .. } = self.account;
         let (cost, asked) = (part(self.charged), part(self.asked));
         let costs = if self.questions == 1 { "it costs" } else { "they cost" };
@@ -81,8 +81,8 @@ impl Hint for BudgetExceeded {
         let budget = format!("the budget of analyst `{analyst}` on `{population}`");
 
         let parts = [
-            (Part::main as fn(Loss) -> Part, self.main_left()),
-            (Part::delta as fn(Loss) -> Part, Part::delta(left)),
+            (LossPart::main as fn(Loss) -> LossPart, self.main_left()),
+            (LossPart::delta as fn(Loss) -> LossPart, LossPart::delta(left)),
         ];
         let (mut advice, mut used_up) = (Vec::new(), None);
         let mut reasons = Vec::new();

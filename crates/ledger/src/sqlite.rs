@@ -18,9 +18,9 @@ use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params
 use self::file_lock::FileLock;
 pub use self::inspection::{Inspection, backup, check};
 pub use self::recognise::is_ledger;
-use crate::chain::{Broken, Chain, Head, Link, Value};
+use crate::chain::{Broken, Chain, ChainHead, ChainValue, Link};
 use crate::claim::Claim;
-use crate::store::{Rows, Store};
+use crate::store::{Store, StoreRows};
 use crate::{LedgerError, Notice, Release};
 
 /// One connection to the file. Its path is absolute; `real` is the path without links, beside which
@@ -104,16 +104,20 @@ impl SqliteRows<'_> {
     }
 }
 
-impl Rows for SqliteRows<'_> {
+impl StoreRows for SqliteRows<'_> {
     fn name(&self) -> &Path {
         self.path
     }
 
-    fn head(&self, chain: Chain) -> Result<Option<Head>, LedgerError> {
+    fn head(&self, chain: Chain) -> Result<Option<ChainHead>, LedgerError> {
         let query = "SELECT seed, rows, link FROM chains WHERE name = ?1";
         self.conn
             .query_row(query, [chain.table()], |row| {
-                Ok(Head { seed: Link(row.get(0)?), rows: row.get(1)?, link: Link(row.get(2)?) })
+                Ok(ChainHead {
+                    seed: Link(row.get(0)?),
+                    rows: row.get(1)?,
+                    link: Link(row.get(2)?),
+                })
             })
             .optional()
             .map_err(|error| self.error(error))
@@ -123,7 +127,7 @@ impl Rows for SqliteRows<'_> {
         &self,
         chain: Chain,
         last: i64,
-        each: &mut dyn FnMut(&[Value<'_>]) -> Result<(), LedgerError>,
+        each: &mut dyn FnMut(&[ChainValue<'_>]) -> Result<(), LedgerError>,
     ) -> Result<(), LedgerError> {
         let sql = |error| self.error(error);
         // In the order of the table itself.
@@ -138,7 +142,12 @@ impl Rows for SqliteRows<'_> {
         Ok(())
     }
 
-    fn append(&self, chain: Chain, row: &[Value<'_>], head: Head) -> Result<(), LedgerError> {
+    fn append(
+        &self,
+        chain: Chain,
+        row: &[ChainValue<'_>],
+        head: ChainHead,
+    ) -> Result<(), LedgerError> {
         let sql = |error| self.error(error);
         let places = vec!["?"; row.len()].join(", ");
         let insert = format!("INSERT INTO {} VALUES ({places})", chain.table());
@@ -192,22 +201,22 @@ impl Rows for SqliteRows<'_> {
     }
 }
 
-fn value(value: ValueRef<'_>) -> Value<'_> {
+fn value(value: ValueRef<'_>) -> ChainValue<'_> {
     match value {
-        ValueRef::Integer(number) => Value::Integer(number),
-        ValueRef::Text(text) => Value::Text(text.into()),
-        ValueRef::Blob(bytes) => Value::Blob(bytes.into()),
-        ValueRef::Null | ValueRef::Real(_) => Value::Other,
+        ValueRef::Integer(number) => ChainValue::Integer(number),
+        ValueRef::Text(text) => ChainValue::Text(text.into()),
+        ValueRef::Blob(bytes) => ChainValue::Blob(bytes.into()),
+        ValueRef::Null | ValueRef::Real(_) => ChainValue::Other,
     }
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for ChainValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
-            Value::Integer(number) => ValueRef::Integer(*number),
-            Value::Text(text) => ValueRef::Text(text),
-            Value::Blob(bytes) => ValueRef::Blob(bytes),
-            Value::Other => ValueRef::Null,
+            ChainValue::Integer(number) => ValueRef::Integer(*number),
+            ChainValue::Text(text) => ValueRef::Text(text),
+            ChainValue::Blob(bytes) => ValueRef::Blob(bytes),
+            ChainValue::Other => ValueRef::Null,
         }))
     }
 }

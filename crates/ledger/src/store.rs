@@ -6,14 +6,14 @@
 
 use std::path::Path;
 
-use crate::chain::{Chain, Head, Value};
+use crate::chain::{Chain, ChainHead, ChainValue};
 use crate::claim::Claim;
 use crate::{LedgerError, Notice, Release};
 
 /// One connection to a store.
 pub(crate) trait Store: Send {
     /// The store's rows as one transaction sees them.
-    type Rows<'a>: Rows
+    type Rows<'a>: StoreRows
     where
         Self: 'a;
 
@@ -46,12 +46,12 @@ pub(crate) trait Store: Send {
 }
 
 /// The rows of a store within one transaction. Writing fails in one that only looks.
-pub(crate) trait Rows {
+pub(crate) trait StoreRows {
     /// The name of the store in errors.
     fn name(&self) -> &Path;
 
     /// How far a chain goes, where the store says so.
-    fn head(&self, chain: Chain) -> Result<Option<Head>, LedgerError>;
+    fn head(&self, chain: Chain) -> Result<Option<ChainHead>, LedgerError>;
 
     /// Gives `each` all rows of a chain whose number is above `last`, in order: the number first,
     /// the link last. Whatever is there, right or wrong, and no check.
@@ -59,11 +59,16 @@ pub(crate) trait Rows {
         &self,
         chain: Chain,
         last: i64,
-        each: &mut dyn FnMut(&[Value<'_>]) -> Result<(), LedgerError>,
+        each: &mut dyn FnMut(&[ChainValue<'_>]) -> Result<(), LedgerError>,
     ) -> Result<(), LedgerError>;
 
     /// Adds a row to a chain, which goes up to `head` then.
-    fn append(&self, chain: Chain, row: &[Value<'_>], head: Head) -> Result<(), LedgerError>;
+    fn append(
+        &self,
+        chain: Chain,
+        row: &[ChainValue<'_>],
+        head: ChainHead,
+    ) -> Result<(), LedgerError>;
 
     /// The content of a release.
     fn content(&self, release: i64) -> Result<Option<Release>, LedgerError>;

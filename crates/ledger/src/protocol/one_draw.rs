@@ -1,7 +1,7 @@
 //! From the exact data to the record: one draw for a charge.
 
 use super::Protocol;
-use crate::book::Entry;
+use crate::book::ChargeEntry;
 use crate::charge::Receipt;
 use crate::store::Store;
 use crate::{ChargeState, DrawnCharge, LedgerError, Notice, OpenedCharge, Payment, Release};
@@ -90,7 +90,7 @@ impl<S: Store> Protocol<S> {
 }
 
 /// Refuses a charge that was drawn before.
-fn may_draw(entry: &Entry) -> Result<(), LedgerError> {
+fn may_draw(entry: &ChargeEntry) -> Result<(), LedgerError> {
     match entry.state() {
         ChargeState::Charged => Ok(()),
         ChargeState::Drawn | ChargeState::Recorded => {

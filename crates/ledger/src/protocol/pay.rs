@@ -7,9 +7,9 @@ use std::time::Duration;
 use hushtable_privacy::{Loss, cost};
 
 use super::Protocol;
-use crate::book::{Book, Entry};
+use crate::book::{Book, ChargeEntry};
 use crate::charge::Receipt;
-use crate::records::Records;
+use crate::records::LedgerRecords;
 use crate::store::Store;
 use crate::{
     BudgetExceeded, Charge, LedgerError, Notice, Outcome, Paid, Payment, Release, Request,
@@ -56,8 +56,8 @@ impl<S: Store> Protocol<S> {
                 .iter()
                 .zip(&all)
                 .filter_map(|(request, found)| match found {
-                    Found::New(charged) => Some((request, *charged)),
-                    Found::Stored(_) | Found::Paid(_) => None,
+                    QuestionState::New(charged) => Some((request, *charged)),
+                    QuestionState::Stored(_) | QuestionState::Paid(_) => None,
                 })
                 .collect();
             // Stored and paid questions cost nothing more. The sum of the others is checked before
@@ -66,11 +66,11 @@ impl<S: Store> Protocol<S> {
             let paid = requests.iter().zip(units).zip(all);
             let paid = paid.map(|((request, units), found)| {
                 Ok(match found {
-                    Found::Stored(stored) => Paid::Stored(stored),
-                    Found::Paid(entry) => {
+                    QuestionState::Stored(stored) => Paid::Stored(stored),
+                    QuestionState::Paid(entry) => {
                         Paid::Charged(payment(request, entry.receipt.clone(), false))
                     }
-                    Found::New(charged) => {
+                    QuestionState::New(charged) => {
                         let receipt = records.add_charge(request, units, charged)?;
                         Paid::Charged(payment(request, receipt, true))
                     }
@@ -153,7 +153,7 @@ impl<S: Store> Protocol<S> {
     fn in_turn<T>(
         &mut self,
         wait: Wait,
-        mut turn: impl FnMut(&Records<'_>, &Book) -> Result<Turn<T>, LedgerError>,
+        mut turn: impl FnMut(&LedgerRecords<'_>, &Book) -> Result<Turn<T>, LedgerError>,
     ) -> Result<T, LedgerError> {
         let given_up = Arc::clone(&self.given_up);
         let mut noticed = false;
@@ -184,27 +184,27 @@ impl<S: Store> Protocol<S> {
 }
 
 /// An account's release or charge for a question.
-enum Found<'a> {
+enum QuestionState<'a> {
     /// Its release.
     Stored(StoredRelease),
     /// A charge that can be answered.
-    Paid(&'a Entry),
+    Paid(&'a ChargeEntry),
     /// Nothing; with its cost in the budget's currency.
     New(Loss),
 }
 
 /// Looks for what the account has for a question.
 fn find<'a>(
-    records: &Records<'_>,
+    records: &LedgerRecords<'_>,
     book: &'a Book,
     request: &Request,
-) -> Result<Turn<Found<'a>>, LedgerError> {
+) -> Result<Turn<QuestionState<'a>>, LedgerError> {
     let Request { analyst, population, fingerprint, .. } = request;
     if let Some(stored) = book.stored(analyst, population, fingerprint) {
-        return records.release(stored).map(Found::Stored).map(Turn::Done);
+        return records.release(stored).map(QuestionState::Stored).map(Turn::Done);
     }
     if let Some(entry) = book.resumable(analyst, population, fingerprint) {
-        return Ok(Turn::Done(Found::Paid(entry)));
+        return Ok(Turn::Done(QuestionState::Paid(entry)));
     }
     for charge in book.drawn(analyst, population, fingerprint) {
         // Whoever has drawn it records it soon. Where nobody has the claim, it is lost.
@@ -217,7 +217,7 @@ fn find<'a>(
     let account = (analyst.as_str(), population.as_str());
     let refused = |_| LedgerError::rho_from_epsilon(account, *loss, *limit);
     let charged = charged.map_err(refused)?;
-    Ok(Turn::Done(Found::New(charged)))
+    Ok(Turn::Done(QuestionState::New(charged)))
 }
 
 fn payment(request: &Request, receipt: Receipt, new: bool) -> Payment {

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::protocol::Protocol;
-use crate::records::Records;
+use crate::records::LedgerRecords;
 use crate::{
     Charge, DrawnCharge, Fingerprint, Ledger, NamedPopulation, Outcome, Paid, Populations, Request,
     Units,
@@ -269,7 +269,7 @@ fn journals_are_for_their_owner_alone() {
     ledger.store.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
     let charge = request(1, "0.25");
     let rows = SqliteRows { conn: &ledger.store.conn, path: &path, real: &path };
-    Records(&rows).add_charge(&charge, &Units::default(), charge.loss).unwrap();
+    LedgerRecords(&rows).add_charge(&charge, &Units::default(), charge.loss).unwrap();
     let journal = PathBuf::from(format!("{}-journal", path.display()));
     for file in [&path, &journal] {
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;

@@ -12,7 +12,7 @@ use super::SqliteStore;
 use super::file::{self, BUSY_SECONDS};
 use super::temporary::temporary_beside;
 use crate::book::Book;
-use crate::records::Records;
+use crate::records::LedgerRecords;
 use crate::store::Store;
 use crate::{LedgerError, Notice};
 
@@ -44,7 +44,7 @@ pub fn check(path: &Path) -> Result<Inspection, LedgerError> {
     store.look(|rows| {
         let mut problems = Vec::new();
         found(pages(rows.conn, rows.path), &mut problems)?;
-        let (records, mut book) = (Records(rows), Book::default());
+        let (records, mut book) = (LedgerRecords(rows), Book::default());
         found(book.catch_up(&records), &mut problems)?;
         if problems.is_empty() {
             found(book.recorded(&records).map(drop), &mut problems)?;

@@ -9,7 +9,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x4855_5348;
 /// Raised with every change of [`OBJECTS`]. Files of other versions are refused.
 pub(crate) const VERSION: i64 = 6;
 
-/// How far each chain goes: see [`Head`](crate::chain::Head).
+/// How far each chain goes: see [`Head`](crate::chain::ChainHead).
 const CHAIN_ENDS: &str = "\
 CREATE TABLE chains (
   name TEXT PRIMARY KEY CHECK (name IN ('charges', 'attempts', 'draws', 'releases')),

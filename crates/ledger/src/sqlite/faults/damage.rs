@@ -194,7 +194,7 @@ fn a_release_that_was_changed_is_not_shown() {
 /// writes.
 #[test]
 fn rows_that_do_not_fit_together_are_found() {
-    type Write = fn(&Records<'_>) -> Result<(), LedgerError>;
+    type Write = fn(&LedgerRecords<'_>) -> Result<(), LedgerError>;
     let cases: [(&str, Write); 6] = [
         ("release 3 does not fit", |records| records.add_release(1, &release(3))),
         ("release 3 does not fit", |records| records.add_release(3, &release(3))),
@@ -207,7 +207,7 @@ fn rows_that_do_not_fit_together_are_found() {
         let (_folder, path) = worked_ledger();
         let ledger = open(&path, visits()).unwrap();
         let rows = SqliteRows { conn: &ledger.store.conn, path: &path, real: &path };
-        write(&Records(&rows)).unwrap();
+        write(&LedgerRecords(&rows)).unwrap();
         let error = open(&path, visits()).unwrap_err().to_string();
         assert!(error.contains(fault), "{fault}: {error}");
     }
@@ -218,13 +218,13 @@ fn rows_that_do_not_fit_together_are_found() {
 #[test]
 fn values_that_no_ledger_writes_are_found() {
     for (column, value) in [
-        (5, Value::blob([1; 31])),
-        (6, Value::text("euro".to_owned())),
-        (7, Value::Integer(-1)),
-        (9, Value::Integer(1_000_000_000_000_000_001)),
-        (10, Value::Integer(1_000_000_000_000_000_000)),
-        (12, Value::text("no JSON".to_owned())),
-        (13, Value::blob([])),
+        (5, ChainValue::blob([1; 31])),
+        (6, ChainValue::text("euro".to_owned())),
+        (7, ChainValue::Integer(-1)),
+        (9, ChainValue::Integer(1_000_000_000_000_000_001)),
+        (10, ChainValue::Integer(1_000_000_000_000_000_000)),
+        (12, ChainValue::text("no JSON".to_owned())),
+        (13, ChainValue::blob([])),
     ] {
         let (_folder, path) = worked_ledger();
         let ledger = open(&path, visits()).unwrap();
@@ -233,16 +233,16 @@ fn values_that_no_ledger_writes_are_found() {
         let head = rows.head(Chain::Charges).unwrap().unwrap();
         let mut row = Vec::new();
         let copied = rows.after(Chain::Charges, 4, &mut |values| {
-            row = values.iter().cloned().map(Value::into_owned).collect();
+            row = values.iter().cloned().map(ChainValue::into_owned).collect();
             Ok(())
         });
         copied.unwrap();
-        row[0] = Value::Integer(6);
+        row[0] = ChainValue::Integer(6);
         row[column] = value.clone();
         let last = row.len() - 1;
         let link = head.link.next(&row[..last]);
-        row[last] = Value::blob(link.0);
-        rows.append(Chain::Charges, &row, Head { rows: 6, link, ..head }).unwrap();
+        row[last] = ChainValue::blob(link.0);
+        rows.append(Chain::Charges, &row, ChainHead { rows: 6, link, ..head }).unwrap();
         let error = open(&path, visits()).unwrap_err().to_string();
         let fault = "charge 6 has a value that no ledger writes";
         assert!(error.contains(fault), "{column}, {value:?}: {error}");
@@ -403,7 +403,7 @@ fn what_a_crash_left_half_written_is_undone_even_by_a_look() {
         let mut request = request(question, "0.25");
         request.query = "x".repeat(100_000);
         let rows = SqliteRows { conn: &ledger.store.conn, path: &path, real: &path };
-        Records(&rows).add_charge(&request, &Units::default(), request.loss).unwrap();
+        LedgerRecords(&rows).add_charge(&request, &Units::default(), request.loss).unwrap();
     }
     let crashed = folder.path().join("crashed.sqlite");
     let with_journal = |path: &Path| PathBuf::from(format!("{}-journal", path.display()));

@@ -12,10 +12,10 @@ use serde::Serialize;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::record::{Asked, Recorded, ReleaseStatement, decode, encode, question, room};
-use crate::release::{Released, ReleasedTable};
+use crate::record::{Asked, RecordedRelease, ReleaseStatement, decode, encode, question, room};
+use crate::release::{ReleasedGroups, ReleasedTable};
 use crate::runtime::heavy;
-use crate::stopping::{Point, reached};
+use crate::stopping::{StoppingPoint, reached};
 
 /// A query that is checked and priced, and who asks it.
 pub(crate) struct Question {
@@ -174,7 +174,7 @@ impl Answering<'_> {
         (charge, others): (Charge, Vec<Payment>),
         scan: Scan,
         timings: &mut Timings,
-    ) -> Result<Recorded, EngineError> {
+    ) -> Result<RecordedRelease, EngineError> {
         let Question { sql, analyst, quote, explanation, hash, loss } = asked;
         // The receipt must be for this question and for what its noise was made for.
         if charge.fingerprint() != identity
@@ -185,14 +185,14 @@ impl Answering<'_> {
                 "a charge is used for another question or a larger loss than it was made for",
             ));
         }
-        reached(Point::Charged)?;
+        reached(StoppingPoint::Charged)?;
         let started = Instant::now();
         // A random key for each charge: only then do keyed hashes of row numbers have one law
         // however rows are numbered (`theorems/queries.md#rows-as-units`).
         let key = SamplingKey::draw(self.generator)?;
         let exact = scan.run(charge.open(), key).await?;
         timings.exact = started.elapsed();
-        reached(Point::Read)?;
+        reached(StoppingPoint::Read)?;
         let started = Instant::now();
         // The statement and the room for it are made before the draw, so that less can fail after
         // it.
@@ -201,23 +201,24 @@ impl Answering<'_> {
         let room = room(&statement, explanation, quote.query());
         let drawn = heavy(|| exact.draw(self.ledger, others, room))?;
         timings.ledger += started.elapsed();
-        reached(Point::Drawn)?;
+        reached(StoppingPoint::Drawn)?;
         let started = Instant::now();
-        let Released { groups: released, charge } = heavy(|| drawn.release(quote, self.generator))?;
+        let ReleasedGroups { groups: released, charge } =
+            heavy(|| drawn.release(quote, self.generator))?;
         timings.noise = started.elapsed();
         let started = Instant::now();
         let release = encode(&released, statement)?;
-        reached(Point::Noisy)?;
+        reached(StoppingPoint::Noisy)?;
         heavy(|| self.ledger.record(charge, &release))?;
         timings.ledger += started.elapsed();
-        reached(Point::Recorded)?;
+        reached(StoppingPoint::Recorded)?;
         // From the bytes on record, and not from memory: the first answer is that of every later
         // one.
         decode(&release)
     }
 }
 
-impl Recorded {
+impl RecordedRelease {
     /// Answers a question of the release's leaf. The statement is the release's, about this
     /// question: it is the same however often the question is asked.
     ///

@@ -34,14 +34,14 @@ use hushtable_lang::Refusal;
 use hushtable_plan::Around;
 
 use self::function::in_engine_types;
-pub(crate) use self::lowered::Found;
-use self::lowered::Lowering;
+use self::lowered::NodeLowering;
+pub(crate) use self::lowered::ResultColumns;
 use self::pairs::BoundedPairs;
 pub(crate) use self::pairs::MAX_PAIRS;
 use self::slot::Slot;
 use crate::error::EngineError;
 use crate::invariant::Invariant;
-use crate::memory::Memory;
+use crate::memory::QueryMemory;
 use crate::rebuild::rebuilt;
 
 /// A result, and the cells of its columns, which say where their values come from.
@@ -51,7 +51,7 @@ pub(crate) struct Ran {
     /// The columns as they were run, with hidden ones.
     pub(crate) columns: Vec<ArrayRef>,
     /// Where those of the table and of cells are among them.
-    pub(crate) found: Found,
+    pub(crate) found: ResultColumns,
 }
 
 /// A released value: the indices of a part, of its column and of its row.
@@ -85,7 +85,7 @@ pub(crate) struct AroundPlan {
     plan: Arc<dyn ExecutionPlan>,
     /// The names of the columns that it shows.
     columns: Vec<String>,
-    found: Found,
+    found: ResultColumns,
     tables: Vec<(String, Arc<Slot>)>,
 }
 
@@ -97,7 +97,7 @@ impl AroundPlan {
     pub(crate) async fn new(
         around: &Around,
         tables: &[(String, SchemaRef)],
-        memory: &Memory,
+        memory: &QueryMemory,
     ) -> Result<Self, EngineError> {
         Self::within(MAX_PAIRS, around, tables, memory).await
     }
@@ -107,7 +107,7 @@ impl AroundPlan {
         pairs: u64,
         around: &Around,
         tables: &[(String, SchemaRef)],
-        memory: &Memory,
+        memory: &QueryMemory,
     ) -> Result<Self, EngineError> {
         let mut slots = Vec::with_capacity(around.tables.len());
         for name in &around.tables {
@@ -134,7 +134,7 @@ impl AroundPlan {
     pub(crate) async fn run<'t>(
         &self,
         tables: impl IntoIterator<Item = &'t RecordBatch>,
-        memory: &Memory,
+        memory: &QueryMemory,
     ) -> Result<Ran, EngineError> {
         for ((index, (_, slot)), table) in self.tables.iter().enumerate().zip(tables) {
             slot.fill(index, table)?;
@@ -148,14 +148,14 @@ impl AroundPlan {
     }
 }
 
-type Planned = (SessionContext, Arc<dyn ExecutionPlan>, Found);
+type PlannedAround = (SessionContext, Arc<dyn ExecutionPlan>, ResultColumns);
 
 async fn planned(
     pairs: u64,
     around: &Around,
     slots: &[(String, Arc<Slot>)],
-    memory: &Memory,
-) -> Result<Planned, DataFusionError> {
+    memory: &QueryMemory,
+) -> Result<PlannedAround, DataFusionError> {
     // One partition: nothing depends on which of several is first.
     let config = SessionConfig::new().with_target_partitions(1).with_information_schema(false);
     let state = SessionStateBuilder::new()
@@ -172,7 +172,7 @@ async fn planned(
         let schema = Arc::clone(slot.schema());
         tables.push(Arc::new(StreamingTable::try_new(schema, vec![partition])?));
     }
-    let (plan, found) = Lowering::new(&state, &tables).whole(&around.node)?;
+    let (plan, found) = NodeLowering::new(&state, &tables).whole(&around.node)?;
     let context = SessionContext::new_with_state(state);
     let plan = context.state().create_physical_plan(&plan).await?;
     Ok((context, plan, found))
@@ -181,7 +181,7 @@ async fn planned(
 /// The result with the names and types of its release.
 fn named(
     names: &[String],
-    found: &Found,
+    found: &ResultColumns,
     batch: &RecordBatch,
 ) -> Result<RecordBatch, DataFusionError> {
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
@@ -194,7 +194,7 @@ fn named(
 }
 
 /// The error of SQL that cannot be planned or run with this memory.
-fn failed(error: DataFusionError, memory: &Memory) -> EngineError {
+fn failed(error: DataFusionError, memory: &QueryMemory) -> EngineError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => memory.explained(error),
         _ => refused(error),

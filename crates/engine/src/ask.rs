@@ -11,7 +11,7 @@ use hushtable_privacy::Loss;
 use crate::answer::Timings;
 use crate::answer_table::Answer;
 use crate::error::EngineError;
-use crate::origin::Origin;
+use crate::origin::QuestionOrigin;
 use crate::progress::Progress;
 use crate::quoted::Quoted;
 use crate::runtime::heavy;
@@ -56,7 +56,7 @@ impl Session {
         progress: &Progress,
     ) -> Result<StatementPlan, EngineError> {
         let statement = heavy(|| SqlStatement::bind(sql, self.contract()))?;
-        let origin = Origin::Sql(sql.to_owned());
+        let origin = QuestionOrigin::Sql(sql.to_owned());
         self.plan_bound(origin, statement, analyst, purpose, progress).await
     }
 
@@ -73,13 +73,13 @@ impl Session {
         progress: &Progress,
     ) -> Result<StatementPlan, EngineError> {
         let statement = heavy(|| workload.statement(self.contract()))?;
-        let origin = Origin::Workload(Box::new(workload.clone()));
+        let origin = QuestionOrigin::Workload(Box::new(workload.clone()));
         self.plan_bound(origin, statement, analyst, purpose, progress).await
     }
 
     async fn plan_bound(
         self: &Arc<Self>,
-        origin: Origin,
+        origin: QuestionOrigin,
         statement: SqlStatement,
         analyst: Option<&str>,
         purpose: Purpose,
@@ -149,7 +149,7 @@ impl Session {
     /// Checks the budgets for the parts of a statement; see [`check_budget`](Self::check_budget).
     fn check_budgets(
         &self,
-        origin: &Origin,
+        origin: &QuestionOrigin,
         statement: &SqlStatement,
         analyst: Option<&str>,
     ) -> Result<(), EngineError> {

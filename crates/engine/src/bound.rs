@@ -23,14 +23,14 @@ use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::error::DataFusionError;
 
-use crate::contributions::{Accumulation, Listing, Rows, SamplingKey};
+use crate::contributions::{Accumulation, ContributionBatch, Listing, SamplingKey};
 use crate::intern::{Interner, inconsistent, too_many};
 use crate::members::PartialMembers;
 use crate::survey::{Extremes, Survey};
-use crate::value_lists::List;
+use crate::value_lists::ValueList;
 use part::{NOTHING, clamped};
-pub(crate) use tally::{Cut, Histogram, Tallied, Tallies, Tally};
-use units::{Grown, Units};
+pub(crate) use tally::{ContributionTally, CountHistogram, Cut, Tallied, Tallies};
+use units::{Grown, UnitStates};
 
 impl Listing {
     /// The sum of a unit's values in a group, after their mean is clamped.
@@ -63,11 +63,11 @@ fn by_kind(accumulators: &[Accumulation]) -> (Vec<(i64, i64)>, Vec<Listing>) {
 }
 
 /// The totals of an accumulator, by group. Exact: no Debug, Display or Serialize.
-pub(crate) enum Total {
+pub(crate) enum GroupTotals {
     /// Sums of clamped contributions.
     Sums(ScalarBuffer<i128>),
     /// Values, clamped.
-    Values(List),
+    Values(ValueList),
 }
 
 /// Exact sums of some of the data, by group. No Debug, Display or Serialize.
@@ -76,7 +76,7 @@ pub(crate) struct Partial {
     /// Number of units.
     pub(crate) units: ScalarBuffer<i64>,
     /// Of each accumulator.
-    pub(crate) totals: Vec<Total>,
+    pub(crate) totals: Vec<GroupTotals>,
     /// Which groups each unit is in, where requested.
     pub(crate) members: Option<PartialMembers>,
     /// Contributions of single units, where requested.
@@ -88,9 +88,9 @@ pub(crate) struct Partial {
 impl Partial {
     /// Bytes of memory.
     pub(crate) fn size(&self) -> usize {
-        let total = |total: &Total| match total {
-            Total::Sums(sums) => sums.inner().capacity(),
-            Total::Values(list) => list.size(),
+        let total = |total: &GroupTotals| match total {
+            GroupTotals::Sums(sums) => sums.inner().capacity(),
+            GroupTotals::Values(list) => list.size(),
         };
         self.keys.iter().map(|keys| keys.get_array_memory_size()).sum::<usize>()
             + self.units.inner().capacity()
@@ -107,19 +107,19 @@ pub(crate) struct Bounder {
     keyed: bool,
     sampling: Option<(SamplingKey, usize)>,
     groups: Option<Interner>,
-    units: Option<Units>,
+    units: Option<UnitStates>,
     /// Whether to record which groups each unit is in.
     with_members: bool,
     /// For each group the number of its units and its sums: as they grow, where every row is a
     /// unit, else in the end. Side by side, as all of them are added to at once.
     row_totals: Vec<i128>,
-    row_lists: Vec<List>,
+    row_lists: Vec<ValueList>,
     /// Whether contributions of single units are recorded; and the rows that stand out.
     surveyed: bool,
     extremes: Vec<Extremes>,
     /// Where contributions are tallied: the index of the sum that counts rows, and the tally of
     /// rows that are units.
-    tallied: Option<(usize, Tally)>,
+    tallied: Option<(usize, ContributionTally)>,
 }
 
 impl Bounder {
@@ -128,7 +128,7 @@ impl Bounder {
         let listed = accumulators
             .iter()
             .filter(|accumulator| matches!(accumulator, Accumulation::Values(_)));
-        let row_lists = listed.map(|_| List::default()).collect();
+        let row_lists = listed.map(|_| ValueList::default()).collect();
         Self {
             accumulators,
             ones: Vec::new(),
@@ -180,7 +180,7 @@ impl Bounder {
     /// Also tallies contributions and what limits cut off. The sum at index `rows`
     /// counts rows.
     pub(crate) fn tallied(self, rows: usize) -> Self {
-        let tally = Tally::new(&self.accumulators);
+        let tally = ContributionTally::new(&self.accumulators);
         Self { tallied: Some((rows, tally)), ..self }
     }
 
@@ -195,9 +195,9 @@ impl Bounder {
     /// Bytes of memory.
     pub(crate) fn size(&self) -> usize {
         self.groups.as_ref().map_or(0, Interner::size)
-            + self.units.as_ref().map_or(0, Units::size)
+            + self.units.as_ref().map_or(0, UnitStates::size)
             + self.row_totals.capacity() * size_of::<i128>()
-            + self.row_lists.iter().map(List::size).sum::<usize>()
+            + self.row_lists.iter().map(ValueList::size).sum::<usize>()
             + self.extremes.capacity() * size_of::<Extremes>()
     }
 
@@ -208,7 +208,7 @@ impl Bounder {
     /// When there are more than 2^32 different groups or units, or too little memory.
     pub(crate) fn add(
         &mut self,
-        rows: &Rows,
+        rows: &ContributionBatch,
         grown: &mut Grown<'_>,
     ) -> Result<(), DataFusionError> {
         match (&rows.unit, self.sampling) {
@@ -229,7 +229,7 @@ impl Bounder {
         }
     }
 
-    fn add_rows(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
+    fn add_rows(&mut self, rows: &ContributionBatch) -> Result<(), DataFusionError> {
         let single = vec![0; if rows.keys.is_empty() { rows.rows } else { 0 }];
         let width = 1 + self.sums();
         let (ids, groups) = group_ids(&mut self.groups, rows, &single)?;
@@ -301,7 +301,7 @@ impl Bounder {
 
     fn add_units(
         &mut self,
-        rows: &Rows,
+        rows: &ContributionBatch,
         unit: &ArrayRef,
         (key, most): (SamplingKey, usize),
         grown: &mut Grown<'_>,
@@ -312,7 +312,7 @@ impl Bounder {
             Some(units) => units,
             none => {
                 let accumulators = (&self.accumulators[..], &self.ones[..]);
-                none.insert(Units::new(rows, unit, (key, most), accumulators)?)
+                none.insert(UnitStates::new(rows, unit, (key, most), accumulators)?)
             }
         };
         let groups = group_ids(&mut self.groups, rows, &single)?;
@@ -384,7 +384,7 @@ impl Bounder {
         let mut totals = Vec::with_capacity(self.accumulators.len());
         for accumulator in &self.accumulators {
             totals.push(match accumulator {
-                Accumulation::Sum { .. } => Total::Sums(
+                Accumulation::Sum { .. } => GroupTotals::Sums(
                     columns
                         .next()
                         .ok_or_else(|| {
@@ -397,8 +397,8 @@ impl Bounder {
                         .next()
                         .ok_or_else(|| inconsistent("an accumulator of values has no list"))?;
                     match listing.sum {
-                        Some(_) => Total::Sums(added.into()),
-                        None => Total::Values(list),
+                        Some(_) => GroupTotals::Sums(added.into()),
+                        None => GroupTotals::Values(list),
                     }
                 }
             });
@@ -425,7 +425,7 @@ impl Accumulation {
 /// The number of each row's group, and how many groups there are; `single` where there are no keys.
 fn group_ids<'a>(
     groups: &'a mut Option<Interner>,
-    rows: &Rows,
+    rows: &ContributionBatch,
     single: &'a [usize],
 ) -> Result<(&'a [usize], usize), DataFusionError> {
     if rows.keys.is_empty() {

@@ -28,7 +28,7 @@ use crate::feed::{RowsOf, bounded};
 use crate::intern::inconsistent;
 use crate::source::convert::arrow_type;
 use crate::survey::{ScanOptions, Without};
-use layout::Layout;
+use layout::BatchLayout;
 
 /// Bounds what units contribute, and emits the exact groups of each partition.
 ///
@@ -46,7 +46,7 @@ pub(crate) struct BoundExec {
     options: ScanOptions,
     /// Secret.
     key: Option<SamplingKey>,
-    layout: Arc<Layout>,
+    layout: Arc<BatchLayout>,
     properties: Arc<PlanProperties>,
 }
 
@@ -74,14 +74,14 @@ impl BoundExec {
         }
         let rows = Arc::new(RowsOf::new(&bounding)?);
         let options = ScanOptions::default();
-        let layout = Arc::new(Layout::new(&bounding, options));
+        let layout = Arc::new(BatchLayout::new(&bounding, options));
         let properties = properties(&layout, &input);
         Ok(Self { input, bounding, rows, options, key: None, layout, properties })
     }
 
     /// With what owners read beside exact groups, or in place of them.
     pub(crate) fn with_options(self, options: ScanOptions) -> Self {
-        let layout = Arc::new(Layout::new(&self.bounding, options));
+        let layout = Arc::new(BatchLayout::new(&self.bounding, options));
         let properties = properties(&layout, &self.input);
         Self { options, layout, properties, ..self }
     }
@@ -144,7 +144,7 @@ impl BoundExec {
     }
 }
 
-fn properties(layout: &Layout, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+fn properties(layout: &BatchLayout, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
     Arc::new(PlanProperties::new(
         EquivalenceProperties::new(Arc::clone(&layout.schema)),
         // Groups are in several partitions, so nothing above may take one partition for all of a

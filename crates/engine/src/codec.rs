@@ -41,7 +41,7 @@ use crate::invariant::Invariant;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::lower::{EncodedExpr, NeverEmptyExec, total_function};
 use crate::sealed::{opened, sealed};
-use crate::source::{DataFile, ReadProgress, SourceExec, Table, TableData, Wanted};
+use crate::source::{DataFile, ReadProgress, SourceExec, SourceTable, TableData, Wanted};
 use crate::survey::ScanOptions;
 
 /// The first bytes of a plan.
@@ -56,7 +56,7 @@ pub(crate) struct Share {
 
 /// The header of a plan's bytes.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct PlanHeader {
     share: Share,
     /// Where a shuffle takes some values, in the build that wrote it.
     shuffled: Vec<u64>,
@@ -98,7 +98,7 @@ pub(crate) struct PlanCodec {
 
 /// An operator of ours.
 #[derive(Serialize, Deserialize)]
-enum Node {
+enum EncodedNode {
     /// The files, the columns, and how many partitions read them.
     Source(Vec<DataFile>, Wanted, usize),
     Bound(Box<Bounding>, ScanOptions, Option<[u8; 16]>),
@@ -121,7 +121,7 @@ impl PlanCodec {
         plan: &Arc<dyn ExecutionPlan>,
         share: &Share,
     ) -> Result<Vec<u8>, EngineError> {
-        let head = Head { share: share.clone(), shuffled: shuffled()? };
+        let head = PlanHeader { share: share.clone(), shuffled: shuffled()? };
         let head = serde_json::to_vec(&head).map_err(|_| foreign())?;
         let plan = physical_plan_to_bytes_with_proto_converter(
             Arc::clone(plan),
@@ -167,7 +167,7 @@ impl PlanCodec {
 fn divided(body: &[u8]) -> Option<(Share, &[u8])> {
     let (length, rest) = body.split_first_chunk()?;
     let (head, plan) = rest.split_at_checked(u64::from_le_bytes(*length).try_into().ok()?)?;
-    let head: Head = serde_json::from_slice(head).ok()?;
+    let head: PlanHeader = serde_json::from_slice(head).ok()?;
     (head.shuffled == shuffled().ok()?).then_some((head.share, plan))
 }
 
@@ -198,23 +198,23 @@ impl PhysicalExtensionCodec for PlanCodec {
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let node = read(buffer)?;
-        if let (Node::Source(files, wanted, partitions), []) = (&node, inputs) {
-            let table = Table::open(&TableData::Files(files.clone()), wanted)?;
+        if let (EncodedNode::Source(files, wanted, partitions), []) = (&node, inputs) {
+            let table = SourceTable::open(&TableData::Files(files.clone()), wanted)?;
             return Ok(Arc::new(SourceExec::of_all(table, *partitions, &self.progress)?));
         }
         let [input] = inputs else { return Err(foreign()) };
         let input = Arc::clone(input);
         Ok(match node {
-            Node::Source(..) => return Err(foreign()),
-            Node::Bound(bounding, options, key) => {
+            EncodedNode::Source(..) => return Err(foreign()),
+            EncodedNode::Bound(bounding, options, key) => {
                 let bound = BoundExec::new(input, Arc::from(bounding))?.with_options(options);
                 Arc::new(bound.with_key(key.map(SamplingKey)))
             }
-            Node::LimitRows(limit, key) => {
+            EncodedNode::LimitRows(limit, key) => {
                 let limited = LimitRowsExec::new(input, limit)?;
                 Arc::new(limited.with_key(key.map(SamplingKey)))
             }
-            Node::NeverEmpty => Arc::new(NeverEmptyExec::new(input)),
+            EncodedNode::NeverEmpty => Arc::new(NeverEmptyExec::new(input)),
         })
     }
 
@@ -230,28 +230,30 @@ impl PhysicalExtensionCodec for PlanCodec {
                 return Err(foreign());
             };
             let partitions = source.properties().output_partitioning().partition_count();
-            Node::Source(files.clone(), wanted.clone(), partitions)
+            EncodedNode::Source(files.clone(), wanted.clone(), partitions)
         } else if let Some(bound) = node.downcast_ref::<BoundExec>() {
             let key = bound.key().map(|key| key.0);
-            Node::Bound(Box::new(Bounding::clone(bound.bounding())), bound.options(), key)
+            EncodedNode::Bound(Box::new(Bounding::clone(bound.bounding())), bound.options(), key)
         } else if let Some(limited) = node.downcast_ref::<LimitRowsExec>() {
-            Node::LimitRows(limited.limit(), limited.key().map(|key| key.0))
+            EncodedNode::LimitRows(limited.limit(), limited.key().map(|key| key.0))
         } else if node.downcast_ref::<NeverEmptyExec>().is_some() {
-            Node::NeverEmpty
+            EncodedNode::NeverEmpty
         } else {
             return Err(foreign());
         };
-        let same = |one: &Node, other: &Node| match (one, other) {
-            (Node::Source(files, wanted, number), Node::Source(own, own_wanted, own_number)) => {
-                (files, wanted, number) == (own, own_wanted, own_number)
-            }
-            (Node::Bound(bounding, options, key), Node::Bound(own, own_options, own_key)) => {
-                bounding == own && options == own_options && key == own_key
-            }
-            (Node::LimitRows(limit, key), Node::LimitRows(own, own_key)) => {
+        let same = |one: &EncodedNode, other: &EncodedNode| match (one, other) {
+            (
+                EncodedNode::Source(files, wanted, number),
+                EncodedNode::Source(own, own_wanted, own_number),
+            ) => (files, wanted, number) == (own, own_wanted, own_number),
+            (
+                EncodedNode::Bound(bounding, options, key),
+                EncodedNode::Bound(own, own_options, own_key),
+            ) => bounding == own && options == own_options && key == own_key,
+            (EncodedNode::LimitRows(limit, key), EncodedNode::LimitRows(own, own_key)) => {
                 limit == own && key == own_key
             }
-            (Node::NeverEmpty, Node::NeverEmpty) => true,
+            (EncodedNode::NeverEmpty, EncodedNode::NeverEmpty) => true,
             _ => false,
         };
         write(&node, buffer, same)

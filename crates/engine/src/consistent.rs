@@ -13,7 +13,7 @@ use crate::intervals::Uncertainty;
 use crate::release::{NumbersBehind, ReleasedTable, table_of};
 
 /// A level's release.
-pub(crate) type Level<'a> = (&'a Quote, &'a ReleasedTable);
+pub(crate) type ReleasedLevel<'a> = (&'a Quote, &'a ReleasedTable);
 
 /// A measurement of a level when it fits the others.
 struct Fitting {
@@ -28,7 +28,7 @@ struct Fitting {
 /// The released tables of levels that fit each other, in their order, with their uncertainty.
 pub(crate) fn tables(
     consistent: &Consistent,
-    levels: &[Level<'_>],
+    levels: &[ReleasedLevel<'_>],
 ) -> Result<Vec<Uncertainty>, EngineError> {
     let quotes: Vec<&Quote> = levels.iter().map(|(quote, _)| *quote).collect();
     let (sizes, codes) = codes(consistent, levels)?;
@@ -85,7 +85,7 @@ pub(crate) fn tables(
 }
 
 /// A release's measurements, in steps.
-fn released((quote, released): &Level<'_>) -> Result<Vec<Fitting>, EngineError> {
+fn released((quote, released): &ReleasedLevel<'_>) -> Result<Vec<Fitting>, EngineError> {
     let of = |column: &ArrayRef| {
         let digits = column.as_primitive_opt::<Decimal128Type>().ok_or(
             EngineError::inconsistent("a released measurement is not a column of whole steps"),
@@ -98,15 +98,15 @@ fn released((quote, released): &Level<'_>) -> Result<Vec<Fitting>, EngineError> 
 }
 
 /// The codes of each key's values, row by row, of each level.
-type Codes = Vec<Vec<Vec<usize>>>;
+type KeyCodes = Vec<Vec<Vec<usize>>>;
 
 /// Numbers the values of each key, alike at all levels, and counts them.
 fn codes(
     consistent: &Consistent,
-    levels: &[Level<'_>],
-) -> Result<(Vec<usize>, Codes), EngineError> {
+    levels: &[ReleasedLevel<'_>],
+) -> Result<(Vec<usize>, KeyCodes), EngineError> {
     let mut sizes = vec![1; consistent.keys()];
-    let mut codes: Codes =
+    let mut codes: KeyCodes =
         consistent.levels.iter().map(|l| vec![Vec::new(); l.keys.len()]).collect();
     for (key, size) in sizes.iter_mut().enumerate() {
         let mut numbers: HashMap<Box<[u8]>, usize> = HashMap::new();

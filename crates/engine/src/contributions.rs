@@ -32,7 +32,7 @@ impl SamplingKey {
 }
 
 /// One batch of rows, ready to be bounded.
-pub(crate) struct Rows {
+pub(crate) struct ContributionBatch {
     /// Group keys; none where there is a single group.
     pub(crate) keys: Vec<ArrayRef>,
     /// Unit of each row; `None` where every row is a unit.

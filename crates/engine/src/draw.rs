@@ -18,13 +18,13 @@ use hushtable_quote::{Joint, Noise, Quote, Tied};
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::eval::constant;
-use crate::exact::Exact;
+use crate::exact::ExactSums;
 use crate::intern::{Interner, inconsistent};
-use crate::measurements::Measured;
+use crate::measurements::ExactMeasurement;
 
 /// The exact numbers of the groups that a query asks about, those without any row among them. No
 /// Debug, Display or Serialize: what leaves it has noise.
-pub(crate) struct Counted {
+pub(crate) struct CountedGroups {
     /// How many groups there are.
     pub(crate) groups: usize,
     /// Number of units of each, or of their pieces, where groups are chosen privately by that.
@@ -32,7 +32,7 @@ pub(crate) struct Counted {
     /// Which of them are known without the data; shorter where the last ones are not.
     pub(crate) known: Vec<bool>,
     /// For each measurement, the sums or values of all groups.
-    pub(crate) measured: Vec<Measured>,
+    pub(crate) measured: Vec<ExactMeasurement>,
     /// For each measurement whose noise differs by class, the class of every group; empty for
     /// others.
     pub(crate) classes: Vec<Vec<usize>>,
@@ -51,7 +51,7 @@ impl DrawnAhead {
     }
 }
 
-impl Counted {
+impl CountedGroups {
     /// The groups of the query: its only one, the public ones, or those found and the known ones.
     /// Their keys come first, a column each; none where no row had a group.
     ///
@@ -59,9 +59,9 @@ impl Counted {
     /// Only by a fault of this program.
     pub(crate) fn new(
         query: &PrivateQuery,
-        exact: Exact,
+        exact: ExactSums,
     ) -> Result<(Vec<ArrayRef>, Self), EngineError> {
-        let Exact { keys, units, pieces, measured, members } = exact;
+        let ExactSums { keys, units, pieces, measured, members } = exact;
         let found = units.len();
         if measured.iter().any(|own| own.groups() != found) {
             return Err(EngineError::inconsistent(
@@ -83,7 +83,7 @@ impl Counted {
                 // noise like the others, or its absence would show.
                 let listed = columns_of(query.keys(), &public_groups(query.keys()))?;
                 let found = found_at(&listed, &keys)?;
-                let own = |own: &Measured| own.rearranged(found.iter().copied());
+                let own = |own: &ExactMeasurement| own.rearranged(found.iter().copied());
                 let measured = measured.iter().map(own).collect::<Result<_, _>>()?;
                 let (units, known, classes) = (Vec::new(), Vec::new(), Vec::new());
                 let groups = found.len();
@@ -401,9 +401,10 @@ impl Counted {
         noisy: &mut [Option<Vec<i128>>],
     ) -> Result<(), EngineError> {
         // All of them are of the same values, so that those of the first are enough.
-        let values = self.measured.get(first).and_then(Measured::values).ok_or_else(|| {
-            EngineError::inconsistent("a quantile has no values to be drawn from")
-        })?;
+        let values =
+            self.measured.get(first).and_then(ExactMeasurement::values).ok_or_else(|| {
+                EngineError::inconsistent("a quantile has no values to be drawn from")
+            })?;
         if chosen.iter().any(|c| c.group >= values.groups()) {
             return Err(EngineError::inconsistent("a quantile has no values for a chosen group"));
         }

@@ -37,18 +37,18 @@ pub(crate) use cast::constant;
 use counted::count;
 #[cfg(test)]
 pub(crate) use counted::steps_of;
-use kernels::Kernel;
+use kernels::ArrayKernel;
 pub(crate) use text_functions::at_most;
 
 /// An expression compiled for batches of rows.
 pub(crate) struct Program {
-    kind: Node,
+    kind: ProgramNode,
     column_type: ColumnType,
     /// Whether every result is NULL in the last row.
     padded: bool,
 }
 
-enum Node {
+enum ProgramNode {
     Column(usize),
     /// An array with the one value.
     Constant(ArrayRef),
@@ -59,20 +59,20 @@ enum Node {
     Arithmetic(BinaryOp, Box<Program>, Box<Program>),
     In(Box<Program>, listed::Listed),
     Among(Vec<Program>, among::Among),
-    Like(Box<Program>, like::Pattern),
+    Like(Box<Program>, like::LikePattern),
     Match(Box<Program>, pattern::Matcher),
     Case(Vec<(Program, Program)>, Option<Box<Program>>),
     Cast(Box<Program>),
-    Call(Kernel, Vec<Program>),
+    Call(ArrayKernel, Vec<Program>),
 }
 
 /// An array, or one value for all rows.
-struct Operand {
+struct ArrayOperand {
     array: ArrayRef,
     constant: bool,
 }
 
-impl Datum for Operand {
+impl Datum for ArrayOperand {
     fn get(&self) -> (&dyn Array, bool) {
         (self.array.as_ref(), self.constant)
     }
@@ -107,55 +107,55 @@ impl Program {
         let child = |e: &Expr| Self::compiled(e, padded);
         let boxed = |e: &Expr| child(e).map(Box::new);
         let kind = match &expr.kind {
-            ExprKind::Column(index) => Node::Column(*index),
-            ExprKind::Literal(value) => Node::Constant(constant(value, expr.column_type)?),
+            ExprKind::Column(index) => ProgramNode::Column(*index),
+            ExprKind::Literal(value) => ProgramNode::Constant(constant(value, expr.column_type)?),
             // Values that are released earlier are put in before a query is run.
             ExprKind::Released(_) => return Err(unexpected()),
-            ExprKind::Not(e) => Node::Not(boxed(e)?),
-            ExprKind::IsNull(e) => Node::IsNull(boxed(e)?),
+            ExprKind::Not(e) => ProgramNode::Not(boxed(e)?),
+            ExprKind::IsNull(e) => ProgramNode::IsNull(boxed(e)?),
             ExprKind::Binary(op, left, right) => {
                 let (left, right) = (boxed(left)?, boxed(right)?);
                 match op {
-                    BinaryOp::And | BinaryOp::Or => Node::Logic(*op, left, right),
+                    BinaryOp::And | BinaryOp::Or => ProgramNode::Logic(*op, left, right),
                     BinaryOp::Eq
                     | BinaryOp::Ne
                     | BinaryOp::Lt
                     | BinaryOp::Le
                     | BinaryOp::Gt
-                    | BinaryOp::Ge => Node::Compare(*op, left, right),
-                    _ => Node::Arithmetic(*op, left, right),
+                    | BinaryOp::Ge => ProgramNode::Compare(*op, left, right),
+                    _ => ProgramNode::Arithmetic(*op, left, right),
                 }
             }
             ExprKind::Among(_, EarlierRows::Released(_)) => return Err(unexpected()),
             ExprKind::Among(keys, EarlierRows::Shown(columns)) => {
                 let types: Vec<ColumnType> = keys.iter().map(|key| key.column_type).collect();
                 let among = among::Among::new(columns, &types)?;
-                Node::Among(keys.iter().map(child).collect::<Result<_, _>>()?, among)
+                ProgramNode::Among(keys.iter().map(child).collect::<Result<_, _>>()?, among)
             }
             ExprKind::InList(e, values) => {
-                Node::In(boxed(e)?, listed::Listed::new(values, e.column_type))
+                ProgramNode::In(boxed(e)?, listed::Listed::new(values, e.column_type))
             }
             ExprKind::Like { value, pattern, any_case } => {
-                Node::Like(boxed(value)?, like::Pattern::new(pattern, *any_case))
+                ProgramNode::Like(boxed(value)?, like::LikePattern::new(pattern, *any_case))
             }
             ExprKind::Match { value, pattern, wanted } => {
-                Node::Match(boxed(value)?, pattern::Matcher::new(pattern, wanted)?)
+                ProgramNode::Match(boxed(value)?, pattern::Matcher::new(pattern, wanted)?)
             }
             ExprKind::Case(branches, otherwise) => {
                 let branches = branches
                     .iter()
                     .map(|(test, result)| Ok((child(test)?, child(result)?)))
                     .collect::<Result<_, ArrowError>>()?;
-                Node::Case(branches, otherwise.as_deref().map(boxed).transpose()?)
+                ProgramNode::Case(branches, otherwise.as_deref().map(boxed).transpose()?)
             }
-            ExprKind::Cast(e) => Node::Cast(boxed(e)?),
+            ExprKind::Cast(e) => ProgramNode::Cast(boxed(e)?),
             ExprKind::Call(function, operands) => {
-                let kernel = Kernel::new(*function, operands, expr.column_type)?;
+                let kernel = ArrayKernel::new(*function, operands, expr.column_type)?;
                 let count = match kernel {
-                    Kernel::OfFirst(_) => 1,
-                    Kernel::OfAll(_) => operands.len(),
+                    ArrayKernel::OfFirst(_) => 1,
+                    ArrayKernel::OfAll(_) => operands.len(),
                 };
-                Node::Call(
+                ProgramNode::Call(
                     kernel,
                     operands.iter().take(count).map(child).collect::<Result<_, _>>()?,
                 )
@@ -182,7 +182,7 @@ impl Program {
         datafusion::arrow::compute::take(&operand.array, &first, None)
     }
 
-    fn operand(&self, columns: &[ArrayRef], rows: usize) -> Result<Operand, ArrowError> {
+    fn operand(&self, columns: &[ArrayRef], rows: usize) -> Result<ArrayOperand, ArrowError> {
         let mut operand = self.unpadded(columns, rows)?;
         if self.padded && !operand.constant && !operand.array.is_null(rows - 1) {
             operand.array = nullif(&operand.array, &only_last(rows))?;
@@ -192,17 +192,19 @@ impl Program {
         Ok(operand)
     }
 
-    fn unpadded(&self, columns: &[ArrayRef], rows: usize) -> Result<Operand, ArrowError> {
+    fn unpadded(&self, columns: &[ArrayRef], rows: usize) -> Result<ArrayOperand, ArrowError> {
         // Allocating results takes longer than computing some of them, where there are any.
         count(|| if rows == 0 { 0 } else { 64 + rows });
         let array: ArrayRef = match &self.kind {
-            Node::Constant(array) => {
-                return Ok(Operand { array: Arc::clone(array), constant: true });
+            ProgramNode::Constant(array) => {
+                return Ok(ArrayOperand { array: Arc::clone(array), constant: true });
             }
-            Node::Column(index) => Arc::clone(columns.get(*index).ok_or_else(|| unexpected())?),
-            Node::Not(e) => Arc::new(boolean::not(&e.condition(columns, rows)?)?),
-            Node::IsNull(e) => Arc::new(boolean::is_null(&e.evaluate(columns, rows)?)?),
-            Node::Logic(op, left, right) => {
+            ProgramNode::Column(index) => {
+                Arc::clone(columns.get(*index).ok_or_else(|| unexpected())?)
+            }
+            ProgramNode::Not(e) => Arc::new(boolean::not(&e.condition(columns, rows)?)?),
+            ProgramNode::IsNull(e) => Arc::new(boolean::is_null(&e.evaluate(columns, rows)?)?),
+            ProgramNode::Logic(op, left, right) => {
                 let left = left.condition(columns, rows)?;
                 let right = right.condition(columns, rows)?;
                 Arc::new(match op {
@@ -210,21 +212,23 @@ impl Program {
                     _ => boolean::or_kleene(&left, &right)?,
                 })
             }
-            Node::Compare(op, left, right) => {
+            ProgramNode::Compare(op, left, right) => {
                 let left = left.operand(columns, rows)?;
                 let right = right.operand(columns, rows)?;
                 let constant = left.constant && right.constant;
                 let array = Arc::new(compare(*op, &left, &right)?);
-                return Ok(Operand { array, constant });
+                return Ok(ArrayOperand { array, constant });
             }
-            Node::Arithmetic(op, left, right) => {
+            ProgramNode::Arithmetic(op, left, right) => {
                 let (left, right) = (left.evaluate(columns, rows)?, right.evaluate(columns, rows)?);
                 arithmetic::binary(*op, &left, &right, self.column_type)?
             }
-            Node::In(e, listed) => listed.found(&e.evaluate(columns, rows)?, e.column_type)?,
-            Node::Like(e, pattern) => pattern.matched(&e.evaluate(columns, rows)?)?,
-            Node::Match(e, matcher) => matcher.applied(&e.evaluate(columns, rows)?)?,
-            Node::Case(branches, otherwise) => {
+            ProgramNode::In(e, listed) => {
+                listed.found(&e.evaluate(columns, rows)?, e.column_type)?
+            }
+            ProgramNode::Like(e, pattern) => pattern.matched(&e.evaluate(columns, rows)?)?,
+            ProgramNode::Match(e, matcher) => matcher.applied(&e.evaluate(columns, rows)?)?,
+            ProgramNode::Case(branches, otherwise) => {
                 let mut result = match otherwise {
                     Some(e) => e.evaluate(columns, rows)?,
                     None => new_null_array(&arrow_type(self.column_type), rows),
@@ -236,26 +240,26 @@ impl Program {
                 }
                 result
             }
-            Node::Cast(e) => {
+            ProgramNode::Cast(e) => {
                 cast::cast(&e.evaluate(columns, rows)?, e.column_type, self.column_type)?
             }
-            Node::Among(keys, among) => {
+            ProgramNode::Among(keys, among) => {
                 // Limited as group keys are.
                 let key = |e: &Program| at_most(&e.evaluate(columns, rows)?, MAX_KEY_BYTES);
                 let keys = keys.iter().map(key);
                 Arc::new(among.found(&keys.collect::<Result<Vec<_>, _>>()?)?)
             }
-            Node::Call(kernel, operands) => {
+            ProgramNode::Call(kernel, operands) => {
                 let arrays = operands.iter().map(|e| e.evaluate(columns, rows));
                 let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
                 match (kernel, arrays.as_slice()) {
-                    (Kernel::OfFirst(compute), [only]) => compute(only)?,
-                    (Kernel::OfFirst(_), _) => return Err(unexpected()),
-                    (Kernel::OfAll(compute), all) => compute(all)?,
+                    (ArrayKernel::OfFirst(compute), [only]) => compute(only)?,
+                    (ArrayKernel::OfFirst(_), _) => return Err(unexpected()),
+                    (ArrayKernel::OfAll(compute), all) => compute(all)?,
                 }
             }
         };
-        Ok(Operand { array, constant: false })
+        Ok(ArrayOperand { array, constant: false })
     }
 
     /// The value as booleans.
@@ -303,7 +307,11 @@ pub(crate) fn known(condition: &BooleanArray) -> BooleanArray {
     }
 }
 
-fn compare(op: BinaryOp, left: &Operand, right: &Operand) -> Result<BooleanArray, ArrowError> {
+fn compare(
+    op: BinaryOp,
+    left: &ArrayOperand,
+    right: &ArrayOperand,
+) -> Result<BooleanArray, ArrowError> {
     count(|| text_functions::compared(&left.array, &right.array));
     match op {
         BinaryOp::Eq => cmp::eq(left, right),

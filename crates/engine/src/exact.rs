@@ -16,13 +16,13 @@ use crate::backend::{OpenedPlan, UnopenedPlan};
 use crate::bound::Tallies;
 use crate::bound_exec::BoundExec;
 use crate::bounding::{Bounding, places};
-use crate::contributions::{Accumulation, Rows, SamplingKey};
+use crate::contributions::{Accumulation, ContributionBatch, SamplingKey};
 use crate::error::EngineError;
 use crate::feed::RowsOf;
 use crate::lower::{Lowering, repartitioned};
-use crate::measurements::Measured;
-use crate::memory::Memory;
-use crate::merged::{All, Merged};
+use crate::measurements::ExactMeasurement;
+use crate::memory::QueryMemory;
+use crate::merged::{Merged, MergedGroups};
 use crate::runtime::heavy;
 use crate::source::{Data, ReadProgress};
 use crate::survey::{ScanOptions, Surveyed};
@@ -30,7 +30,7 @@ use crate::survey::{ScanOptions, Surveyed};
 /// Exact sums by group, with the charge that opened them.
 pub(crate) struct ExactGroups {
     charge: OpenedCharge,
-    exact: Exact,
+    exact: ExactSums,
     /// Their share of the memory, as long as they are there.
     held: MemoryReservation,
 }
@@ -38,7 +38,7 @@ pub(crate) struct ExactGroups {
 /// Exact sums by group whose one draw is on disk: only this can be released.
 pub(crate) struct DrawnGroups {
     pub(crate) charge: DrawnCharge,
-    pub(crate) exact: Exact,
+    pub(crate) exact: ExactSums,
     pub(crate) held: MemoryReservation,
 }
 
@@ -62,23 +62,23 @@ impl ExactGroups {
 
 /// Exact sums by group. No Debug, Display or Serialize, and no way out but with noise.
 #[derive(Clone)]
-pub(crate) struct Exact {
+pub(crate) struct ExactSums {
     pub(crate) keys: Vec<ArrayRef>,
     /// Number of privacy units of each group.
     pub(crate) units: Vec<i64>,
     /// Number of pieces of each group's records, where groups are chosen by them.
     pub(crate) pieces: Option<Vec<i128>>,
     /// For each measurement.
-    pub(crate) measured: Vec<Measured>,
+    pub(crate) measured: Vec<ExactMeasurement>,
     /// Which groups each unit is in, where the selection looks at it and units are not rows.
     pub(crate) members: Option<Memberships>,
 }
 
 /// The rows of a table that count for a query, for the owner of the data to read one by one, in
 /// this process: its schemas fit, no value has been read.
-pub(crate) struct Reading {
+pub(crate) struct RowReading {
     plan: Arc<dyn ExecutionPlan>,
-    memory: Memory,
+    memory: QueryMemory,
     rows: RowsOf,
 }
 
@@ -96,7 +96,7 @@ async fn rows_of(
     lowering.rows(query.relation(), &read).await
 }
 
-impl Reading {
+impl RowReading {
     /// Checks that the tables have what the query reads.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl Reading {
         query: &OwnerQuery,
         data: &Data,
         progress: &Arc<ReadProgress>,
-        memory: &Memory,
+        memory: &QueryMemory,
     ) -> Result<Self, EngineError> {
         let query = query.as_read();
         let bounding = Bounding::new(query, false)?;
@@ -120,7 +120,7 @@ impl Reading {
     /// When the files cannot be read, or what is done with the rows fails.
     pub(crate) async fn each(
         self,
-        mut work: impl FnMut(Rows) -> Result<(), DataFusionError>,
+        mut work: impl FnMut(ContributionBatch) -> Result<(), DataFusionError>,
     ) -> Result<(), EngineError> {
         let explained = |error| self.memory.explained(error);
         for partition in 0..self.plan.output_partitioning().partition_count() {
@@ -137,7 +137,7 @@ impl Reading {
 
 /// Exact groups, with what a [`ScanOptions`] has asked for.
 pub(crate) struct ScanOutcome {
-    pub(crate) exact: Exact,
+    pub(crate) exact: ExactSums,
     pub(crate) surveys: Vec<Surveyed>,
     pub(crate) tallies: Option<Tallies>,
 }
@@ -145,7 +145,7 @@ pub(crate) struct ScanOutcome {
 /// A table that is ready to be read for a query: its schemas fit, no value has been read.
 pub(crate) struct Scan {
     plan: UnopenedPlan,
-    memory: Memory,
+    memory: QueryMemory,
     /// The accumulator of each measurement; none for counts of units.
     places: Vec<Option<usize>>,
 }
@@ -160,7 +160,7 @@ impl Scan {
         quote: &Quote,
         data: &Data,
         progress: &Arc<ReadProgress>,
-        memory: &Memory,
+        memory: &QueryMemory,
     ) -> Result<Self, EngineError> {
         let by_membership = quote.selection().is_some_and(|s| s.strategy().by_membership());
         Self::of(quote.query(), by_membership, data, progress, memory).await
@@ -172,7 +172,7 @@ impl Scan {
         with_members: bool,
         data: &Data,
         progress: &Arc<ReadProgress>,
-        memory: &Memory,
+        memory: &QueryMemory,
     ) -> Result<Self, EngineError> {
         let bounding = Bounding::new(query, with_members)?;
         let mut plan = rows_of(query, &bounding, data, progress).await?;
@@ -225,7 +225,7 @@ impl OwnerScan {
         quote: &Quote,
         data: &Data,
         progress: &Arc<ReadProgress>,
-        memory: &Memory,
+        memory: &QueryMemory,
     ) -> Result<Self, EngineError> {
         Ok(Self(Scan::plan(quote, data, progress, memory).await?))
     }
@@ -239,7 +239,7 @@ impl OwnerScan {
         with_members: bool,
         data: &Data,
         progress: &Arc<ReadProgress>,
-        memory: &Memory,
+        memory: &QueryMemory,
     ) -> Result<Self, EngineError> {
         Ok(Self(Scan::of(query.as_read(), with_members, data, progress, memory).await?))
     }
@@ -262,7 +262,7 @@ impl OwnerScan {
 /// The exact groups of a plan, from all of its partitions, wherever these run.
 async fn collected(
     plan: OpenedPlan,
-    memory: &Memory,
+    memory: &QueryMemory,
     places: &[Option<usize>],
 ) -> Result<(ScanOutcome, MemoryReservation), EngineError> {
     let explained = |error: DataFusionError| memory.explained(error);
@@ -282,14 +282,18 @@ async fn collected(
     returns.check_complete()?;
     let mut all = heavy(|| groups.finish())?;
     let (surveys, tallies) = (std::mem::take(&mut all.surveys), all.tallies.take());
-    let exact = Exact::of(all, returns.bound()?.bounding(), places)?;
+    let exact = ExactSums::of(all, returns.bound()?.bounding(), places)?;
     Ok((ScanOutcome { exact, surveys, tallies }, held))
 }
 
-impl Exact {
+impl ExactSums {
     /// Takes the measurements of merged groups.
-    fn of(all: All, bounding: &Bounding, places: &[Option<usize>]) -> Result<Self, EngineError> {
-        let All { keys, units, totals, members, .. } = all;
+    fn of(
+        all: MergedGroups,
+        bounding: &Bounding,
+        places: &[Option<usize>],
+    ) -> Result<Self, EngineError> {
+        let MergedGroups { keys, units, totals, members, .. } = all;
         // Without their groups, units would count as being in one each, with too little noise.
         let unknown = bounding.with_members
             && bounding.unit_bytes.is_some()
@@ -304,22 +308,22 @@ impl Exact {
                 "a measurement has another number of groups than were found",
             ));
         }
-        let mut totals: Vec<Option<Measured>> = totals.into_iter().map(Some).collect();
+        let mut totals: Vec<Option<ExactMeasurement>> = totals.into_iter().map(Some).collect();
         let mut take = |place: usize| {
             let own = totals.get_mut(place).and_then(Option::take);
             own.ok_or(EngineError::inconsistent("a measurement has no totals of its own"))
         };
         let measured = places.iter().map(|place| match place {
-            None => {
-                Ok::<_, EngineError>(Measured::Sums(units.iter().map(|&n| i128::from(n)).collect()))
-            }
+            None => Ok::<_, EngineError>(ExactMeasurement::Sums(
+                units.iter().map(|&n| i128::from(n)).collect(),
+            )),
             Some(place) => {
                 let kept = bounding.accumulators.get(*place).map(|own| own.kept);
                 Ok(match (take(*place)?, kept) {
-                    (Measured::Values(values), Some(Accumulation::Values(listing)))
+                    (ExactMeasurement::Values(values), Some(Accumulation::Values(listing)))
                         if listing.distinct =>
                     {
-                        Measured::Distinct(values)
+                        ExactMeasurement::Distinct(values)
                     }
                     (own, _) => own,
                 })
@@ -327,8 +331,8 @@ impl Exact {
         });
         let measured = measured.collect::<Result<_, _>>()?;
         let pieces = match bounding.pieces().map(take).transpose()? {
-            Some(Measured::Sums(pieces)) => Some(pieces),
-            Some(Measured::Values(_) | Measured::Distinct(_)) => {
+            Some(ExactMeasurement::Sums(pieces)) => Some(pieces),
+            Some(ExactMeasurement::Values(_) | ExactMeasurement::Distinct(_)) => {
                 return Err(EngineError::inconsistent(
                     "the pieces that groups are chosen by are not sums",
                 ));
@@ -342,7 +346,7 @@ impl Exact {
 #[cfg(test)]
 impl Scan {
     /// The plan as it is run under a key.
-    pub(crate) fn keyed(self, key: SamplingKey) -> (OpenedPlan, Memory) {
+    pub(crate) fn keyed(self, key: SamplingKey) -> (OpenedPlan, QueryMemory) {
         (self.plan.opened_by_owner(key, ScanOptions::default()).unwrap(), self.memory)
     }
 }
@@ -351,8 +355,8 @@ impl Scan {
 #[cfg(test)]
 pub(crate) async fn exact_of(
     plan: OpenedPlan,
-    memory: &Memory,
+    memory: &QueryMemory,
     query: &PrivateQuery,
-) -> Result<Exact, EngineError> {
+) -> Result<ExactSums, EngineError> {
     Ok(collected(plan, memory, &places(query)).await?.0.exact)
 }

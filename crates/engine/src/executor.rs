@@ -13,7 +13,7 @@ use crate::bound_exec::BoundExec;
 use crate::codec::{PlanCodec, Share};
 use crate::error::EngineError;
 use crate::limit_rows::LimitRowsExec;
-use crate::memory::Memory;
+use crate::memory::QueryMemory;
 use crate::memory_limit::MemoryLimit;
 use crate::runtime::heavy;
 use crate::source::ReadProgress;
@@ -23,7 +23,7 @@ use crate::source::ReadProgress;
 /// It reads whatever files a plan names, and what it hands back is exact. So who serves one decides
 /// whose plans it decodes: those of the process that holds the ledger, and of nobody else.
 pub struct Executor {
-    memory: Memory,
+    memory: QueryMemory,
 }
 
 impl Executor {
@@ -32,7 +32,7 @@ impl Executor {
     /// # Errors
     /// Only by a fault of this program.
     pub fn new(limit: Option<MemoryLimit>) -> Result<Self, EngineError> {
-        Ok(Self { memory: Memory::new(limit)? })
+        Ok(Self { memory: QueryMemory::new(limit)? })
     }
 
     /// The plan in bytes that [`OpenedPlan::encode`](crate::OpenedPlan::encode) has made in a
@@ -71,7 +71,7 @@ pub struct ReceivedPlan {
     plan: Arc<dyn ExecutionPlan>,
     share: Share,
     progress: Arc<ReadProgress>,
-    memory: Memory,
+    memory: QueryMemory,
 }
 
 impl ReceivedPlan {

@@ -10,7 +10,7 @@ use futures::StreamExt;
 
 use crate::bound::{Bounder, Partial};
 use crate::bounding::Bounding;
-use crate::contributions::Rows;
+use crate::contributions::ContributionBatch;
 use crate::rows::{RowProgram, spread};
 use crate::survey::Without;
 
@@ -42,7 +42,7 @@ impl RowsOf {
     pub(crate) fn each(
         &self,
         batch: &RecordBatch,
-        work: &mut impl FnMut(Rows) -> Result<(), DataFusionError>,
+        work: &mut impl FnMut(ContributionBatch) -> Result<(), DataFusionError>,
     ) -> Result<(), DataFusionError> {
         let step = rows_at_once(batch.columns(), batch.num_rows(), self.parts);
         // The first time fewer rows, so that nobody can choose a query for which one row more
@@ -72,7 +72,7 @@ pub(crate) async fn bounded(
     mut without: Option<Without>,
     held: &MemoryReservation,
 ) -> Result<Vec<Partial>, DataFusionError> {
-    let mut add = |mut rows: Rows| {
+    let mut add = |mut rows: ContributionBatch| {
         if let Some(without) = &mut without {
             rows = without.apply(rows)?;
         }

@@ -91,14 +91,14 @@ pub use record::ReleaseStatement;
 pub use runtime::runtime;
 pub use session::{ProvidedTables, Session};
 pub use source::{
-    Compression, DataFile, FileColumn, FileFormat, FolderValue, Identity, LogKind, MemoryTable,
-    Proposed, Provider, ReadProgress, RowsIdentity, SourceError, SuggestedTypes, Wanted,
+    Compression, DataFile, FileColumn, FileFormat, FolderValue, LogKind, MemoryTable, Proposed,
+    Provider, ReadProgress, RowsIdentity, SourceError, SourceIdentity, SuggestedTypes, Wanted,
     file_schema, guess_csv, list_files, look_at, resolved, same, scan, would_read,
 };
 pub use statement::{
     ClippedShare, ClippingReport, JointPromise, PartStatement, PopulationTotal, Statement,
 };
 pub use statement_plan::StatementPlan;
-pub use tabulate::{Numbered, Tabulated};
+pub use tabulate::{NumberedColumn, Tabulated};
 #[cfg(test)]
 mod tests;

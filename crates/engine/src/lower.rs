@@ -52,8 +52,8 @@ use total::{TotalExpr, ValueLimit};
 /// Partitions of the units: as many of them as can be bounded at once.
 pub(crate) const UNIT_PARTITIONS: usize = 16;
 
-type Plan = Arc<dyn ExecutionPlan>;
-type Planned<'a> = Pin<Box<dyn Future<Output = Result<Plan, EngineError>> + Send + 'a>>;
+type SharedPlan = Arc<dyn ExecutionPlan>;
+type PlanFuture<'a> = Pin<Box<dyn Future<Output = Result<SharedPlan, EngineError>> + Send + 'a>>;
 
 /// Builds plans over the rows of tables.
 pub(crate) struct Lowering<'a> {
@@ -89,7 +89,7 @@ impl Lowering<'_> {
         &'a self,
         relation: &'a Relation,
         requested: &'a [usize],
-    ) -> Planned<'a> {
+    ) -> PlanFuture<'a> {
         Box::pin(async move {
             match relation.operator() {
                 Operator::Scan { columns, column_bytes, .. } => {
@@ -116,17 +116,17 @@ impl Lowering<'_> {
                 }
                 Operator::Take { input, rows } => {
                     let (known, unit) = with_units(input)?;
-                    let mut needed = Needed::of(requested);
+                    let mut needed = NeededColumns::of(requested);
                     needed.add_column(unit);
                     let plan = self.plan(&known, needed.columns()).await?;
                     let plan = limited(plan, needed.index_of(unit)?, *rows)?;
                     select_columns(plan, &needed.indices_of(requested)?)
                 }
                 Operator::Filter { input, condition } => {
-                    let mut needed = Needed::of(requested);
+                    let mut needed = NeededColumns::of(requested);
                     needed.add(condition);
                     let plan = self.plan(input, needed.columns()).await?;
-                    let plan: Plan = Arc::new(NeverEmptyExec::new(plan));
+                    let plan: SharedPlan = Arc::new(NeverEmptyExec::new(plan));
                     let condition = needed.over(condition, &plan, self.padded)?;
                     let plan = Arc::new(FilterExec::try_new(condition, plan)?);
                     select_columns(plan, &needed.indices_of(requested)?)
@@ -138,7 +138,7 @@ impl Lowering<'_> {
                         ))
                     };
                     let columns = requested.iter().map(pick).collect::<Result<Vec<_>, _>>()?;
-                    let mut needed = Needed::default();
+                    let mut needed = NeededColumns::default();
                     columns.iter().for_each(|column| needed.add(&column.expr));
                     let plan = self.plan(input, needed.columns()).await?;
                     let exprs: Vec<&Expr> = columns.iter().map(|column| &column.expr).collect();
@@ -171,7 +171,7 @@ impl Lowering<'_> {
         &self,
         relation: &Relation,
         requested: &[usize],
-    ) -> Result<Plan, EngineError> {
+    ) -> Result<SharedPlan, EngineError> {
         let unit = relation.protection().unit();
         if let scan @ Operator::Scan { .. } = relation.operator() {
             return self.scan(scan, (requested, unit), false).await;
@@ -185,7 +185,7 @@ impl Lowering<'_> {
         scan: &Operator,
         (requested, unit): (&[usize], Option<usize>),
         rows: bool,
-    ) -> Result<Plan, EngineError> {
+    ) -> Result<SharedPlan, EngineError> {
         let Operator::Scan { table, columns, column_bytes, csv, .. } = scan else {
             return Err(EngineError::inconsistent(
                 "a scan is to be planned from an operator that is none",
@@ -226,7 +226,7 @@ impl Lowering<'_> {
         keys: &[NamedExpr],
         aggregates: &[(String, UnitAggregate)],
         requested: &[usize],
-    ) -> Result<Plan, EngineError> {
+    ) -> Result<SharedPlan, EngineError> {
         // All keys make the groups; of the aggregates only the requested ones are computed.
         let computed: Vec<usize> =
             (0..aggregates.len()).filter(|at| requested.contains(&(keys.len() + at))).collect();
@@ -237,7 +237,7 @@ impl Lowering<'_> {
             operands.push(operand.map(|_| exprs.len()));
             exprs.extend(operand);
         }
-        let mut needed = Needed::default();
+        let mut needed = NeededColumns::default();
         exprs.iter().for_each(|expr| needed.add(expr));
         let plan = self.plan(input, needed.columns()).await?;
         let plan = needed.project(&exprs, plan, self.padded)?;
@@ -308,7 +308,7 @@ fn with_units(input: &Relation) -> Result<(Relation, usize), EngineError> {
 }
 
 /// Some rows of each unit, which the column `unit` names; rows of a unit are then in one partition.
-fn limited(plan: Plan, unit: usize, rows: u32) -> Result<Plan, EngineError> {
+fn limited(plan: SharedPlan, unit: usize, rows: u32) -> Result<SharedPlan, EngineError> {
     let plan = repartitioned(plan, &[unit])?;
     Ok(Arc::new(LimitRowsExec::new(plan, RowLimit { unit, rows })?))
 }
@@ -358,9 +358,9 @@ fn function(aggregate: &UnitAggregate) -> Arc<AggregateUDF> {
 
 /// The columns of an input that an operator reads, each once, in their order.
 #[derive(Clone, Debug, Default)]
-struct Needed(Vec<usize>);
+struct NeededColumns(Vec<usize>);
 
-impl Needed {
+impl NeededColumns {
     fn of(columns: &[usize]) -> Self {
         let mut needed = Self::default();
         columns.iter().for_each(|&column| needed.add_column(column));
@@ -400,14 +400,19 @@ impl Needed {
     fn over(
         &self,
         expr: &Expr,
-        plan: &Plan,
+        plan: &SharedPlan,
         padded: bool,
     ) -> Result<Arc<dyn PhysicalExpr>, DataFusionError> {
         TotalExpr::over(&self.renumbered(expr), &plan.schema(), padded)
     }
 
     /// One column for each expression.
-    fn project(&self, exprs: &[&Expr], plan: Plan, padded: bool) -> Result<Plan, EngineError> {
+    fn project(
+        &self,
+        exprs: &[&Expr],
+        plan: SharedPlan,
+        padded: bool,
+    ) -> Result<SharedPlan, EngineError> {
         let computes = exprs.iter().any(|expr| !matches!(expr.kind, ExprKind::Column(_)));
         let plan = if computes { Arc::new(NeverEmptyExec::new(plan)) } else { plan };
         let named = |(index, expr): (usize, &&Expr)| {
@@ -420,7 +425,11 @@ impl Needed {
 }
 
 /// The columns, without texts that are longer than their column may have.
-fn shortened(plan: Plan, bytes: &[usize], requested: &[usize]) -> Result<Plan, EngineError> {
+fn shortened(
+    plan: SharedPlan,
+    bytes: &[usize],
+    requested: &[usize],
+) -> Result<SharedPlan, EngineError> {
     let schema = plan.schema();
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> = Vec::with_capacity(schema.fields().len());
     for (place, of) in requested.iter().enumerate() {
@@ -446,7 +455,7 @@ fn shortened(plan: Plan, bytes: &[usize], requested: &[usize]) -> Result<Plan, E
 }
 
 /// The distinct combinations of the values in those columns, and the columns that then hold them.
-fn distinct(plan: Plan, indices: &[usize]) -> Result<(Plan, Vec<usize>), EngineError> {
+fn distinct(plan: SharedPlan, indices: &[usize]) -> Result<(SharedPlan, Vec<usize>), EngineError> {
     let plan = select_columns(plan, indices)?;
     let all: Vec<usize> = (0..indices.len()).collect();
     let plan = repartitioned(plan, &all)?;
@@ -458,12 +467,12 @@ fn distinct(plan: Plan, indices: &[usize]) -> Result<(Plan, Vec<usize>), EngineE
     Ok((Arc::new(plan), all))
 }
 
-fn column(plan: &Plan, index: usize) -> Arc<dyn PhysicalExpr> {
+fn column(plan: &SharedPlan, index: usize) -> Arc<dyn PhysicalExpr> {
     Arc::new(Column::new(plan.schema().field(index).name(), index))
 }
 
 /// The columns at those indices, named by their position.
-fn select_columns(plan: Plan, indices: &[usize]) -> Result<Plan, EngineError> {
+fn select_columns(plan: SharedPlan, indices: &[usize]) -> Result<SharedPlan, EngineError> {
     if indices.iter().any(|&index| index >= plan.schema().fields().len()) {
         return Err(EngineError::inconsistent("a plan lacks a column that is taken from it"));
     }
@@ -476,7 +485,7 @@ fn select_columns(plan: Plan, indices: &[usize]) -> Result<Plan, EngineError> {
 }
 
 /// Rows that agree in some columns in one partition.
-pub(crate) fn repartitioned(plan: Plan, by: &[usize]) -> Result<Plan, EngineError> {
+pub(crate) fn repartitioned(plan: SharedPlan, by: &[usize]) -> Result<SharedPlan, EngineError> {
     if by.is_empty() || by.iter().any(|&index| index >= plan.schema().fields().len()) {
         return Err(EngineError::inconsistent(
             "rows are partitioned by no column, or by one that their plan lacks",

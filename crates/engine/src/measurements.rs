@@ -3,20 +3,20 @@
 use std::borrow::Cow;
 
 use crate::error::EngineError;
-use crate::value_lists::Values;
+use crate::value_lists::ValueLists;
 
 /// The exact measurement of each group. No Debug, Display or Serialize.
 #[derive(Clone)]
-pub(crate) enum Measured {
+pub(crate) enum ExactMeasurement {
     /// Sums, in lattice units.
     Sums(Vec<i128>),
     /// The values of each group, for a quantile of them.
-    Values(Values),
+    Values(ValueLists),
     /// The values of each group, for the number of different ones.
-    Distinct(Values),
+    Distinct(ValueLists),
 }
 
-impl Measured {
+impl ExactMeasurement {
     /// The sums, or numbers of different values, where there are any.
     pub(crate) fn sums(&self) -> Option<Cow<'_, [i128]>> {
         match self {
@@ -39,7 +39,7 @@ impl Measured {
     }
 
     /// The values, where a quantile of them is wanted.
-    pub(crate) fn values(&self) -> Option<&Values> {
+    pub(crate) fn values(&self) -> Option<&ValueLists> {
         match self {
             Self::Sums(_) | Self::Distinct(_) => None,
             Self::Values(values) => Some(values),

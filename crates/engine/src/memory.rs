@@ -16,13 +16,13 @@ use crate::memory_limit::MemoryLimit;
 /// suffice: that would be a plain copy of protected rows. And the backend that runs plans, in this
 /// pool by default.
 #[derive(Clone)]
-pub(crate) struct Memory {
+pub(crate) struct QueryMemory {
     tasks: Arc<TaskContext>,
     limit: Option<MemoryLimit>,
     backend: Arc<dyn Backend>,
 }
 
-impl Memory {
+impl QueryMemory {
     /// A pool with that limit.
     ///
     /// # Errors

@@ -4,20 +4,20 @@ use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
 use hushtable_mechanisms::Memberships;
 
-use crate::bound::{Partial, Tallies, Total};
+use crate::bound::{GroupTotals, Partial, Tallies};
 use crate::contributions::Accumulation;
 use crate::intern::too_many;
 use crate::intern::{Interner, inconsistent};
-use crate::measurements::Measured;
+use crate::measurements::ExactMeasurement;
 use crate::survey::Surveyed;
-use crate::value_lists::{List, Values};
+use crate::value_lists::{ValueList, ValueLists};
 
 /// Exact groups of all partitions. No Debug, Display or Serialize.
-pub(crate) struct All {
+pub(crate) struct MergedGroups {
     pub(crate) keys: Vec<ArrayRef>,
     pub(crate) units: Vec<i64>,
     /// Of each accumulator.
-    pub(crate) totals: Vec<Measured>,
+    pub(crate) totals: Vec<ExactMeasurement>,
     pub(crate) members: Option<Memberships>,
     /// Surveys of single units by partition, with the numbers of their groups here.
     pub(crate) surveys: Vec<Surveyed>,
@@ -43,7 +43,7 @@ pub(crate) struct Merged {
 enum Merging {
     Sums(Vec<i128>),
     /// The partitions' values, with the numbers of their groups here.
-    Values(Vec<List>),
+    Values(Vec<ValueList>),
 }
 
 impl Merged {
@@ -108,13 +108,13 @@ impl Merged {
         }
         for (own, total) in self.totals.iter_mut().zip(partial.totals) {
             match (own, total) {
-                (Merging::Sums(own), Total::Sums(sums)) if sums.len() == ids.len() => {
+                (Merging::Sums(own), GroupTotals::Sums(sums)) if sums.len() == ids.len() => {
                     own.resize(groups, 0);
                     for (&id, sum) in ids.iter().zip(&sums) {
                         own[id] += sum;
                     }
                 }
-                (Merging::Values(own), Total::Values(mut list)) => {
+                (Merging::Values(own), GroupTotals::Values(mut list)) => {
                     // These numbers may come from another process.
                     if list.groups.iter().any(|&group| group as usize >= ids.len()) {
                         return Err(inconsistent(
@@ -124,7 +124,7 @@ impl Merged {
                     list.renumber(|group| ids[group as usize] as u32);
                     own.push(list);
                 }
-                (Merging::Sums(_), _) | (Merging::Values(_), Total::Sums(_)) => {
+                (Merging::Sums(_), _) | (Merging::Values(_), GroupTotals::Sums(_)) => {
                     return Err(inconsistent("a partition has other totals than its accumulators"));
                 }
             }
@@ -139,7 +139,7 @@ impl Merged {
     pub(crate) fn size(&self) -> usize {
         let total = |total: &Merging| match total {
             Merging::Sums(sums) => sums.capacity() * size_of::<i128>(),
-            Merging::Values(lists) => 2 * lists.iter().map(List::size).sum::<usize>(),
+            Merging::Values(lists) => 2 * lists.iter().map(ValueList::size).sum::<usize>(),
         };
         let members = self.members.as_ref();
         let members = members.map_or(0, |members| {
@@ -152,14 +152,16 @@ impl Merged {
             + members
     }
 
-    pub(crate) fn finish(self) -> Result<All, DataFusionError> {
+    pub(crate) fn finish(self) -> Result<MergedGroups, DataFusionError> {
         let Self { groups, units, totals, members, surveys, tallies } = self;
         let keys = groups.map_or(Ok(Vec::new()), Interner::finish)?;
         let total = |total| match total {
-            Merging::Sums(sums) => Measured::Sums(sums),
-            Merging::Values(lists) => Measured::Values(Values::sorted(&lists, units.len())),
+            Merging::Sums(sums) => ExactMeasurement::Sums(sums),
+            Merging::Values(lists) => {
+                ExactMeasurement::Values(ValueLists::sorted(&lists, units.len()))
+            }
         };
         let totals = totals.into_iter().map(total).collect();
-        Ok(All { keys, units, totals, members, surveys, tallies })
+        Ok(MergedGroups { keys, units, totals, members, surveys, tallies })
     }
 }

@@ -9,14 +9,14 @@ use crate::error::EngineError;
 use crate::session::payer;
 
 /// A question as it was asked.
-pub(crate) enum Origin {
+pub(crate) enum QuestionOrigin {
     /// A statement.
     Sql(String),
     /// A workload, each query of which is a part.
     Workload(Box<Workload>),
 }
 
-impl Origin {
+impl QuestionOrigin {
     /// The text of the statement; of a workload none.
     pub(crate) fn sql(&self) -> Option<&str> {
         match self {

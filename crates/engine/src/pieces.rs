@@ -14,11 +14,11 @@ use crate::invariant::Invariant;
 pub(crate) struct Pieces {
     /// The columns that tell classes, each once: it is looked up once in a row, for all sums.
     classes: Vec<(Program, ClassLookup)>,
-    sums: Vec<Splitting>,
+    sums: Vec<SumSplitting>,
 }
 
 /// A sum that is not clamped.
-struct Splitting {
+struct SumSplitting {
     /// Its place among the accumulators.
     place: usize,
     /// The column that tells the class, if one does.
@@ -57,7 +57,7 @@ impl Pieces {
             let listed = by.and_then(|by| columns.get(by)).map_or(&[][..], |(_, values)| values);
             let own = listed.iter().map(|value| all.of(value)).chain([all.default]);
             let thresholds = own.map(|threshold| threshold.unsigned_abs().max(1)).collect();
-            Ok::<_, ArrowError>(Splitting { place: *place, by, thresholds })
+            Ok::<_, ArrowError>(SumSplitting { place: *place, by, thresholds })
         };
         let sums = split.iter().map(splitting).collect::<Result<_, ArrowError>>()?;
         let lookup = |(expr, values): &(&Expr, Vec<&Value>)| {
@@ -81,7 +81,7 @@ impl Pieces {
         let places = places.map(|(class, lookup)| lookup.places(&class.evaluate(columns, rows)?));
         let places = places.collect::<Result<Vec<_>, ArrowError>>()?;
         let mut most = vec![1i64; rows];
-        for Splitting { place, by, thresholds } in &self.sums {
+        for SumSplitting { place, by, thresholds } in &self.sums {
             let unplaced = || Invariant::new("a sum that is split has no place");
             let unclassed = || Invariant::new("a sum that is split has no classes of rows");
             // With a larger threshold a record would count as fewer pieces than it is.

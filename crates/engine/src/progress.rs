@@ -9,12 +9,12 @@ use crate::source::ReadProgress;
 /// bytes that are stored and the number of private parts, and not from what is in the data.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    work: Arc<Work>,
+    work: Arc<ProgressParts>,
     given_up: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
-struct Work {
+struct ProgressParts {
     parts: Mutex<Vec<Arc<ReadProgress>>>,
     answered: AtomicUsize,
 }

@@ -200,19 +200,19 @@ pub(crate) fn encode(released: &NoisyGroups, statement: String) -> Result<Releas
 
 /// A release on record.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedRelease {
     pub(crate) groups: NoisyGroups,
     /// The statement for whoever asked first.
     pub(crate) statement: ReleaseStatement,
 }
 
 /// The groups and statement of a release on record.
-pub(crate) fn decode(release: &Release) -> Result<Recorded, EngineError> {
+pub(crate) fn decode(release: &Release) -> Result<RecordedRelease, EngineError> {
     let unreadable = |_| EngineError::Record;
     let mut reader = StreamReader::try_new(release.table.as_slice(), None).map_err(unreadable)?;
     let batch = reader.next().ok_or(EngineError::Record)?.map_err(unreadable)?;
     let statement: ReleaseStatement =
         serde_json::from_str(&release.statement).map_err(|_| EngineError::Record)?;
     let groups = NoisyGroups { columns: batch.columns().to_vec(), groups: batch.num_rows() };
-    Ok(Recorded { groups, statement })
+    Ok(RecordedRelease { groups, statement })
 }

@@ -15,7 +15,7 @@ use hushtable_numbers::Step;
 use hushtable_plan::{Groups, Measurement, Order, PrivateQuery};
 use hushtable_quote::Quote;
 
-use crate::draw::Counted;
+use crate::draw::CountedGroups;
 use crate::error::EngineError;
 use crate::eval::{Program, known};
 use crate::exact::DrawnGroups;
@@ -44,7 +44,7 @@ pub(crate) struct NoisyGroups {
 }
 
 /// Released groups, with the charge under which they are to be recorded.
-pub(crate) struct Released {
+pub(crate) struct ReleasedGroups {
     pub(crate) groups: NoisyGroups,
     pub(crate) charge: DrawnCharge,
 }
@@ -58,12 +58,12 @@ impl DrawnGroups {
         self,
         quote: &Quote,
         generator: &mut Generator,
-    ) -> Result<Released, EngineError> {
+    ) -> Result<ReleasedGroups, EngineError> {
         let query = quote.query();
         // The exact groups are taken apart here and dropped below: nothing after this function can
         // read them.
         let Self { charge, exact, held } = self;
-        let (keys, counted) = Counted::new(query, exact)?;
+        let (keys, counted) = CountedGroups::new(query, exact)?;
         // Too little memory ends the release before its first random number. The charge's draw is
         // used up anyway, and is not made again.
         held.try_grow(counted.ahead_bytes(quote))?;
@@ -86,7 +86,7 @@ impl DrawnGroups {
         };
         drop(counted);
         drop(held);
-        Ok(Released { groups: NoisyGroups::new(keys, sums, chosen.len())?, charge })
+        Ok(ReleasedGroups { groups: NoisyGroups::new(keys, sums, chosen.len())?, charge })
     }
 }
 

@@ -13,7 +13,7 @@ use hushtable_lang::{Expr, MAX_KEY_BYTES, MAX_STRING_BYTES};
 use hushtable_numbers::{Step, decimal::round_quotient};
 
 use crate::bounding::{Accumulator, Bounding, RowValue};
-use crate::contributions::{LARGEST, Rows};
+use crate::contributions::{ContributionBatch, LARGEST};
 use crate::eval::{Program, at_most, known, with_null_row};
 use crate::invariant::Invariant;
 use crate::pieces::Pieces;
@@ -27,7 +27,7 @@ pub(crate) struct RowProgram {
     filter: Option<Program>,
     keys: Vec<Program>,
     /// The value of each accumulator.
-    values: Vec<Computed>,
+    values: Vec<RowContribution>,
     /// Whether a row of NULLs is computed after the rows of every batch.
     padded: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) struct RowProgram {
 pub(crate) const MOST_UNPADDED: usize = 64;
 
 /// The contribution of a row to an accumulator.
-enum Computed {
+enum RowContribution {
     /// One.
     One,
     /// One if there is a value.
@@ -61,15 +61,17 @@ impl RowProgram {
         let program = |e: &Expr| if padded { Program::padded(e) } else { Program::new(e) };
         let computed = |accumulator: &Accumulator| {
             Ok(match &accumulator.value {
-                RowValue::One => Computed::One,
+                RowValue::One => RowContribution::One,
                 // As for its sum: where an expression always has a value, every row counts.
-                RowValue::Present(of) if of.is_never_null() => Computed::One,
-                RowValue::Present(of) => Computed::Present(program(of)?),
-                RowValue::Code(of) => Computed::Code(program(of)?),
-                RowValue::Points(of, step) => {
-                    Computed::Points { complete: of.is_never_null(), of: program(of)?, step: *step }
-                }
-                RowValue::Pieces(split) => Computed::Pieces(Pieces::new(split, &program)?),
+                RowValue::Present(of) if of.is_never_null() => RowContribution::One,
+                RowValue::Present(of) => RowContribution::Present(program(of)?),
+                RowValue::Code(of) => RowContribution::Code(program(of)?),
+                RowValue::Points(of, step) => RowContribution::Points {
+                    complete: of.is_never_null(),
+                    of: program(of)?,
+                    step: *step,
+                },
+                RowValue::Pieces(split) => RowContribution::Pieces(Pieces::new(split, &program)?),
             })
         };
         let values = bounding.accumulators.iter().map(computed);
@@ -99,9 +101,9 @@ impl RowProgram {
         columns: &[ArrayRef],
         unit: Option<&ArrayRef>,
         rows: usize,
-    ) -> Result<Rows, ArrowError> {
+    ) -> Result<ContributionBatch, ArrowError> {
         let null = |c: &ArrayRef| new_null_array(c.data_type(), 1);
-        let nothing = |columns: &[ArrayRef]| -> Result<Rows, ArrowError> {
+        let nothing = |columns: &[ArrayRef]| -> Result<ContributionBatch, ArrowError> {
             let nulls: Vec<ArrayRef> = columns.iter().map(null).collect();
             Ok(self.compute(&self.padded(&nulls)?, unit.map(null), 1)?.first(0))
         };
@@ -163,15 +165,15 @@ impl RowProgram {
         columns: &[ArrayRef],
         unit: Option<ArrayRef>,
         kept: usize,
-    ) -> Result<Rows, ArrowError> {
+    ) -> Result<ContributionBatch, ArrowError> {
         let rows = self.computed(kept);
         let key = |k: &Program| at_most(&k.evaluate(columns, rows)?, MAX_KEY_BYTES);
         let keys = self.keys.iter().map(key).collect::<Result<_, ArrowError>>()?;
         let mut values: Vec<Int64Array> = Vec::with_capacity(self.values.len());
         for computed in &self.values {
             values.push(match computed {
-                Computed::One => Int64Array::from_value(1, rows),
-                Computed::Present(e) => {
+                RowContribution::One => Int64Array::from_value(1, rows),
+                RowContribution::Present(e) => {
                     let values = e.evaluate(columns, rows)?;
                     let present = boolean::is_not_null(&values)?;
                     match values.as_primitive_opt::<Float64Type>() {
@@ -182,14 +184,14 @@ impl RowProgram {
                         None => present.values().iter().map(|p| p.then_some(1)).collect(),
                     }
                 }
-                Computed::Code(e) => {
+                RowContribution::Code(e) => {
                     let codes = e.evaluate(columns, rows)?;
                     let odd = || {
                         ArrowError::from(Invariant::new("codes of values are not whole numbers"))
                     };
                     codes.as_primitive_opt::<Int64Type>().ok_or_else(odd)?.clone()
                 }
-                Computed::Points { of, step, complete } => {
+                RowContribution::Points { of, step, complete } => {
                     let points = points(&of.evaluate(columns, rows)?, *step)?;
                     if *complete && points.null_count() > 0 {
                         points.iter().map(|point| Some(point.unwrap_or(0))).collect()
@@ -197,15 +199,15 @@ impl RowProgram {
                         points
                     }
                 }
-                Computed::Pieces(pieces) => pieces.of(&values, columns, rows)?,
+                RowContribution::Pieces(pieces) => pieces.of(&values, columns, rows)?,
             });
         }
-        let all = Rows { keys, unit, values, rows };
+        let all = ContributionBatch { keys, unit, values, rows };
         Ok(if rows > kept { all.first(kept) } else { all })
     }
 }
 
-impl Rows {
+impl ContributionBatch {
     /// Keeps the first `rows` rows.
     fn first(self, rows: usize) -> Self {
         let first = |array: &ArrayRef| array.slice(0, rows);

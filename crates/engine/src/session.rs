@@ -14,7 +14,7 @@ use hushtable_quote::{Quote, least_loss};
 
 use crate::backend::Backend;
 use crate::error::EngineError;
-use crate::memory::Memory;
+use crate::memory::QueryMemory;
 use crate::memory_limit::MemoryLimit;
 use crate::progress::Progress;
 use crate::source::{
@@ -27,7 +27,7 @@ pub struct Session {
     contract: Contract,
     folder: PathBuf,
     listener: Arc<dyn Fn(&Notice) + Send + Sync>,
-    memory: Memory,
+    memory: QueryMemory,
     /// Tables whose rows a program provides, by name.
     provided: BTreeMap<String, Provided>,
     /// Where the ledger is, if it is not in the contract's file.
@@ -45,7 +45,7 @@ pub(crate) struct Checked<'a> {
     pub(crate) data: Data,
     pub(crate) population: &'a Population,
     /// The memory to read them with.
-    pub(crate) memory: &'a Memory,
+    pub(crate) memory: &'a QueryMemory,
     /// The table whose rows are the units, where they are.
     pub(crate) table: Option<&'a Table>,
 }
@@ -107,7 +107,7 @@ impl Session {
             folder,
             ledger: None,
             listener: Arc::new(|_| {}),
-            memory: Memory::new(None)?,
+            memory: QueryMemory::new(None)?,
             counts: Arc::default(),
         })
     }
@@ -125,7 +125,7 @@ impl Session {
     /// Only by a fault of this program.
     pub fn with_memory(self, limit: Option<MemoryLimit>) -> Result<Self, EngineError> {
         let backend = Arc::clone(self.memory.backend());
-        Ok(Self { memory: Memory::new(limit)?.with_backend(backend), ..self })
+        Ok(Self { memory: QueryMemory::new(limit)?.with_backend(backend), ..self })
     }
 
     /// With the backend that runs plans.
@@ -156,7 +156,7 @@ impl Session {
     }
 
     /// The memory that its queries share.
-    pub(crate) fn memory(&self) -> &Memory {
+    pub(crate) fn memory(&self) -> &QueryMemory {
         &self.memory
     }
 

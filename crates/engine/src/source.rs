@@ -66,7 +66,7 @@ pub(crate) use provided::Provided;
 pub use provided::{Provider, RowsIdentity};
 pub use reach::{resolved, same, would_read};
 pub(crate) use sink::{Misfit, OddRow, Sink};
-pub(crate) use table::{Table, observe};
+pub(crate) use table::{SourceTable, observe};
 pub(crate) use table_data::{Data, TableData};
 
 /// Rows of a batch, at most.
@@ -90,16 +90,16 @@ pub struct DataFile {
 
 impl DataFile {
     /// The identity of this state of the file, unlike earlier and later ones.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> SourceIdentity {
         let (bytes, modified_ns) = (self.bytes, self.modified_ns);
-        Identity::File { path: self.path.clone(), bytes, modified_ns }
+        SourceIdentity::File { path: self.path.clone(), bytes, modified_ns }
     }
 }
 
 /// The identity of a source's state. Whoever has two of them that are equal may take
 /// the rows to be the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Identity {
+pub enum SourceIdentity {
     /// A file: written again, it counts as other rows, whatever is in it.
     File {
         /// Where it is.
@@ -127,7 +127,7 @@ pub(crate) enum ResolvedIdentity {
     Version(String),
 }
 
-impl Identity {
+impl SourceIdentity {
     /// Resolves links in paths.
     ///
     /// # Errors
@@ -290,7 +290,7 @@ pub(crate) async fn scan_data(
 ) -> Result<Arc<dyn ExecutionPlan>, SourceError> {
     let (data, wanted, progress) = (data.clone(), wanted.clone(), Arc::clone(progress));
     let plan = move || {
-        let table = Table::open(&data, &wanted)?;
+        let table = SourceTable::open(&data, &wanted)?;
         SourceExec::of_all(table, partitions, &progress)
     };
     let plan = tokio::task::spawn_blocking(plan)

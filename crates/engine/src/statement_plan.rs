@@ -27,7 +27,7 @@ use crate::answer::Question;
 use crate::around::AroundPlan;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::origin::Origin;
+use crate::origin::QuestionOrigin;
 use crate::progress::Progress;
 use crate::record::{family, fingerprint};
 use crate::runtime::heavy;
@@ -40,7 +40,7 @@ use crate::statement::PopulationTotal;
 /// answered.
 pub struct StatementPlan {
     session: Arc<Session>,
-    origin: Origin,
+    origin: QuestionOrigin,
     /// Its parts as they were bound, the SQL around them and what is adjusted.
     statement: SqlStatement,
     /// The SQL around the parts as it runs.
@@ -89,7 +89,7 @@ impl StatementPlan {
     /// For the first part that is refused; when the analyst has no budget for it.
     pub(crate) async fn new(
         session: &Arc<Session>,
-        origin: Origin,
+        origin: QuestionOrigin,
         statement: SqlStatement,
         analyst: Option<&str>,
         progress: &Progress,
@@ -286,7 +286,7 @@ impl StatementPlan {
     /// The SQL of a part: that of the whole statement, where the part is all of it.
     fn sql_of<'a>(&'a self, part: &'a Part) -> &'a str {
         match &self.origin {
-            Origin::Sql(sql) if self.statement.is_plain() => sql,
+            QuestionOrigin::Sql(sql) if self.statement.is_plain() => sql,
             _ => &part.sql,
         }
     }
@@ -314,7 +314,7 @@ impl StatementPlan {
 
     /// The promise of all queries of a workload together.
     fn joint(&self) -> Result<Option<JointExplanation>, EngineError> {
-        let Origin::Workload(_) = &self.origin else { return Ok(None) };
+        let QuestionOrigin::Workload(_) = &self.origin else { return Ok(None) };
         let parts = self.statement.parts.iter().zip(&self.parts);
         // One release is paid for once.
         let paid = parts.filter(|(_, planned)| planned.same_as.is_none());

@@ -4,7 +4,7 @@ use crate::error::EngineError;
 
 /// The points between the durable states of a charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Point {
+pub(crate) enum StoppingPoint {
     /// The charge and the attempt are on disk, and no data were read.
     Charged,
     /// The data were read.
@@ -22,7 +22,7 @@ pub(crate) enum Point {
 /// # Errors
 /// In tests that ask for it.
 #[cfg(not(test))]
-pub(crate) fn reached(_point: Point) -> Result<(), EngineError> {
+pub(crate) fn reached(_point: StoppingPoint) -> Result<(), EngineError> {
     Ok(())
 }
 
@@ -33,7 +33,7 @@ pub(crate) use self::injected::{Fault, inject, reached};
 mod injected {
     use std::cell::RefCell;
 
-    use super::{EngineError, Point};
+    use super::{EngineError, StoppingPoint};
 
     /// The action at a point.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +45,16 @@ mod injected {
     }
 
     thread_local! {
-        static INJECTED: RefCell<Option<(Point, usize, Fault)>> = const { RefCell::new(None) };
+        static INJECTED: RefCell<Option<(StoppingPoint, usize, Fault)>> =
+            const { RefCell::new(None) };
     }
 
     /// Lets a fault happen when this thread comes to a point for the time after `skipped` others.
-    pub(crate) fn inject(point: Point, skipped: usize, fault: Fault) {
+    pub(crate) fn inject(point: StoppingPoint, skipped: usize, fault: Fault) {
         INJECTED.set(Some((point, skipped, fault)));
     }
 
-    pub(crate) fn reached(point: Point) -> Result<(), EngineError> {
+    pub(crate) fn reached(point: StoppingPoint) -> Result<(), EngineError> {
         INJECTED.with_borrow_mut(|injected| match injected {
             Some((at, skipped, _)) if *at == point && *skipped > 0 => {
                 *skipped -= 1;

@@ -7,7 +7,7 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use serde::{Deserialize, Serialize};
 
-use crate::contributions::{Listing, Rows, SamplingKey};
+use crate::contributions::{ContributionBatch, Listing, SamplingKey};
 use crate::flat::{Flat, Numbers, flat, foreign};
 use crate::intern::Hashes;
 use crate::members::PartialMembers;
@@ -36,7 +36,7 @@ pub(crate) enum Survey {
     /// The sums that each unit adds, and its kept groups.
     Units {
         /// By unit, in the order of `members`.
-        shares: Vec<Shares>,
+        shares: Vec<UnitShares>,
         /// The groups of each.
         members: PartialMembers,
     },
@@ -77,16 +77,16 @@ pub(crate) struct Surveyed {
 /// Contributions of one unit, as parts of what their bounds allow: one for each group, and one for
 /// each sum that is as large as it can be.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Shares {
+pub(crate) struct UnitShares {
     /// Whatever the sign.
     pub(crate) size: f64,
     /// With the sign.
     pub(crate) signed: f64,
 }
 
-flat!(Shares { size, signed });
+flat!(UnitShares { size, signed });
 
-impl Shares {
+impl UnitShares {
     /// Adds what a unit contributes to one more group, each value with its bounds.
     pub(crate) fn add(&mut self, contributions: impl Iterator<Item = (i128, (i64, i64))>) {
         self.size += 1.0;
@@ -118,7 +118,7 @@ impl Shares {
 /// A row that is a unit.
 #[derive(Clone)]
 pub(crate) struct HeavyRow {
-    pub(crate) shares: Shares,
+    pub(crate) shares: UnitShares,
     /// Its contribution to each accumulator, clamped; `None` where it has no value to be kept.
     pub(crate) values: Vec<Option<i128>>,
 }
@@ -137,7 +137,7 @@ flat!(Extremes { most, least });
 impl Extremes {
     /// Looks at one more row: its values, each with what it is compared with.
     pub(crate) fn add(&mut self, values: impl Iterator<Item = (Option<i128>, (i64, i64))> + Clone) {
-        let mut shares = Shares::default();
+        let mut shares = UnitShares::default();
         shares.add(values.clone().map(|(value, range)| (value.unwrap_or(0), range)));
         let row = || HeavyRow { shares, values: values.clone().map(|(v, _)| v).collect() };
         if self.most.as_ref().is_none_or(|own| shares.signed > own.shares.signed) {
@@ -164,7 +164,10 @@ impl Without {
     }
 
     /// The other rows.
-    pub(crate) fn apply(&mut self, rows: Rows) -> Result<Rows, DataFusionError> {
+    pub(crate) fn apply(
+        &mut self,
+        rows: ContributionBatch,
+    ) -> Result<ContributionBatch, DataFusionError> {
         let Some(unit) = &rows.unit else { return Ok(rows) };
         let unit = std::slice::from_ref(unit);
         let hashes = match &mut self.hashes {
@@ -178,7 +181,7 @@ impl Without {
         }
         let keys = rows.keys.iter().map(|k| filter(k, &others));
         let kept = |m| Ok::<_, ArrowError>(filter(m, &others)?.as_primitive().clone());
-        Ok(Rows {
+        Ok(ContributionBatch {
             keys: keys.collect::<Result<_, _>>()?,
             unit: rows.unit.as_ref().map(|u| filter(u, &others)).transpose()?,
             values: rows.values.iter().map(|m| kept(m)).collect::<Result<_, _>>()?,

@@ -23,7 +23,7 @@ pub struct Tabulated {
 
 /// A column's values by numbers, in the order in which they come first.
 #[derive(Clone, Debug)]
-pub struct Numbered {
+pub struct NumberedColumn {
     /// For each row the number of its value.
     pub numbers: Vec<u32>,
     /// The values, each once.
@@ -76,7 +76,7 @@ impl Tabulated {
     ///
     /// # Errors
     /// Only for a column that is none.
-    pub fn numbered(&self) -> Result<Numbered, EngineError> {
+    pub fn numbered(&self) -> Result<NumberedColumn, EngineError> {
         let texts = as_text(&self.array, self.column_type)?;
         let texts = texts
             .as_string_view_opt()
@@ -96,7 +96,7 @@ impl Tabulated {
             });
             numbers.push(number);
         }
-        Ok(Numbered { numbers, distinct: self.take(&first)?, texts: known })
+        Ok(NumberedColumn { numbers, distinct: self.take(&first)?, texts: known })
     }
 
     /// For a column of conditions, whether each holds; NULL does not.

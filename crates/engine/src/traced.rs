@@ -25,11 +25,11 @@ pub(crate) struct TracedResult {
 }
 
 /// The ends of an interval.
-type Ends = (Value, Value);
+type IntervalEnds = (Value, Value);
 
 /// The noise in a released column, or in one that is made of such.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Noise {
+enum ColumnNoise {
     Without,
     Within,
     Unknown(NoInterval),
@@ -54,7 +54,7 @@ impl TracedResult {
         read.sort_unstable();
         read.dedup();
         let read = read.len();
-        let mut levels = Levels { parts: &self.parts, read, wanted, known: HashMap::new() };
+        let mut levels = IntervalLevels { parts: &self.parts, read, wanted, known: HashMap::new() };
         let width = self.ran.table.num_columns();
         if self.traced.len() != width || self.ran.found.cells.len() != width {
             return Err(EngineError::inconsistent(
@@ -72,12 +72,12 @@ impl TracedResult {
         &self,
         index: usize,
         traced: &Traced,
-        levels: &mut Levels<'_>,
+        levels: &mut IntervalLevels<'_>,
     ) -> Result<ColumnIntervals, EngineError> {
         let own = self.ran.table.column(index);
         let Some(column_type) = number_type(own.data_type()) else {
             return Ok(match levels.noise(&traced.origins)? {
-                Noise::Within | Noise::Unknown(NoInterval::NoNumber) => {
+                ColumnNoise::Within | ColumnNoise::Unknown(NoInterval::NoNumber) => {
                     ColumnIntervals::Without(NoInterval::NoNumber)
                 }
                 _ => ColumnIntervals::Exact,
@@ -86,17 +86,19 @@ impl TracedResult {
         let ends = match &traced.computed {
             Some(expression) => match self.computed(index, expression, levels)? {
                 Ok(ends) => ends,
-                Err(Noise::Without) => return Ok(ColumnIntervals::Exact),
-                Err(Noise::Unknown(why)) => return Ok(ColumnIntervals::Without(why)),
-                Err(Noise::Within) => return Ok(ColumnIntervals::Without(NoInterval::Around)),
-            },
-            None => match levels.noise(&traced.origins)? {
-                Noise::Without => return Ok(ColumnIntervals::Exact),
-                Noise::Unknown(why) => return Ok(ColumnIntervals::Without(why)),
-                Noise::Within if !traced.origins.as_they_are => {
+                Err(ColumnNoise::Without) => return Ok(ColumnIntervals::Exact),
+                Err(ColumnNoise::Unknown(why)) => return Ok(ColumnIntervals::Without(why)),
+                Err(ColumnNoise::Within) => {
                     return Ok(ColumnIntervals::Without(NoInterval::Around));
                 }
-                Noise::Within => {
+            },
+            None => match levels.noise(&traced.origins)? {
+                ColumnNoise::Without => return Ok(ColumnIntervals::Exact),
+                ColumnNoise::Unknown(why) => return Ok(ColumnIntervals::Without(why)),
+                ColumnNoise::Within if !traced.origins.as_they_are => {
+                    return Ok(ColumnIntervals::Without(NoInterval::Around));
+                }
+                ColumnNoise::Within => {
                     let cells = self.ran.found.cells.get(index).copied().flatten();
                     let cells = cells.ok_or(EngineError::inconsistent(
                         "a column of released values has no cells",
@@ -111,7 +113,7 @@ impl TracedResult {
                 }
             },
         };
-        let fitting = |(low, high): Ends| {
+        let fitting = |(low, high): IntervalEnds| {
             Some((fitted(low, column_type, false)?, fitted(high, column_type, true)?))
         };
         let ends = ends.into_iter().map(|ends| ends.and_then(fitting));
@@ -125,18 +127,18 @@ impl TracedResult {
         &self,
         index: usize,
         expression: &TracedExpression,
-        levels: &mut Levels<'_>,
-    ) -> Result<Result<Vec<Option<Ends>>, Noise>, EngineError> {
+        levels: &mut IntervalLevels<'_>,
+    ) -> Result<Result<Vec<Option<IntervalEnds>>, ColumnNoise>, EngineError> {
         let mut noisy = 0;
         for (origins, _) in &expression.operands {
             match levels.noise(origins)? {
-                Noise::Without => {}
-                Noise::Within => noisy += 1,
+                ColumnNoise::Without => {}
+                ColumnNoise::Within => noisy += 1,
                 unknown => return Ok(Err(unknown)),
             }
         }
         if noisy == 0 {
-            return Ok(Err(Noise::Without));
+            return Ok(Err(ColumnNoise::Without));
         }
         let operands = self.ran.found.operands.get(index).and_then(Option::as_ref);
         let operands = operands.ok_or(EngineError::inconsistent(
@@ -185,7 +187,7 @@ impl TracedResult {
 }
 
 /// The intervals of the parts at the levels that are needed.
-struct Levels<'a> {
+struct IntervalLevels<'a> {
     parts: &'a [Uncertainty],
     /// How many of them the result shows values of.
     read: usize,
@@ -194,7 +196,7 @@ struct Levels<'a> {
     known: HashMap<(usize, usize), TableIntervals>,
 }
 
-impl Levels<'_> {
+impl IntervalLevels<'_> {
     fn of(&mut self, part: usize, together: usize) -> Result<&TableIntervals, EngineError> {
         // All intervals of all parts that are shown hold at once, or those of one value.
         let many = if self.wanted.simultaneous { self.read } else { together };
@@ -220,16 +222,16 @@ impl Levels<'_> {
         ))
     }
 
-    fn noise(&mut self, origins: &Origins) -> Result<Noise, EngineError> {
+    fn noise(&mut self, origins: &Origins) -> Result<ColumnNoise, EngineError> {
         if origins.unknown {
-            return Ok(Noise::Unknown(NoInterval::Around));
+            return Ok(ColumnNoise::Unknown(NoInterval::Around));
         }
-        let mut noise = Noise::Without;
+        let mut noise = ColumnNoise::Without;
         for &from in &origins.from {
             match self.column(from, 1)? {
                 ColumnIntervals::Exact => {}
-                ColumnIntervals::Ends { .. } => noise = Noise::Within,
-                ColumnIntervals::Without(why) => return Ok(Noise::Unknown(*why)),
+                ColumnIntervals::Ends { .. } => noise = ColumnNoise::Within,
+                ColumnIntervals::Without(why) => return Ok(ColumnNoise::Unknown(*why)),
             }
         }
         Ok(noise)
@@ -254,7 +256,11 @@ impl Levels<'_> {
     }
 
     /// The interval of a released value.
-    fn ends(&mut self, cell: ReleasedCell, together: usize) -> Result<Option<Ends>, EngineError> {
+    fn ends(
+        &mut self,
+        cell: ReleasedCell,
+        together: usize,
+    ) -> Result<Option<IntervalEnds>, EngineError> {
         let end = |column: &ArrayRef| {
             value_at(column, cell.row)
                 .ok_or(EngineError::inconsistent("an interval has no end for a released row"))

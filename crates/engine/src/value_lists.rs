@@ -2,12 +2,12 @@
 
 /// Values and their groups, as they come.
 #[derive(Default)]
-pub(crate) struct List {
+pub(crate) struct ValueList {
     pub(crate) groups: Vec<u32>,
     pub(crate) values: Vec<i64>,
 }
 
-impl List {
+impl ValueList {
     pub(crate) fn push(&mut self, group: u32, value: i64) {
         self.groups.push(group);
         self.values.push(value);
@@ -26,15 +26,15 @@ impl List {
 
 /// The values of each group, sorted. Exact: no Debug, Display or Serialize.
 #[derive(Clone, Default)]
-pub(crate) struct Values {
+pub(crate) struct ValueLists {
     /// End of each group's part of `values`.
     ends: Vec<usize>,
     values: Vec<i64>,
 }
 
-impl Values {
+impl ValueLists {
     /// Of lists whose groups are numbered below `groups`.
-    pub(crate) fn sorted(lists: &[List], groups: usize) -> Self {
+    pub(crate) fn sorted(lists: &[ValueList], groups: usize) -> Self {
         let mut ends = vec![0usize; groups + 1];
         for &group in lists.iter().flat_map(|list| &list.groups) {
             ends[group as usize + 1] += 1;
@@ -138,16 +138,16 @@ mod tests {
             lists in prop::collection::vec(prop::collection::vec((0u32..7, -9i64..9), 0..60), 0..4),
             gone in 0usize..300,
         ) {
-            let made: Vec<List> = lists
+            let made: Vec<ValueList> = lists
                 .iter()
                 .map(|pairs| {
-                    let mut list = List::default();
+                    let mut list = ValueList::default();
                     pairs.iter().for_each(|&(group, value)| list.push(group + 10, value));
                     list.renumber(|group| group - 10);
                     list
                 })
                 .collect();
-            let mut values = Values::sorted(&made, 8);
+            let mut values = ValueLists::sorted(&made, 8);
             let mut plain: Vec<Vec<i64>> = vec![Vec::new(); 8];
             for &(group, value) in lists.iter().flatten() {
                 plain[group as usize].push(value);

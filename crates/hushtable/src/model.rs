@@ -5,7 +5,7 @@ mod model_file;
 use std::collections::HashMap;
 use std::path::Path;
 
-use hushtable_engine::{Numbered, Tabulated};
+use hushtable_engine::{NumberedColumn, Tabulated};
 use hushtable_knowledge::model::{
     Definitions, FiniteLaw, Fraction, Mechanism, Model, ModelError, Witness, Worlds,
 };
@@ -193,7 +193,7 @@ impl Reader {
                 .map(|(name, written)| self.evaluate(name, written, &parameters, rows))
                 .collect::<Result<_, _>>()?,
         };
-        let numbered: Vec<Numbered> =
+        let numbered: Vec<NumberedColumn> =
             records.iter().map(Tabulated::numbered).collect::<Result<_, _>>()?;
         let mut targets: Vec<usize> = Vec::new();
         for target in &parsed.targets {
@@ -249,7 +249,7 @@ impl Reader {
     fn expressions(
         &self,
         model: &Model,
-        records: &[Numbered],
+        records: &[NumberedColumn],
         parts: &[Written],
         noise: &[RandomVariable],
     ) -> Result<(Definitions, Vec<String>), Error> {
@@ -301,7 +301,7 @@ impl Reader {
     fn table(
         &self,
         model: &Model,
-        records: &[Numbered],
+        records: &[NumberedColumn],
         table: &[TableRow],
     ) -> Result<(Definitions, Vec<String>), Error> {
         let count = model.databases().len();
@@ -368,8 +368,12 @@ fn columns(
 }
 
 /// The records of all databases, each database `times` times.
-fn databases(model: &Model, records: &[Numbered], times: usize) -> Result<Vec<Tabulated>, Error> {
-    let column = |(place, record): (usize, &Numbered)| {
+fn databases(
+    model: &Model,
+    records: &[NumberedColumn],
+    times: usize,
+) -> Result<Vec<Tabulated>, Error> {
+    let column = |(place, record): (usize, &NumberedColumn)| {
         let values = model.databases().iter().map(|database| database[place]);
         let values: Vec<u32> = values.flat_map(|v| std::iter::repeat_n(v, times)).collect();
         record.distinct.take(&values)

@@ -50,7 +50,7 @@ fn column_type(data_type: &DataType) -> Result<ColumnType> {
 
 /// A scalar expression as a function of its operands.
 #[derive(Debug)]
-pub(super) struct Function {
+pub(super) struct ExprFunction {
     /// Its name, which no other expression of the plan has.
     name: String,
     expr: Expr,
@@ -58,21 +58,21 @@ pub(super) struct Function {
     signature: Signature,
 }
 
-impl PartialEq for Function {
+impl PartialEq for ExprFunction {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.expr == other.expr
     }
 }
 
-impl Eq for Function {}
+impl Eq for ExprFunction {}
 
-impl Hash for Function {
+impl Hash for ExprFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.hash(state);
     }
 }
 
-impl Function {
+impl ExprFunction {
     /// The function that computes an expression from operands of these types.
     pub(super) fn new(name: String, expr: Expr, operands: Vec<ColumnType>) -> Self {
         let signature = match operands.len() {
@@ -83,7 +83,7 @@ impl Function {
     }
 }
 
-impl ScalarUDFImpl for Function {
+impl ScalarUDFImpl for ExprFunction {
     fn name(&self) -> &str {
         &self.name
     }

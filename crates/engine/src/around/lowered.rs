@@ -25,14 +25,14 @@ use hushtable_plan::around_tree::{
     Scalar, SetOperation, SortKey, Window, WindowCall,
 };
 
-use super::function::Function;
-use super::planned_rows::{Domain, Hidden, Rows, broken};
+use super::function::ExprFunction;
+use super::planned_rows::{Domain, Hidden, PlannedRows, broken};
 use crate::eval::constant;
 use crate::source::convert::arrow_type;
 
 /// Where the columns of a result are in its plan, by their indices.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct ResultColumns {
     pub(crate) columns: Vec<usize>,
     /// The column with the cells of each column, if there is one.
     pub(crate) cells: Vec<Option<usize>>,
@@ -42,7 +42,7 @@ pub(crate) struct Found {
 }
 
 /// The state of a walk through the tree.
-pub(super) struct Lowering<'a> {
+pub(super) struct NodeLowering<'a> {
     state: &'a SessionState,
     /// The released tables: their columns, and after these the columns of their cells.
     tables: &'a [Arc<dyn TableProvider>],
@@ -52,19 +52,19 @@ pub(super) struct Lowering<'a> {
     names: usize,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> NodeLowering<'a> {
     pub(super) fn new(state: &'a SessionState, tables: &'a [Arc<dyn TableProvider>]) -> Self {
         Self { state, tables, functions: Vec::new(), names: 0 }
     }
 
     /// The plan of a whole result, and where its columns and those of their cells are in it.
-    pub(super) fn whole(&mut self, node: &Node) -> Result<(LogicalPlan, Found)> {
+    pub(super) fn whole(&mut self, node: &Node) -> Result<(LogicalPlan, ResultColumns)> {
         let rows = self.lower(node, None, Hidden::Operands)?;
-        let Rows { plan, columns, cells, operands, .. } = rows;
+        let PlannedRows { plan, columns, cells, operands, .. } = rows;
         let schema = Arc::clone(plan.schema());
         let index = |column: &Column| schema.index_of_column(column);
         let all = |columns: &Vec<Column>| columns.iter().map(index).collect::<Result<Vec<_>>>();
-        let found = Found {
+        let found = ResultColumns {
             columns: all(&columns)?,
             cells: cells
                 .iter()
@@ -94,7 +94,7 @@ impl<'a> Lowering<'a> {
         node: &Node,
         domain: Option<&Domain>,
         hidden: Hidden,
-    ) -> Result<Rows> {
+    ) -> Result<PlannedRows> {
         if let Some(domain) = domain
             && node.outer_columns().is_empty()
         {
@@ -107,7 +107,7 @@ impl<'a> Lowering<'a> {
             Hidden::Cells | Hidden::Operands => Hidden::Cells,
         };
         match node {
-            Node::One => Ok(Rows::new(LogicalPlanBuilder::empty(true).build()?, Vec::new())),
+            Node::One => Ok(PlannedRows::new(LogicalPlanBuilder::empty(true).build()?, Vec::new())),
             Node::Released { table, columns, unique: _ } => self.released(*table, columns.len()),
             Node::Filter(input, condition) => {
                 let input = self.lower(input, domain, cells)?;
@@ -116,7 +116,7 @@ impl<'a> Lowering<'a> {
                 let plan =
                     LogicalPlanBuilder::new(input.plan.clone()).filter(condition)?.build()?;
                 // The sub-queries of the condition are for it alone.
-                Ok(Rows { attached: Vec::new(), ..input.within(plan) })
+                Ok(PlannedRows { attached: Vec::new(), ..input.within(plan) })
             }
             Node::Project(input, columns) => {
                 let input = self.lower(input, domain, hidden)?;
@@ -175,7 +175,7 @@ impl<'a> Lowering<'a> {
         input: &Node,
         (offset, limit): (u64, Option<u64>),
         domain: &Domain,
-    ) -> Result<Rows> {
+    ) -> Result<PlannedRows> {
         let (input, by) = match input {
             Node::Sort(input, by) => (input.as_ref(), by.as_slice()),
             other => (other, &[][..]),
@@ -209,7 +209,7 @@ impl<'a> Lowering<'a> {
         self.bare(rows)
     }
 
-    fn released(&mut self, table: usize, width: usize) -> Result<Rows> {
+    fn released(&mut self, table: usize, width: usize) -> Result<PlannedRows> {
         let source = self.tables.get(table).ok_or_else(|| broken("a released table is missing"))?;
         let source = provider_as_source(Arc::clone(source));
         let plan = LogicalPlanBuilder::scan(self.name(), source, None)?.build()?;
@@ -218,23 +218,23 @@ impl<'a> Lowering<'a> {
             return Err(broken("a released table has other columns than the SQL around it reads"));
         }
         let cells = columns.split_off(width).into_iter().map(Some).collect();
-        Ok(Rows { cells, ..Rows::new(plan, columns) })
+        Ok(PlannedRows { cells, ..PlannedRows::new(plan, columns) })
     }
 
     /// Only the columns of the node and of its domain, without hidden ones.
-    pub(super) fn bare(&mut self, rows: Rows) -> Result<Rows> {
+    pub(super) fn bare(&mut self, rows: PlannedRows) -> Result<PlannedRows> {
         let all: Vec<_> = rows.domain.iter().chain(&rows.columns).cloned().collect();
         if rows.plan.schema().fields().len() == all.len() {
             return Ok(rows);
         }
         let exprs = all.into_iter().map(Planned::Column);
         let plan = LogicalPlanBuilder::new(rows.plan).project(exprs)?.build()?;
-        Ok(Rows { domain: rows.domain, ..Rows::new(plan, rows.columns) })
+        Ok(PlannedRows { domain: rows.domain, ..PlannedRows::new(plan, rows.columns) })
     }
 
     /// Rows under an alias, where they are a projection: a long chain of projections would be
     /// merged into one deep expression, which takes long to plan.
-    fn apart(&mut self, rows: Rows) -> Result<Rows> {
+    fn apart(&mut self, rows: PlannedRows) -> Result<PlannedRows> {
         if !matches!(rows.plan, LogicalPlan::Projection(_)) {
             return Ok(rows);
         }
@@ -247,7 +247,7 @@ impl<'a> Lowering<'a> {
             column.ok_or_else(|| broken("an alias has other columns than its rows"))
         };
         let all = |columns: &Vec<Column>| columns.iter().map(moved).collect::<Result<Vec<_>>>();
-        Ok(Rows {
+        Ok(PlannedRows {
             columns: all(&rows.columns)?,
             domain: all(&rows.domain)?,
             attached: Vec::new(),
@@ -267,15 +267,15 @@ impl<'a> Lowering<'a> {
 
     fn project(
         &mut self,
-        input: Rows,
+        input: PlannedRows,
         scalars: &[Scalar],
         domain: Option<&Domain>,
         hidden: Hidden,
-    ) -> Result<Rows> {
+    ) -> Result<PlannedRows> {
         let input = self.apart(input)?;
         let input = &self.attached(input, scalars, domain)?;
         let mut exprs: Vec<_> = input.domain.iter().cloned().map(Planned::Column).collect();
-        let mut rows = Rows::new(input.plan.clone(), Vec::with_capacity(scalars.len()));
+        let mut rows = PlannedRows::new(input.plan.clone(), Vec::with_capacity(scalars.len()));
         rows.domain.clone_from(&input.domain);
         let mut add = |lowering: &mut Self, expr: Planned| {
             let name = lowering.name();
@@ -309,7 +309,12 @@ impl<'a> Lowering<'a> {
         Ok(rows)
     }
 
-    fn join(&mut self, join: &Join, domain: Option<&Domain>, hidden: Hidden) -> Result<Rows> {
+    fn join(
+        &mut self,
+        join: &Join,
+        domain: Option<&Domain>,
+        hidden: Hidden,
+    ) -> Result<PlannedRows> {
         let left = self.lower(&join.left, domain, hidden)?;
         let of_left = matches!(join.kind, JoinSides::Inner | JoinSides::Left);
         let alone = of_left && join.right.outer_columns().is_empty();
@@ -326,7 +331,7 @@ impl<'a> Lowering<'a> {
         let same = pairs.map(|(left, right)| binary_expr(left, Operator::IsNotDistinctFrom, right));
         let same: Vec<_> = same.collect();
         let plan = LogicalPlanBuilder::new(left.plan.clone()).cross_join(right.plan.clone())?;
-        let mut both = Rows {
+        let mut both = PlannedRows {
             plan: plan.build()?,
             columns: [left.columns, right.columns].concat(),
             cells: [left.cells, right.cells].concat(),
@@ -377,7 +382,12 @@ impl<'a> Lowering<'a> {
 
     /// The condition of an outer join. Its sub-queries read nothing from outside, and have one
     /// value.
-    fn condition(&mut self, on: &Scalar, both: &Rows, domain: Option<&Domain>) -> Result<Planned> {
+    fn condition(
+        &mut self,
+        on: &Scalar,
+        both: &PlannedRows,
+        domain: Option<&Domain>,
+    ) -> Result<Planned> {
         let fields = both.plan.schema().fields().len();
         let both = self.attached(both.clone(), [on], domain)?;
         if both.plan.schema().fields().len() > fields {
@@ -390,13 +400,13 @@ impl<'a> Lowering<'a> {
         &mut self,
         operation: SetOperation,
         types: &[ColumnType],
-        left: Rows,
-        right: Rows,
-    ) -> Result<Rows> {
+        left: PlannedRows,
+        right: PlannedRows,
+    ) -> Result<PlannedRows> {
         let (width, domain) = (types.len(), left.domain.len());
         let with_cells: Vec<bool> =
             left.cells.iter().zip(&right.cells).map(|(l, r)| l.is_some() || r.is_some()).collect();
-        let mut side = |rows: Rows| {
+        let mut side = |rows: PlannedRows| {
             let mut exprs: Vec<_> = rows.domain.into_iter().map(Planned::Column).collect();
             for (column, own) in rows.columns.into_iter().zip(types) {
                 let (column, own) = (Planned::Column(column), arrow_type(*own));
@@ -425,16 +435,16 @@ impl<'a> Lowering<'a> {
         let mut hidden = columns.split_off(width).into_iter();
         let cells = with_cells.iter().map(|&has| if has { hidden.next() } else { None });
         let cells = cells.collect();
-        Ok(Rows { cells, domain: domain_columns, ..Rows::new(plan, columns) })
+        Ok(PlannedRows { cells, domain: domain_columns, ..PlannedRows::new(plan, columns) })
     }
 
     fn aggregate(
         &mut self,
-        input: Rows,
+        input: PlannedRows,
         (keys, levels): (&[Scalar], Option<&[Vec<usize>]>),
         aggregates: &[Aggregate],
         domain: Option<&Domain>,
-    ) -> Result<Rows> {
+    ) -> Result<PlannedRows> {
         let one_row = keys.is_empty() && levels.is_none();
         let types = keys.iter().map(|key| key.expr.column_type);
         let types: Vec<_> = types.chain(aggregates.iter().map(|call| call.column_type)).collect();
@@ -478,7 +488,7 @@ impl<'a> Lowering<'a> {
         let calls = columns.split_off(columns.len() - aggregates.len());
         columns.truncate(width);
         columns.extend(calls);
-        let rows = Rows { domain: each, ..Rows::new(plan, columns) };
+        let rows = PlannedRows { domain: each, ..PlannedRows::new(plan, columns) };
         let rows = self.in_types(rows, 0, &types)?;
         let Some(domain) = domain.filter(|_| one_row) else { return Ok(rows) };
         let is_count = |index: &usize| aggregates[*index].function == AggregateFunction::Count;
@@ -490,7 +500,7 @@ impl<'a> Lowering<'a> {
     fn counted(
         &mut self,
         operands: &[Scalar],
-        input: &Rows,
+        input: &PlannedRows,
         domain: Option<&Domain>,
     ) -> Result<Vec<Planned>> {
         if operands.is_empty() {
@@ -501,10 +511,10 @@ impl<'a> Lowering<'a> {
 
     fn windows(
         &mut self,
-        input: Rows,
+        input: PlannedRows,
         windows: &[Window],
         domain: Option<&Domain>,
-    ) -> Result<Rows> {
+    ) -> Result<PlannedRows> {
         let width = input.columns.len();
         let scalars = windows.iter().flat_map(Window::scalars);
         let input = self.attached(input, scalars, domain)?;
@@ -563,7 +573,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// Columns from an index on, in types of the engine's own and under new names.
-    fn in_types(&mut self, mut rows: Rows, first: usize, types: &[ColumnType]) -> Result<Rows> {
+    fn in_types(
+        &mut self,
+        mut rows: PlannedRows,
+        first: usize,
+        types: &[ColumnType],
+    ) -> Result<PlannedRows> {
         let schema = Arc::clone(rows.plan.schema());
         let unchanged = rows.domain.iter().chain(rows.columns.iter().take(first));
         let hidden = rows.operands.iter().flatten().flatten().chain(rows.cells.iter().flatten());
@@ -582,7 +597,7 @@ impl<'a> Lowering<'a> {
     fn order(
         &mut self,
         by: &[SortKey],
-        input: &Rows,
+        input: &PlannedRows,
         domain: Option<&Domain>,
     ) -> Result<Vec<Sort>> {
         let sort = |SortKey { value, descending, nulls_first }: &SortKey| {
@@ -603,7 +618,7 @@ impl<'a> Lowering<'a> {
     pub(super) fn scalar(
         &mut self,
         scalar: &Scalar,
-        input: &Rows,
+        input: &PlannedRows,
         domain: Option<&Domain>,
     ) -> Result<Planned> {
         let mut operands = Vec::with_capacity(scalar.operands.len());
@@ -678,7 +693,7 @@ impl<'a> Lowering<'a> {
             Some((_, function)) => Arc::clone(function),
             None => {
                 let name = format!("expression_{}", self.functions.len() + 1);
-                let function = Function::new(name, expr.clone(), types);
+                let function = ExprFunction::new(name, expr.clone(), types);
                 let function = Arc::new(ScalarUDF::new_from_impl(function));
                 self.functions.push((expr, Arc::clone(&function)));
                 function

@@ -38,12 +38,12 @@ pub(crate) const MAX_PAIRS: u64 = 20_000_000;
 
 /// The number of pairs that all joins of a plan have formed, and its limit.
 #[derive(Debug)]
-struct All {
+struct PairCount {
     pairs: Mutex<i128>,
     most: u64,
 }
 
-impl All {
+impl PairCount {
     fn add(&self, more: i128) -> Result<()> {
         let mut pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
         *pairs += more;
@@ -64,7 +64,7 @@ fn too_many(most: u64) -> Refusal {
 
 /// Rows of one join by their keys: a number for all rows with the same, and how many each side has.
 #[derive(Debug, Default)]
-struct Join {
+struct JoinPairs {
     rows: HashMap<u64, [u64; 2]>,
     inputs: i128,
     pairs: i128,
@@ -73,8 +73,8 @@ struct Join {
 /// A join's pairs, which both of its sides count.
 #[derive(Debug)]
 struct Pairs {
-    join: Mutex<Join>,
-    all: Arc<All>,
+    join: Mutex<JoinPairs>,
+    all: Arc<PairCount>,
     /// Whether rows without a key meet each other.
     null_is_equal: bool,
     /// Whether the rows of one side meet each other: there is only that side.
@@ -106,7 +106,7 @@ impl Pairs {
     }
 }
 
-impl Join {
+impl JoinPairs {
     fn add(&mut self, key: u64, side: usize, rows: u64, with_each_other: bool) {
         let counts = self.rows.entry(key).or_default();
         let [this, other] = match side {
@@ -192,7 +192,7 @@ impl PhysicalOptimizerRule for BoundedPairs {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let all = Arc::new(All { pairs: Mutex::new(0), most: self.most });
+        let all = Arc::new(PairCount { pairs: Mutex::new(0), most: self.most });
         let count_pairs = |node: Arc<dyn ExecutionPlan>| {
             let Some(meeting) = Meeting::of(&node) else { return Ok(Transformed::no(node)) };
             let pairs = Arc::new(Pairs {

@@ -9,7 +9,7 @@ use crate::invariant::Invariant;
 
 /// A plan, and where the columns of its node are in it.
 #[derive(Clone)]
-pub(super) struct Rows {
+pub(super) struct PlannedRows {
     pub(super) plan: LogicalPlan,
     pub(super) columns: Vec<Column>,
     /// The column with the cells of each column, if there is one.
@@ -38,7 +38,7 @@ pub(super) fn broken(what: &'static str) -> DataFusionError {
     Invariant::new(what).into()
 }
 
-impl Rows {
+impl PlannedRows {
     pub(super) fn column(&self, index: usize) -> Result<&Column> {
         self.columns.get(index).ok_or_else(|| broken("SQL around parts reads a column it lacks"))
     }
@@ -67,7 +67,7 @@ impl Domain {
     /// The column of rows over it that has the value of a column from outside.
     pub(super) fn find<'r>(
         &self,
-        rows: &'r Rows,
+        rows: &'r PlannedRows,
         level: usize,
         column: usize,
     ) -> Result<&'r Column> {

@@ -15,13 +15,13 @@ use datafusion::logical_expr::{
 };
 use hushtable_plan::around_tree::{Node, Operand, Scalar};
 
-use super::lowered::Lowering;
-use super::planned_rows::{Domain, Hidden, Rows, broken};
+use super::lowered::NodeLowering;
+use super::planned_rows::{Domain, Hidden, PlannedRows, broken};
 
 /// The column in the rows around a sub-query that it reads from outside.
 fn around<'r>(
     (level, column): (usize, usize),
-    rows: &'r Rows,
+    rows: &'r PlannedRows,
     domain: Option<&Domain>,
 ) -> Result<&'r Column> {
     match (level.checked_sub(1), domain) {
@@ -41,15 +41,15 @@ fn value_of(plan: LogicalPlan) -> Planned {
     })
 }
 
-impl Lowering<'_> {
+impl NodeLowering<'_> {
     /// Rows with what the sub-queries of a condition come to that keeps the rows of which it is
     /// true: for it alone, since false may stand in the place of NULL.
     pub(super) fn attached_to_condition(
         &mut self,
-        mut rows: Rows,
+        mut rows: PlannedRows,
         condition: &Scalar,
         domain: Option<&Domain>,
-    ) -> Result<Rows> {
+    ) -> Result<PlannedRows> {
         for index in condition.only_if_true() {
             if let Some(operand @ Operand::Among(value, node)) = condition.operands.get(index) {
                 rows = self.attached(rows, [value.as_ref()], domain)?;
@@ -65,10 +65,10 @@ impl Lowering<'_> {
     /// Rows with what the sub-queries of expressions over them come to.
     pub(super) fn attached<'s>(
         &mut self,
-        mut rows: Rows,
+        mut rows: PlannedRows,
         scalars: impl IntoIterator<Item = &'s Scalar>,
         domain: Option<&Domain>,
-    ) -> Result<Rows> {
+    ) -> Result<PlannedRows> {
         for operand in scalars.into_iter().flat_map(|scalar| &scalar.operands) {
             if rows.attached.iter().any(|(known, _)| known == operand) {
                 continue;
@@ -91,10 +91,10 @@ impl Lowering<'_> {
     /// The rows of a sub-query over its domain, and the columns around it that these are for.
     fn over(
         &mut self,
-        rows: &Rows,
+        rows: &PlannedRows,
         node: &Node,
         domain: Option<&Domain>,
-    ) -> Result<(Rows, Vec<Column>)> {
+    ) -> Result<(PlannedRows, Vec<Column>)> {
         let keys = node.outer_columns();
         let around = keys.iter().map(|key| around(*key, rows, domain).cloned());
         let around = around.collect::<Result<Vec<_>>>()?;
@@ -121,15 +121,20 @@ impl Lowering<'_> {
     }
 
     /// Rows that read nothing from outside, for each row of a domain.
-    pub(super) fn repeated(&mut self, rows: Rows, domain: &Domain) -> Result<Rows> {
+    pub(super) fn repeated(&mut self, rows: PlannedRows, domain: &Domain) -> Result<PlannedRows> {
         let (plan, columns) = self.renamed(domain.plan.clone(), &domain.columns)?;
         let plan = LogicalPlanBuilder::new(plan).cross_join(rows.plan.clone())?.build()?;
-        Ok(Rows { domain: columns, ..rows.within(plan) })
+        Ok(PlannedRows { domain: columns, ..rows.within(plan) })
     }
 
     /// For each row of a domain its row of an aggregate without keys, which has no row where it
     /// aggregates none. The aggregates with these indices are 0 then, the others NULL.
-    pub(super) fn in_all(&mut self, rows: Rows, counts: &[usize], domain: &Domain) -> Result<Rows> {
+    pub(super) fn in_all(
+        &mut self,
+        rows: PlannedRows,
+        counts: &[usize],
+        domain: &Domain,
+    ) -> Result<PlannedRows> {
         let (plan, columns) = self.renamed(domain.plan.clone(), &domain.columns)?;
         let plan = joined(plan, columns.clone(), rows.plan, rows.domain)?;
         let mut exprs: Vec<_> = columns.iter().cloned().map(Planned::Column).collect();
@@ -145,11 +150,16 @@ impl Lowering<'_> {
             values.push(Column::new_unqualified(name));
         }
         let plan = LogicalPlanBuilder::new(plan).project(exprs)?.build()?;
-        Ok(Rows { domain: columns, ..Rows::new(plan, values) })
+        Ok(PlannedRows { domain: columns, ..PlannedRows::new(plan, values) })
     }
 
     /// The value in the one row of a sub-query; NULL where it has none.
-    fn value(&mut self, rows: &mut Rows, node: &Node, domain: Option<&Domain>) -> Result<Planned> {
+    fn value(
+        &mut self,
+        rows: &mut PlannedRows,
+        node: &Node,
+        domain: Option<&Domain>,
+    ) -> Result<Planned> {
         let (inner, around) = self.over(rows, node, domain)?;
         if around.is_empty() {
             return Ok(value_of(self.bare(inner)?.plan));
@@ -161,7 +171,12 @@ impl Lowering<'_> {
     }
 
     /// Whether a sub-query has a row.
-    fn exists(&mut self, rows: &mut Rows, node: &Node, domain: Option<&Domain>) -> Result<Planned> {
+    fn exists(
+        &mut self,
+        rows: &mut PlannedRows,
+        node: &Node,
+        domain: Option<&Domain>,
+    ) -> Result<Planned> {
         let (inner, around) = self.over(rows, node, domain)?;
         if around.is_empty() {
             let plan = LogicalPlanBuilder::new(inner.plan).limit(0, Some(1))?;
@@ -182,7 +197,7 @@ impl Lowering<'_> {
     /// them is NULL.
     fn among(
         &mut self,
-        rows: &mut Rows,
+        rows: &mut PlannedRows,
         value: Planned,
         node: &Node,
         domain: Option<&Domain>,
@@ -218,9 +233,9 @@ impl Lowering<'_> {
     /// Whether a value is found among those of a sub-query, and the value; NULL is not found.
     fn found(
         &mut self,
-        rows: &mut Rows,
+        rows: &mut PlannedRows,
         value: Planned,
-        (inner, around): &(Rows, Vec<Column>),
+        (inner, around): &(PlannedRows, Vec<Column>),
     ) -> Result<(Planned, Planned)> {
         let member = inner.column(0)?.clone();
         let value = match value {
@@ -250,7 +265,7 @@ impl Lowering<'_> {
     /// equal those of the rows, NULL included. Gives the new names of all its columns.
     fn beside(
         &mut self,
-        rows: &mut Rows,
+        rows: &mut PlannedRows,
         (plan, around): (LogicalPlan, Vec<Column>),
         columns: &[Vec<Column>; 2],
     ) -> Result<[Vec<Column>; 2]> {

@@ -37,7 +37,7 @@ impl Flag {
 
 /// Where a sum is among those of a slot.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum SlotPosition {
     /// Among the counts.
     Count(usize),
     /// Among all others.
@@ -45,7 +45,7 @@ pub(super) enum Place {
 }
 
 /// The words of a row.
-pub(super) struct Layout {
+pub(super) struct PackedLayout {
     pub(super) width: usize,
     /// Words before the values.
     head: usize,
@@ -56,12 +56,12 @@ pub(super) struct Layout {
     /// Values that are kept one by one.
     pub(super) lists: Vec<(Flag, usize)>,
     /// Where each sum is, in the order of the accumulators that keep sums.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<SlotPosition>,
     /// Whether each accumulator adds up only ones.
     ones: Vec<bool>,
 }
 
-impl Layout {
+impl PackedLayout {
     /// For accumulators; `ones` says which of them add up only ones.
     pub(super) fn new(accumulators: &[Accumulation], ones: &[bool]) -> Self {
         let head = 1 + (GROUP_BITS + accumulators.len()).div_ceil(64);
@@ -81,10 +81,10 @@ impl Layout {
             layout.ones.push(one);
             layout.width += usize::from(!one);
             if one {
-                layout.places.push(Place::Count(layout.counts.len()));
+                layout.places.push(SlotPosition::Count(layout.counts.len()));
                 layout.counts.push(flag);
             } else if is_sum {
-                layout.places.push(Place::Sum(layout.sums.len()));
+                layout.places.push(SlotPosition::Sum(layout.sums.len()));
                 layout.sums.push((flag, word));
             } else {
                 layout.lists.push((flag, word));

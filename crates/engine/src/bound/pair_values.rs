@@ -6,16 +6,16 @@ use super::rules::Rules;
 use crate::contributions::Listing;
 
 /// A value, after the place of its unit in the part and its group.
-type Entry = (u32, u32, i64);
+type PairValue = (u32, u32, i64);
 
 /// Values of a part of the units, also of groups that were later pushed out.
 #[derive(Default)]
 pub(super) struct PairValues {
-    entries: Vec<Entry>,
+    entries: Vec<PairValue>,
 }
 
 impl PairValues {
-    pub(super) fn push(&mut self, entry: Entry) {
+    pub(super) fn push(&mut self, entry: PairValue) {
         reserve(&mut self.entries, 1);
         self.entries.push(entry);
     }
@@ -38,7 +38,7 @@ impl PairValues {
 
     /// Bytes of memory.
     pub(super) fn size(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
+        self.entries.capacity() * size_of::<PairValue>()
     }
 }
 

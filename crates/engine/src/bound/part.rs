@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
 
-use super::packed::{Layout, Place};
+use super::packed::{PackedLayout, SlotPosition};
 use super::pair_values::{PairValues, reserve};
 use super::rules::Rules;
 use crate::intern::{inconsistent, too_many};
@@ -23,7 +23,7 @@ const FEW: usize = 8;
 
 /// State of one unit. Its slots are an area of their own.
 #[derive(Clone, Copy)]
-pub(super) struct Unit {
+pub(super) struct UnitState {
     /// Its number.
     pub(super) code: u64,
     /// Its keyed hash, once its slots are hashed.
@@ -36,7 +36,7 @@ pub(super) struct Unit {
     pub(super) count: u32,
 }
 
-impl Unit {
+impl UnitState {
     /// Whether its slots have hashes.
     fn is_hashed(&self) -> bool {
         self.limit != u64::MAX
@@ -69,10 +69,10 @@ fn largest(most: usize) -> usize {
 
 /// Some of the units.
 #[derive(Default)]
-pub(super) struct Part {
+pub(super) struct UnitShard {
     /// Places of units by their numbers.
     table: HashTable<u32>,
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<UnitState>,
     /// Group and keyed hash of each slot, its counts and its other sums.
     pub(super) groups: Vec<u32>,
     hashes: Vec<u64>,
@@ -84,7 +84,7 @@ pub(super) struct Part {
     pub(super) lists: Vec<PairValues>,
 }
 
-impl Part {
+impl UnitShard {
     /// Reads all of the units' state in its order, which is faster than to wait for each piece when
     /// a row needs it.
     pub(super) fn bring_to_cache(&self) {
@@ -105,7 +105,7 @@ impl Part {
     /// # Errors
     /// When there are more units or groups than can be numbered.
     pub(super) fn add(&mut self, rules: &Rules, rows: &[u64]) -> Result<(), DataFusionError> {
-        let Layout { width, counts, sums, lists, .. } = &rules.layout;
+        let PackedLayout { width, counts, sums, lists, .. } = &rules.layout;
         if self.lists.len() < lists.len() {
             self.lists.resize_with(lists.len(), PairValues::default);
         }
@@ -144,15 +144,15 @@ impl Part {
         let rehash = |&place: &u32| finding.hash_one(units[place as usize].code);
         self.table.insert_unique(hash, place, rehash);
         reserve(&mut self.units, 1);
-        let new = Unit { code, hash: 0, limit: u64::MAX, from: 0, room: 0, count: 0 };
+        let new = UnitState { code, hash: 0, limit: u64::MAX, from: 0, room: 0, count: 0 };
         self.units.push(new);
         Ok(place as usize)
     }
 
     /// The slot of a unit's group, or the place where it would be; of the latter there is one as
     /// long as the area is not full.
-    fn find(&self, rules: &Rules, unit: &Unit, group: u32) -> Result<usize, usize> {
-        let Unit { from, room, count, .. } = *unit;
+    fn find(&self, rules: &Rules, unit: &UnitState, group: u32) -> Result<usize, usize> {
+        let UnitState { from, room, count, .. } = *unit;
         let (from, room) = (from as usize, room as usize);
         if room <= FEW {
             let end = from + count as usize;
@@ -235,7 +235,7 @@ impl Part {
     }
 
     /// Hashes all slots of a unit.
-    fn hash_slots(&mut self, rules: &Rules, place: usize) -> Unit {
+    fn hash_slots(&mut self, rules: &Rules, place: usize) -> UnitState {
         let mut unit = self.units[place];
         unit.hash = rules.unit_hash(unit.code);
         unit.limit = 0;
@@ -298,7 +298,7 @@ impl Part {
         let old = self.units[place];
         let from = self.area(rules, room)?;
         let room = u32::try_from(room).map_err(|_| too_many())?;
-        let mut new = Unit { from, room, count: 0, ..old };
+        let mut new = UnitState { from, room, count: 0, ..old };
         let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
         // With equal hashes, the smaller ones come first: one that was dropped would come back.
         let below = self.slots(&old).filter(|&slot| self.hashes[slot] < old.limit).count();
@@ -372,7 +372,7 @@ impl Part {
     }
 
     /// The slots of a unit.
-    pub(super) fn slots(&self, unit: &Unit) -> impl Iterator<Item = usize> {
+    pub(super) fn slots(&self, unit: &UnitState) -> impl Iterator<Item = usize> {
         unit.area().filter(|&slot| self.groups[slot] != EMPTY)
     }
 
@@ -381,11 +381,11 @@ impl Part {
         let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
         match rules.layout.places[index] {
             // Ones add up to nothing where there is none.
-            Place::Count(place) => match self.counts[slot * counts + place] {
+            SlotPosition::Count(place) => match self.counts[slot * counts + place] {
                 0 => NOTHING,
                 count => count.into(),
             },
-            Place::Sum(place) => self.sums[slot * sums + place],
+            SlotPosition::Sum(place) => self.sums[slot * sums + place],
         }
     }
 
@@ -397,7 +397,7 @@ impl Part {
     /// Bytes of memory of all else.
     pub(super) fn size(&self) -> usize {
         self.table.allocation_size()
-            + self.units.capacity() * size_of::<Unit>()
+            + self.units.capacity() * size_of::<UnitState>()
             + self.groups.capacity() * size_of::<u32>()
             + (self.hashes.capacity() + self.counts.capacity()) * size_of::<u64>()
             + self.sums.capacity() * size_of::<i128>()

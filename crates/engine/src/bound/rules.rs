@@ -7,12 +7,12 @@ use datafusion::arrow::datatypes::Int64Type;
 use datafusion::error::DataFusionError;
 use siphasher::sip::SipHasher24;
 
-use super::packed::Layout;
+use super::packed::PackedLayout;
 use crate::contributions::SamplingKey;
 use crate::intern::{Hashes, Interner, hash_of_integer, inconsistent};
 
 /// Units as numbers of 64 bits.
-enum Codes {
+enum UnitCodes {
     /// Integers are numbers as they are.
     Integers,
     /// Other values are numbered.
@@ -21,14 +21,14 @@ enum Codes {
 
 /// Rules that are the same for all parts of the units.
 pub(super) struct Rules {
-    codes: Codes,
+    codes: UnitCodes,
     key: SamplingKey,
     pub(super) groups: Hashes,
     /// With the sampling key.
     pub(super) hasher: SipHasher24,
     /// Most groups of a unit.
     pub(super) most: usize,
-    pub(super) layout: Layout,
+    pub(super) layout: PackedLayout,
     /// The hash that finds units and groups in tables. It is not secret and decides nothing that is
     /// released.
     pub(super) finding: foldhash::fast::RandomState,
@@ -40,14 +40,14 @@ impl Rules {
         unit: &ArrayRef,
         keys: &[ArrayRef],
         (key, most): (SamplingKey, usize),
-        layout: Layout,
+        layout: PackedLayout,
     ) -> Result<Self, DataFusionError> {
         let codes = match unit.as_primitive_opt::<Int64Type>() {
-            Some(_) => Codes::Integers,
+            Some(_) => UnitCodes::Integers,
             None => {
                 let unit = std::slice::from_ref(unit);
                 let interner = Interner::new(unit)?;
-                Codes::Numbered { interner, hashes: Hashes::new(unit, key.0)? }
+                UnitCodes::Numbered { interner, hashes: Hashes::new(unit, key.0)? }
             }
         };
         Ok(Self {
@@ -68,12 +68,12 @@ impl Rules {
             return Err(inconsistent("rows that are bounded have no unit"));
         }
         match &mut self.codes {
-            Codes::Integers => {
+            UnitCodes::Integers => {
                 let unit = unit.as_primitive_opt::<Int64Type>();
                 let unit = unit.ok_or_else(|| inconsistent("units change their type"))?;
                 Ok(unit.values().iter().map(|value| value.cast_unsigned()).collect())
             }
-            Codes::Numbered { interner, hashes } => {
+            UnitCodes::Numbered { interner, hashes } => {
                 let unit = std::slice::from_ref(unit);
                 interner.intern(unit)?;
                 hashes.extend(unit, &interner.ids, interner.len())?;
@@ -86,16 +86,16 @@ impl Rules {
     /// from the order of the rows, and the same unit would keep other groups in another file order.
     pub(super) fn place(&self, code: u64) -> u128 {
         match &self.codes {
-            Codes::Integers => hash_of_integer(&self.key.0, code.cast_signed()).as_u128(),
-            Codes::Numbered { hashes, .. } => hashes.place(code as usize),
+            UnitCodes::Integers => hash_of_integer(&self.key.0, code.cast_signed()).as_u128(),
+            UnitCodes::Numbered { hashes, .. } => hashes.place(code as usize),
         }
     }
 
     /// 64 bits of it.
     pub(super) fn unit_hash(&self, code: u64) -> u64 {
         match &self.codes {
-            Codes::Integers => hash_of_integer(&self.key.0, code.cast_signed()).h1,
-            Codes::Numbered { hashes, .. } => hashes.of(code as usize),
+            UnitCodes::Integers => hash_of_integer(&self.key.0, code.cast_signed()).h1,
+            UnitCodes::Numbered { hashes, .. } => hashes.of(code as usize),
         }
     }
 
@@ -110,8 +110,8 @@ impl Rules {
     /// Bytes of memory.
     pub(super) fn size(&self) -> usize {
         let codes = match &self.codes {
-            Codes::Integers => 0,
-            Codes::Numbered { interner, hashes } => interner.size() + hashes.size(),
+            UnitCodes::Integers => 0,
+            UnitCodes::Numbered { interner, hashes } => interner.size() + hashes.size(),
         };
         codes + self.groups.size()
     }

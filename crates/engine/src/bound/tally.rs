@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use datafusion::error::Result;
 
 use super::pair_values::choose;
-use super::part::{NOTHING, Part, clamped};
+use super::part::{NOTHING, UnitShard, clamped};
 use super::rules::Rules;
-use super::{Accumulation, Listing, Rows, by_kind, sum_of};
+use super::{Accumulation, ContributionBatch, Listing, by_kind, sum_of};
 use crate::flat::{Flat, Numbers, flat, foreign};
 use crate::sketch::SignedSketch;
 
 /// Numbers and how often each occurs. Secret: no Debug, Display or Serialize.
 #[derive(Clone, Default)]
-pub(crate) struct Histogram {
+pub(crate) struct CountHistogram {
     counts: BTreeMap<u64, u64>,
     all: u64,
 }
 
-flat!(Histogram { counts, all });
+flat!(CountHistogram { counts, all });
 
-impl Histogram {
+impl CountHistogram {
     /// One more occurrence.
     pub(crate) fn add(&mut self, number: u64) {
         self.add_times(number, 1);
@@ -95,16 +95,16 @@ impl Cut {
 
 /// Contributions of units, and the part that is cut off. Secret: no Debug, Display or Serialize.
 #[derive(Clone, Default)]
-pub(crate) struct Tally {
+pub(crate) struct ContributionTally {
     /// Groups of each unit.
-    pub(crate) groups_per_unit: Histogram,
+    pub(crate) groups_per_unit: CountHistogram,
     /// Rows of each unit in each of its groups.
-    pub(crate) rows_per_group: Histogram,
+    pub(crate) rows_per_group: CountHistogram,
     /// For each accumulator.
     pub(crate) cut: Vec<Tallied>,
 }
 
-flat!(Tally { groups_per_unit, rows_per_group, cut });
+flat!(ContributionTally { groups_per_unit, rows_per_group, cut });
 
 /// Contributions to an accumulator. Secret: no Debug, Display or Serialize.
 #[derive(Clone)]
@@ -145,9 +145,9 @@ impl Flat for Tallied {
 #[derive(Default)]
 pub(crate) struct Tallies {
     /// With the limit of a release.
-    pub(crate) limited: Tally,
+    pub(crate) limited: ContributionTally,
     /// With all groups of every unit.
-    pub(crate) all_groups: Tally,
+    pub(crate) all_groups: ContributionTally,
 }
 
 flat!(Tallies { limited, all_groups });
@@ -160,7 +160,7 @@ impl Tallies {
     }
 }
 
-impl Tally {
+impl ContributionTally {
     /// Of nothing yet.
     pub(super) fn new(accumulators: &[Accumulation]) -> Self {
         let empty = |accumulator: &Accumulation| match accumulator {
@@ -173,7 +173,7 @@ impl Tally {
     }
 
     /// Adds rows that are units.
-    pub(super) fn add_rows(&mut self, rows: &Rows, accumulators: &[Accumulation]) {
+    pub(super) fn add_rows(&mut self, rows: &ContributionBatch, accumulators: &[Accumulation]) {
         for _ in 0..rows.rows {
             self.groups_per_unit.add(1);
             self.rows_per_group.add(1);
@@ -226,7 +226,7 @@ impl Tally {
     }
 }
 
-impl Part {
+impl UnitShard {
     /// Adds up what the units contribute to their kept groups, and what the bounds cut off. The sum
     /// at index `rows` counts rows.
     pub(super) fn add_tally(
@@ -234,7 +234,7 @@ impl Part {
         rules: &Rules,
         accumulators: &[Accumulation],
         rows: usize,
-        tally: &mut Tally,
+        tally: &mut ContributionTally,
     ) {
         let (bounds, listings) = by_kind(accumulators);
         let (mut tallied_sums, mut tallied_lists) = (Vec::new(), Vec::new());

@@ -6,15 +6,15 @@ use std::hash::{BuildHasher, RandomState};
 use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
 
-use super::packed::{Layout, Packed};
+use super::packed::{Packed, PackedLayout};
 use super::pair_values::choose;
-use super::part::{Part, Unit, clamped};
+use super::part::{UnitShard, UnitState, clamped};
 use super::rules::Rules;
-use super::{Accumulation, Listing, Rows, by_kind};
+use super::{Accumulation, ContributionBatch, Listing, by_kind};
 use crate::contributions::SamplingKey;
 use crate::intern::too_many;
 use crate::members::PartialMembers;
-use crate::survey::Shares;
+use crate::survey::UnitShares;
 
 /// Parts of the units where there are many rows. Each operator has its own, and there are 16. All
 /// three numbers are small in tests, so that few rows come through all of the code.
@@ -33,12 +33,12 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(crate) type Grown<'a> = dyn FnMut(usize) -> Result<(), DataFusionError> + 'a;
 
 /// State of all units.
-pub(super) struct Units {
+pub(super) struct UnitStates {
     pub(super) rules: Rules,
     /// The batch that is being added.
     batch: Vec<u64>,
     waiting: Packed,
-    parts: Vec<Part>,
+    parts: Vec<UnitShard>,
     /// Bytes of the parts, and of the values in them that are kept one by one.
     bytes: usize,
     listed: usize,
@@ -47,23 +47,23 @@ pub(super) struct Units {
     more: usize,
 }
 
-impl Units {
+impl UnitStates {
     /// Of nobody yet, for units and groups like those of the rows; `ones` says which accumulators
     /// add up only ones.
     pub(super) fn new(
-        rows: &Rows,
+        rows: &ContributionBatch,
         unit: &ArrayRef,
         limit: (SamplingKey, usize),
         (accumulators, ones): (&[Accumulation], &[bool]),
     ) -> Result<Self, DataFusionError> {
-        let layout = Layout::new(accumulators, ones);
+        let layout = PackedLayout::new(accumulators, ones);
         let waiting = Packed::new(1, layout.width);
         let rules = Rules::new(unit, &rows.keys, limit, layout)?;
         Ok(Self {
             rules,
             batch: Vec::new(),
             waiting,
-            parts: vec![Part::default()],
+            parts: vec![UnitShard::default()],
             bytes: 0,
             listed: 0,
             more: RandomState::new().hash_one(()) as usize % LEAST,
@@ -74,7 +74,7 @@ impl Units {
     /// whenever some were added beside those of the batch.
     pub(super) fn add(
         &mut self,
-        rows: &Rows,
+        rows: &ContributionBatch,
         unit: &ArrayRef,
         (group_ids, groups): (&[usize], usize),
         grown: &mut Grown<'_>,
@@ -115,7 +115,7 @@ impl Units {
             }
         }
         self.waiting = waiting;
-        self.parts.resize_with(PARTS, Part::default);
+        self.parts.resize_with(PARTS, UnitShard::default);
     }
 
     /// Takes the rows that wait to their units.
@@ -146,7 +146,7 @@ impl Units {
     /// Hands over the parts, one by one, after the last row.
     pub(super) fn finish(
         mut self,
-        mut each: impl FnMut(&Rules, &Part) -> Result<(), DataFusionError>,
+        mut each: impl FnMut(&Rules, &UnitShard) -> Result<(), DataFusionError>,
     ) -> Result<(), DataFusionError> {
         // No row waits any more where the end was announced.
         self.absorb(&mut |_| Ok(()))?;
@@ -176,7 +176,7 @@ fn part_of(rules: &Rules, code: u64, parts: usize) -> usize {
     (rules.finding.hash_one(code) >> 32) as usize & (parts - 1)
 }
 
-impl Part {
+impl UnitShard {
     /// Adds what the units contribute to the totals of their kept groups: how many they are, and
     /// their sums within bounds.
     pub(super) fn add_totals(&self, rules: &Rules, bounds: &[(i64, i64)], totals: &mut [i128]) {
@@ -216,7 +216,7 @@ impl Part {
     /// of it and the groups: it does not follow from other units.
     pub(super) fn add_members(&self, rules: &Rules, members: &mut PartialMembers) {
         let mut ordered: Vec<(u64, u128, u32)> = Vec::new();
-        let mut add = |unit: &Unit| {
+        let mut add = |unit: &UnitState| {
             let hash = rules.unit_hash(unit.code);
             for slot in self.slots(unit) {
                 let group = self.groups[slot];
@@ -239,12 +239,12 @@ impl Part {
         &self,
         rules: &Rules,
         accumulators: &[Accumulation],
-        all: &mut Vec<Shares>,
+        all: &mut Vec<UnitShares>,
     ) {
         let (bounds, listings) = by_kind(accumulators);
         let first = all.len();
         for unit in &self.units {
-            let mut shares = Shares::default();
+            let mut shares = UnitShares::default();
             for slot in self.slots(unit) {
                 let sums = bounds.iter().enumerate();
                 shares.add(sums.map(|(index, &bounds)| {

@@ -12,7 +12,7 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::error::Result;
 
-use crate::bound::{Partial, Tallies, Total};
+use crate::bound::{GroupTotals, Partial, Tallies};
 use crate::bounding::Bounding;
 use crate::contributions::Accumulation;
 use crate::flat::{Flat, flat, read_all};
@@ -20,11 +20,11 @@ use crate::intern::inconsistent;
 use crate::members::PartialMembers;
 use crate::source::convert::arrow_type;
 use crate::survey::{ScanOptions, Survey};
-use crate::value_lists::List;
+use crate::value_lists::ValueList;
 
 /// The contents of the batches' columns.
 #[derive(Clone)]
-pub(super) struct Layout {
+pub(super) struct BatchLayout {
     keys: usize,
     kept: Vec<Accumulation>,
     with_members: bool,
@@ -34,12 +34,12 @@ pub(super) struct Layout {
 
 /// Readings of a partition for owners, beside its exact groups. Secret: no Debug, Display or
 /// Serialize.
-struct Findings {
+struct OwnerReadings {
     survey: Option<Survey>,
     tallies: Option<Tallies>,
 }
 
-flat!(Findings { survey, tallies });
+flat!(OwnerReadings { survey, tallies });
 
 /// A column of lists in one row.
 fn list(name: String, of: DataType) -> Field {
@@ -56,7 +56,7 @@ const SUM: DataType = DataType::Decimal128(38, 0);
 /// The type of units' keyed hashes.
 const PLACE: DataType = DataType::FixedSizeBinary(16);
 
-impl Layout {
+impl BatchLayout {
     pub(super) fn new(bounding: &Bounding, options: ScanOptions) -> Self {
         let (mut fields, kept) = (Vec::new(), bounding.kept());
         for (place, key) in bounding.keys.iter().enumerate() {
@@ -101,12 +101,12 @@ impl Layout {
         let mut lists = false;
         for total in totals {
             match total {
-                Total::Sums(sums) => {
+                GroupTotals::Sums(sums) => {
                     let sums = PrimitiveArray::<Decimal128Type>::new(sums, None);
                     first.push(Arc::new(sums.with_data_type(SUM)));
                     second.push(None);
                 }
-                Total::Values(List { groups: of, values }) => {
+                GroupTotals::Values(ValueList { groups: of, values }) => {
                     lists = true;
                     first.extend(nulls(groups, &[DataType::UInt32, DataType::Int64]));
                     second.push(Some(in_one_row::<UInt32Type>(of)?));
@@ -127,7 +127,7 @@ impl Layout {
         if self.finds_more {
             lists = true;
             let mut numbers = Vec::new();
-            Findings { survey, tallies }.write(&mut numbers);
+            OwnerReadings { survey, tallies }.write(&mut numbers);
             first.extend(nulls(groups, &[DataType::UInt64]));
             second.push(Some(in_one_row::<UInt64Type>(numbers)?));
         }
@@ -195,11 +195,11 @@ impl Layout {
                         "a list of values has another length than the list of their groups",
                     ));
                 }
-                totals.push(Total::Values(List { groups, values }));
+                totals.push(GroupTotals::Values(ValueList { groups, values }));
             } else {
                 let sums = numbers::<Decimal128Type>(next()?, rows)?;
                 skip(1)?;
-                totals.push(Total::Sums(sums.values().clone()));
+                totals.push(GroupTotals::Sums(sums.values().clone()));
             }
         }
         let members = match self.with_members {
@@ -231,8 +231,8 @@ impl Layout {
                 Some(PartialMembers { ends, groups, places })
             }
         };
-        let Findings { survey, tallies } = match self.finds_more {
-            false => Findings { survey: None, tallies: None },
+        let OwnerReadings { survey, tallies } = match self.finds_more {
+            false => OwnerReadings { survey: None, tallies: None },
             true => {
                 let Ok([Some(findings)]) = <[_; 1]>::try_from(skip(1)?) else {
                     return Err(inconsistent(

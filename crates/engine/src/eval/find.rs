@@ -56,13 +56,13 @@ impl Replacing {
 }
 
 /// A constant that divides texts, and the number of the part to return.
-pub(super) struct Splitting {
+pub(super) struct SplitPart {
     by: String,
     part: i32,
     or_empty: bool,
 }
 
-impl Splitting {
+impl SplitPart {
     pub(super) fn new(by: &str, part: i32, or_empty: bool) -> Self {
         Self { by: by.to_owned(), part, or_empty }
     }

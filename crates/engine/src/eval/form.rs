@@ -29,7 +29,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// A parsed form.
-pub(super) struct Form(Vec<FormPiece>);
+pub(super) struct MomentForm(Vec<FormPiece>);
 
 fn day_name(day: Weekday) -> &'static str {
     match day {
@@ -43,7 +43,7 @@ fn day_name(day: Weekday) -> &'static str {
     }
 }
 
-impl Form {
+impl MomentForm {
     pub(super) fn new(form: &str) -> Result<Self, ArrowError> {
         form_pieces(form).map(Self).map_err(|_| unexpected())
     }
@@ -70,7 +70,7 @@ impl Form {
         column_type: ColumnType,
     ) -> Result<ArrayRef, ArrowError> {
         let moment = |text: &str| {
-            let (mut parts, mut rest) = (Parts::default(), text);
+            let (mut parts, mut rest) = (MomentParts::default(), text);
             for piece in &self.0 {
                 count(|| 5);
                 read(*piece, &mut rest, &mut parts)?;
@@ -89,7 +89,7 @@ impl Form {
 
 /// The parts of a moment that were read so far.
 #[derive(Default)]
-struct Parts {
+struct MomentParts {
     year: i32,
     month: Option<u32>,
     day: Option<u32>,
@@ -101,7 +101,7 @@ struct Parts {
     second: u32,
 }
 
-impl Parts {
+impl MomentParts {
     fn moment(&self) -> Option<NaiveDateTime> {
         let day = match self.of_year {
             Some(day) => NaiveDate::from_yo_opt(self.year, day)?,
@@ -139,7 +139,7 @@ fn name(rest: &mut &str, mut names: impl Iterator<Item = &'static str>) -> Optio
 }
 
 /// Takes what a piece of a form stands for from the front of a text.
-fn read(piece: FormPiece, rest: &mut &str, parts: &mut Parts) -> Option<()> {
+fn read(piece: FormPiece, rest: &mut &str, parts: &mut MomentParts) -> Option<()> {
     use FormPiece as P;
     let short = |name: &&'static str| name.get(..3).unwrap_or_default();
     let mut year = |digits| number(rest, digits).and_then(|year| i32::try_from(year).ok());

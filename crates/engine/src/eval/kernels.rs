@@ -12,20 +12,20 @@ use super::{
     arithmetic, buckets, code, find, form, known, shift, text_functions, time, unexpected,
 };
 
-type Computed = Result<ArrayRef, ArrowError>;
+type ArrayResult = Result<ArrayRef, ArrowError>;
 
 /// A function of all columns of a call.
-type OfColumns = Box<dyn Fn(&[ArrayRef]) -> Computed + Send + Sync>;
+type OfColumns = Box<dyn Fn(&[ArrayRef]) -> ArrayResult + Send + Sync>;
 
 /// A function on arrays, compiled for what is constant in a call.
-pub(super) enum Kernel {
+pub(super) enum ArrayKernel {
     /// Of the first operand; the others are constants that it holds.
-    OfFirst(Box<dyn Fn(&ArrayRef) -> Computed + Send + Sync>),
+    OfFirst(Box<dyn Fn(&ArrayRef) -> ArrayResult + Send + Sync>),
     /// Of all operands.
     OfAll(OfColumns),
 }
 
-impl Kernel {
+impl ArrayKernel {
     /// The kernel of a call with those operands and a result of that type.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl Kernel {
                 mapped(move |text| text_functions::translated(text, &pairs).into())
             }
             Function::SplitPart { part, or_empty } => {
-                let splitting = find::Splitting::new(text(0)?, part, or_empty);
+                let splitting = find::SplitPart::new(text(0)?, part, or_empty);
                 first(move |x| splitting.applied(x))
             }
             Function::Concat => all(text_functions::concat),
@@ -153,11 +153,11 @@ impl Kernel {
                 both(move |end, start| shift::difference(part, whole, end, start))
             }
             Function::DateFormat => {
-                let form = form::Form::new(text(0)?)?;
+                let form = form::MomentForm::new(text(0)?)?;
                 first(move |x| form.written(x))
             }
             Function::DateParse => {
-                let form = form::Form::new(text(0)?)?;
+                let form = form::MomentForm::new(text(0)?)?;
                 first(move |x| form.read(x, result))
             }
             Function::MakeDate => all(|arrays| match arrays {
@@ -169,12 +169,14 @@ impl Kernel {
 }
 
 /// A function of the first operand.
-fn first(compute: impl Fn(&ArrayRef) -> Computed + Send + Sync + 'static) -> Kernel {
-    Kernel::OfFirst(Box::new(compute))
+fn first(compute: impl Fn(&ArrayRef) -> ArrayResult + Send + Sync + 'static) -> ArrayKernel {
+    ArrayKernel::OfFirst(Box::new(compute))
 }
 
 /// A function of two operands.
-fn both(compute: impl Fn(&ArrayRef, &ArrayRef) -> Computed + Send + Sync + 'static) -> Kernel {
+fn both(
+    compute: impl Fn(&ArrayRef, &ArrayRef) -> ArrayResult + Send + Sync + 'static,
+) -> ArrayKernel {
     all(move |arrays| match arrays {
         [x, y] => compute(x, y),
         _ => Err(unexpected()),
@@ -182,17 +184,17 @@ fn both(compute: impl Fn(&ArrayRef, &ArrayRef) -> Computed + Send + Sync + 'stat
 }
 
 /// A function of all operands.
-fn all(compute: impl Fn(&[ArrayRef]) -> Computed + Send + Sync + 'static) -> Kernel {
-    Kernel::OfAll(Box::new(compute))
+fn all(compute: impl Fn(&[ArrayRef]) -> ArrayResult + Send + Sync + 'static) -> ArrayKernel {
+    ArrayKernel::OfAll(Box::new(compute))
 }
 
 /// A function of a float.
-fn float(compute: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Kernel {
+fn float(compute: impl Fn(f64) -> f64 + Send + Sync + 'static) -> ArrayKernel {
     first(move |x| arithmetic::float(x, &compute))
 }
 
 /// A text of each text.
-fn mapped(change: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static) -> Kernel {
+fn mapped(change: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static) -> ArrayKernel {
     first(move |x| text_functions::map(x, &change))
 }
 
@@ -200,7 +202,7 @@ fn mapped(change: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'stat
 fn extreme(
     arrays: &[ArrayRef],
     is_beyond: impl Fn(&ArrayRef, &ArrayRef) -> Result<BooleanArray, ArrowError>,
-) -> Computed {
+) -> ArrayResult {
     let (first, others) = arrays.split_first().ok_or_else(|| unexpected())?;
     others.iter().try_fold(ArrayRef::clone(first), |result, value| {
         count(|| text_functions::compared(value, &result));

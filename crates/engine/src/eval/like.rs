@@ -20,11 +20,11 @@ use super::counted::count;
 use super::text_functions::texts;
 
 /// A compiled pattern.
-pub(super) struct Pattern {
+pub(super) struct LikePattern {
     /// The beginning of the text; all of it where there is no `%`.
     first: Vec<Option<u8>>,
     /// Parts that are found between, in this order.
-    middle: Vec<Part>,
+    middle: Vec<LikePart>,
     /// The end of the text; `None` where there is no `%`.
     last: Option<Vec<Option<u8>>>,
     words: Vec<Word>,
@@ -33,7 +33,7 @@ pub(super) struct Pattern {
 }
 
 /// The bits of a part: all words but its last hold bits of no other part.
-struct Part {
+struct LikePart {
     /// Its first word.
     word: usize,
     /// How many words it has.
@@ -62,7 +62,7 @@ fn end_of_character(text: &[u8], at: usize) -> usize {
     at + text.iter().skip(at).take_while(|byte| continues(**byte)).count()
 }
 
-impl Pattern {
+impl LikePattern {
     pub(super) fn new(pattern: &str, any_case: bool) -> Self {
         let mut parts = like_parts(pattern);
         if any_case {
@@ -98,7 +98,7 @@ impl Pattern {
                 }
             }
             free = bits - to;
-            middle.push(Part {
+            middle.push(LikePart {
                 word: from / 64,
                 words: part.len().div_ceil(64),
                 start: 1 << (from % 64),
@@ -132,7 +132,7 @@ impl Pattern {
     }
 
     /// Where the first occurrence of a part ends.
-    fn find(&self, part: &Part, text: &[u8]) -> Option<usize> {
+    fn find(&self, part: &LikePart, text: &[u8]) -> Option<usize> {
         let words = self.words.get(part.word..part.word + part.words)?;
         let end = match words {
             [word] => {

@@ -16,10 +16,10 @@ use super::unexpected;
 /// A pattern, and what is computed with it.
 pub(super) struct Matcher {
     pattern: Pattern,
-    output: Output,
+    output: PatternOutput,
 }
 
-enum Output {
+enum PatternOutput {
     Any,
     Count,
     /// A group of the first match; group 0 is the match.
@@ -30,11 +30,11 @@ enum Output {
 impl Matcher {
     pub(super) fn new(pattern: &Pattern, match_use: &MatchUse) -> Result<Self, ArrowError> {
         let output = match match_use {
-            MatchUse::Contains => Output::Any,
-            MatchUse::Count => Output::Count,
-            MatchUse::Extract => Output::Group(pattern.groups().min(1)),
+            MatchUse::Contains => PatternOutput::Any,
+            MatchUse::Count => PatternOutput::Count,
+            MatchUse::Extract => PatternOutput::Group(pattern.groups().min(1)),
             MatchUse::Replace(with) => {
-                Output::Replaced(template(with).ok_or_else(|| unexpected())?)
+                PatternOutput::Replaced(template(with).ok_or_else(|| unexpected())?)
             }
         };
         Ok(Self { pattern: pattern.clone(), output })
@@ -43,15 +43,15 @@ impl Matcher {
     pub(super) fn applied(&self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         let values = texts(array)?;
         Ok(match &self.output {
-            Output::Any => {
+            PatternOutput::Any => {
                 let found: BooleanArray = values.iter().map(|t| Some(self.is_in(t?))).collect();
                 Arc::new(found)
             }
-            Output::Count => {
+            PatternOutput::Count => {
                 let counts: Int64Array = values.iter().map(|t| self.number_in(t?)).collect();
                 Arc::new(counts)
             }
-            Output::Group(group) => {
+            PatternOutput::Group(group) => {
                 let mut cache = GroupCache::default();
                 let mut builder = builder(values.len());
                 for value in values {
@@ -68,7 +68,7 @@ impl Matcher {
                 }
                 Arc::new(builder.finish())
             }
-            Output::Replaced(pieces) => {
+            PatternOutput::Replaced(pieces) => {
                 let mut cache = GroupCache::default();
                 let mut builder = builder(values.len());
                 let mut line = String::new();

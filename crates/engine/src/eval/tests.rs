@@ -27,7 +27,8 @@ fn text_array(texts: &[&str]) -> ArrayRef {
 }
 
 fn like(pattern: &str, text: &str) -> bool {
-    let found = super::like::Pattern::new(pattern, false).matched(&text_array(&[text])).unwrap();
+    let found =
+        super::like::LikePattern::new(pattern, false).matched(&text_array(&[text])).unwrap();
     found.as_any().downcast_ref::<BooleanArray>().unwrap().value(0)
 }
 

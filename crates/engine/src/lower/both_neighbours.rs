@@ -13,9 +13,9 @@ use hushtable_quote::{Noise, Quote};
 use hushtable_testkit::Dice;
 
 use super::neighbours::{groups, realized};
-use crate::bound::{Bounder, Total};
+use crate::bound::{Bounder, GroupTotals};
 use crate::bounding::{Bounding, RowValue};
-use crate::contributions::{Rows, SamplingKey};
+use crate::contributions::{ContributionBatch, SamplingKey};
 
 const CONTRACT: &str = concat!(
     r#"
@@ -153,7 +153,7 @@ fn a_unit_of_either_population_loses_no_more_than_declared() {
         let (after, _) = runtime.block_on(groups(&query, contract, folder.path()));
         let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let nothing = vec![0; query.measurements().len()];
-        let sums = |of: &super::neighbours::Groups, key: &String| {
+        let sums = |of: &super::neighbours::GroupSums, key: &String| {
             of.get(key).map_or_else(|| nothing.clone(), |(_, sums)| sums.clone())
         };
         let changes = keys.into_iter().map(|key| {
@@ -214,7 +214,7 @@ fn one_row_moves_sums_as_far_as_is_said() {
                 };
                 table.iter().map(of_row).collect()
             };
-            let batch = Rows {
+            let batch = ContributionBatch {
                 keys: if by_key { vec![Arc::new(keys)] } else { Vec::new() },
                 unit: Some(Arc::new(table.iter().map(|_| Some(1)).collect::<Int64Array>())),
                 values: bounding.accumulators.iter().map(|a| value(&a.value)).collect(),
@@ -236,8 +236,8 @@ fn one_row_moves_sums_as_far_as_is_said() {
             let units: Vec<i128> = partial.units.iter().map(|units| i128::from(*units)).collect();
             let mut totals = partial.totals.iter();
             let of_measurement = |place: &Option<usize>| match place.and_then(|_| totals.next()) {
-                Some(Total::Sums(sums)) => spread(sums),
-                Some(Total::Values(_)) => panic!("no sums"),
+                Some(GroupTotals::Sums(sums)) => spread(sums),
+                Some(GroupTotals::Values(_)) => panic!("no sums"),
                 None => spread(&units),
             };
             crate::bounding::places(&query).iter().map(of_measurement).collect()

@@ -13,8 +13,8 @@ use hushtable_lang::Expr;
 use hushtable_plan::{JoinKind, MAX_MATCH_OPERATIONS, Operator, Protection, Relation};
 
 use super::{
-    Lowering, Needed, NeverEmptyExec, Plan, TotalExpr, column, distinct, limited, repartitioned,
-    select_columns,
+    Lowering, NeededColumns, NeverEmptyExec, SharedPlan, TotalExpr, column, distinct, limited,
+    repartitioned, select_columns,
 };
 use crate::error::EngineError;
 use crate::source::TableData;
@@ -28,7 +28,7 @@ impl Lowering<'_> {
         &self,
         relation: &Relation,
         requested: &[usize],
-    ) -> Result<Plan, EngineError> {
+    ) -> Result<SharedPlan, EngineError> {
         let Operator::Join { kind, left, right, on, condition, .. } = relation.operator() else {
             return Err(EngineError::inconsistent(
                 "a join is to be planned from an operator that is none",
@@ -36,7 +36,8 @@ impl Lowering<'_> {
         };
         let (kind, condition) = (*kind, condition.as_ref());
         let width = left.fields().len();
-        let (mut left_needed, mut right_needed) = (Needed::default(), Needed::default());
+        let (mut left_needed, mut right_needed) =
+            (NeededColumns::default(), NeededColumns::default());
         let mut need = |index: usize| match index.checked_sub(width) {
             None => left_needed.add_column(index),
             Some(index) => right_needed.add_column(index),
@@ -107,7 +108,7 @@ impl Lowering<'_> {
             true => (left_plan, right_plan, left_keys, right_keys),
             false => (right_plan, left_plan, right_keys, left_keys),
         };
-        let (mode, build, probe): (_, Plan, Plan) = match shared {
+        let (mode, build, probe): (_, SharedPlan, SharedPlan) = match shared {
             true => {
                 let all = Arc::new(CoalescePartitionsExec::new(build));
                 (PartitionMode::CollectLeft, all, probe)
@@ -152,7 +153,7 @@ impl Lowering<'_> {
             }
         };
         let build_width = build.schema().fields().len();
-        let plan: Plan = Arc::new(HashJoinExec::try_new(
+        let plan: SharedPlan = Arc::new(HashJoinExec::try_new(
             build,
             probe,
             keys,
@@ -181,7 +182,7 @@ impl Lowering<'_> {
                 let moved = condition
                     .clone()
                     .moved(&|column| at.get(&column).copied().unwrap_or(usize::MAX));
-                let plan: Plan = Arc::new(NeverEmptyExec::new(plan));
+                let plan: SharedPlan = Arc::new(NeverEmptyExec::new(plan));
                 let condition = TotalExpr::over(&moved, &plan.schema(), self.padded)?;
                 Arc::new(FilterExec::try_new(condition, plan)?)
             }
@@ -194,9 +195,9 @@ impl Lowering<'_> {
     async fn side(
         &self,
         relation: &Relation,
-        needed: &Needed,
+        needed: &NeededColumns,
         keys: &[&Expr],
-    ) -> Result<(Plan, Vec<usize>), EngineError> {
+    ) -> Result<(SharedPlan, Vec<usize>), EngineError> {
         let plan = self.plan(relation, needed.columns()).await?;
         let inputs: Vec<Expr> = needed
             .columns()
@@ -230,11 +231,11 @@ fn unit_in(left: &Relation, right: &Relation, on: &[(Expr, Expr)]) -> Option<usi
 fn filter(
     condition: &Expr,
     width: usize,
-    (left_needed, right_needed): (&Needed, &Needed),
-    (left, right): (&Plan, &Plan),
+    (left_needed, right_needed): (&NeededColumns, &NeededColumns),
+    (left, right): (&SharedPlan, &SharedPlan),
     (build_left, padded): (bool, bool),
 ) -> Result<JoinFilter, EngineError> {
-    let mut read = Needed::default();
+    let mut read = NeededColumns::default();
     read.add(condition);
     let (mut indices, mut fields) = (Vec::new(), Vec::new());
     for (name, &position) in read.columns().iter().enumerate() {

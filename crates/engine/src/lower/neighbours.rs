@@ -17,14 +17,14 @@ use hushtable_testkit::Dice;
 use super::tests::{CONTRACT, Tables, rows};
 use crate::contributions::SamplingKey;
 use crate::exact::OwnerScan;
-use crate::measurements::Measured;
-use crate::memory::Memory;
+use crate::measurements::ExactMeasurement;
+use crate::memory::QueryMemory;
 use crate::release::table;
 use crate::source::{Data, ReadProgress, TableData, list_files};
 use crate::survey::ScanOptions;
 
 /// Units and sums of each group; for quantiles, how often each value is there.
-pub(super) type Groups = BTreeMap<String, (i64, Vec<i128>)>;
+pub(super) type GroupSums = BTreeMap<String, (i64, Vec<i128>)>;
 
 /// The exact groups, which an error would end, and the groups of the table that would be shown of
 /// them without noise, in its order.
@@ -32,7 +32,7 @@ pub(super) async fn groups(
     query: &PrivateQuery,
     contract: &Contract,
     folder: &Path,
-) -> (Groups, Vec<String>) {
+) -> (GroupSums, Vec<String>) {
     let mut data = Data::new();
     for name in query.relation().tables() {
         let path = contract.tables[name].path.as_deref().unwrap();
@@ -40,15 +40,16 @@ pub(super) async fn groups(
         data.insert(name.to_owned(), TableData::Files(files));
     }
     let progress = Arc::new(ReadProgress::default());
-    let scan = OwnerScan::of(&query.into(), false, &data, &progress, &Memory::new(None).unwrap())
-        .await
-        .unwrap();
+    let scan =
+        OwnerScan::of(&query.into(), false, &data, &progress, &QueryMemory::new(None).unwrap())
+            .await
+            .unwrap();
     // One key, so that choices are the same before and after.
     let exact = scan.look(SamplingKey([5; 16]), ScanOptions::default()).await.unwrap().exact;
     let text = |column: &ArrayRef, at: usize| array_value_to_string(column, at).unwrap() + "|";
     let group = |at: usize| {
         let key = exact.keys.iter().map(|k| text(k, at)).collect();
-        let sum = |m: &Measured| match m.values() {
+        let sum = |m: &ExactMeasurement| match m.values() {
             Some(values) => values.of(at).iter().map(|value| 1i128 << (VALUE * value)).sum(),
             None => m.sums().unwrap()[at],
         };

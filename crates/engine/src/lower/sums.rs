@@ -23,7 +23,7 @@ use crate::invariant::Invariant;
 
 /// SUM or AVG.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Total {
+struct SumOrMean {
     mean: bool,
     signature: Signature,
 }
@@ -45,7 +45,7 @@ pub(crate) fn total_function(name: &str) -> Option<Arc<AggregateUDF>> {
 
 fn function(mean: bool) -> Arc<AggregateUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
-    Arc::new(AggregateUDF::new_from_impl(Total { mean, signature }))
+    Arc::new(AggregateUDF::new_from_impl(SumOrMean { mean, signature }))
 }
 
 #[track_caller]
@@ -53,7 +53,7 @@ fn unplanned() -> DataFusionError {
     Invariant::new("a sum met a type or a mode that it is not planned for").into()
 }
 
-impl AggregateUDFImpl for Total {
+impl AggregateUDFImpl for SumOrMean {
     fn name(&self) -> &str {
         if self.mean { "total_average" } else { "total_sum" }
     }
@@ -72,7 +72,7 @@ impl AggregateUDFImpl for Total {
 
     /// For windows: rows come in the window's order, which is the same whatever the arrival.
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(Running { state: Sum::default(), output: self.output(&args)? }))
+        Ok(Box::new(Running { state: RunningSum::default(), output: self.output(&args)? }))
     }
 
     fn state_fields(&self, _: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
@@ -89,17 +89,17 @@ impl AggregateUDFImpl for Total {
         args: AccumulatorArgs<'_>,
     ) -> Result<Box<dyn GroupsAccumulator>> {
         let output = self.output(&args)?;
-        Ok(Box::new(Grouped { sums: Vec::new(), floats: Vec::new(), output }))
+        Ok(Box::new(GroupedSums { sums: Vec::new(), floats: Vec::new(), output }))
     }
 }
 
-impl Total {
-    fn output(&self, args: &AccumulatorArgs<'_>) -> Result<Output> {
+impl SumOrMean {
+    fn output(&self, args: &AccumulatorArgs<'_>) -> Result<SumOutput> {
         let [field] = args.expr_fields else { return Err(unplanned()) };
         let of = field.data_type().clone();
         match of {
             DataType::Int64 | DataType::Float64 | DataType::Decimal128(38, _) => {
-                Ok(Output { mean: self.mean, of })
+                Ok(SumOutput { mean: self.mean, of })
             }
             _ => Err(unplanned()),
         }
@@ -108,14 +108,14 @@ impl Total {
 
 /// The output that is made of sums.
 #[derive(Clone, Debug)]
-struct Output {
+struct SumOutput {
     mean: bool,
     of: DataType,
 }
 
 /// A sum on its way: exact for whole numbers and decimals, compensated for floats.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct RunningSum {
     count: u64,
     whole: i128,
     /// How often `whole` went beyond its 128 bits: zero in the end, whatever the order, where the
@@ -128,12 +128,12 @@ struct Sum {
 }
 
 /// A value to add up, by the type of its column.
-enum Number {
+enum SumValue {
     Whole(i128),
     Float(f64),
 }
 
-impl Sum {
+impl RunningSum {
     fn add_whole(&mut self, value: i128) {
         self.count += 1;
         let (sum, beyond) = self.whole.overflowing_add(value);
@@ -162,29 +162,29 @@ impl Sum {
     }
 }
 
-impl Output {
+impl SumOutput {
     /// Hands over each value of an array that is not NULL, with its index.
-    fn each(&self, values: &[ArrayRef], mut take: impl FnMut(usize, Number)) -> Result<()> {
+    fn each(&self, values: &[ArrayRef], mut take: impl FnMut(usize, SumValue)) -> Result<()> {
         let [array] = values else { return Err(unplanned()) };
         match &self.of {
             DataType::Int64 => {
                 let array = array.as_primitive_opt::<Int64Type>().ok_or_else(|| unplanned())?;
-                present(array).for_each(|at| take(at, Number::Whole(array.value(at).into())));
+                present(array).for_each(|at| take(at, SumValue::Whole(array.value(at).into())));
             }
             DataType::Decimal128(..) => {
                 let array =
                     array.as_primitive_opt::<Decimal128Type>().ok_or_else(|| unplanned())?;
-                present(array).for_each(|at| take(at, Number::Whole(array.value(at))));
+                present(array).for_each(|at| take(at, SumValue::Whole(array.value(at))));
             }
             _ => {
                 let array = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unplanned())?;
-                present(array).for_each(|at| take(at, Number::Float(array.value(at))));
+                present(array).for_each(|at| take(at, SumValue::Float(array.value(at))));
             }
         }
         Ok(())
     }
 
-    fn mean(&self, sum: &Sum) -> Option<f64> {
+    fn mean(&self, sum: &RunningSum) -> Option<f64> {
         if sum.count == 0 || sum.carry != 0 {
             return None;
         }
@@ -197,19 +197,19 @@ impl Output {
         Some(total / sum.count as f64 + 0.0)
     }
 
-    fn whole(&self, sum: &Sum) -> Option<i128> {
+    fn whole(&self, sum: &RunningSum) -> Option<i128> {
         (sum.count > 0 && sum.carry == 0).then_some(sum.whole)
     }
 
-    fn decimal(&self, sum: &Sum) -> Option<i128> {
+    fn decimal(&self, sum: &RunningSum) -> Option<i128> {
         self.whole(sum).and_then(within_digits)
     }
 
-    fn float(&self, sum: &Sum) -> Option<f64> {
+    fn float(&self, sum: &RunningSum) -> Option<f64> {
         if sum.count == 0 { None } else { Some(sum.float()? + 0.0) }
     }
 
-    fn array(&self, sums: &[Sum]) -> Result<ArrayRef> {
+    fn array(&self, sums: &[RunningSum]) -> Result<ArrayRef> {
         let sums = sums.iter();
         Ok(match (&self.of, self.mean) {
             (_, true) => Arc::new(sums.map(|s| self.mean(s)).collect::<Float64Array>()),
@@ -234,16 +234,16 @@ fn present(array: &dyn Array) -> impl Iterator<Item = usize> {
 /// The sum of one window.
 #[derive(Debug)]
 struct Running {
-    state: Sum,
-    output: Output,
+    state: RunningSum,
+    output: SumOutput,
 }
 
 impl Accumulator for Running {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let Self { state, output } = self;
         output.each(values, |_, value| match value {
-            Number::Whole(value) => state.add_whole(value),
-            Number::Float(value) => state.add_float(value),
+            SumValue::Whole(value) => state.add_whole(value),
+            SumValue::Float(value) => state.add_float(value),
         })
     }
 
@@ -267,13 +267,13 @@ impl Accumulator for Running {
 /// The sums of many groups. Floats are kept until the end and added up from the least to the
 /// greatest, so that the order in which they came does not matter.
 #[derive(Debug)]
-struct Grouped {
-    sums: Vec<Sum>,
+struct GroupedSums {
+    sums: Vec<RunningSum>,
     floats: Vec<(usize, f64)>,
-    output: Output,
+    output: SumOutput,
 }
 
-impl GroupsAccumulator for Grouped {
+impl GroupsAccumulator for GroupedSums {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -284,17 +284,17 @@ impl GroupsAccumulator for Grouped {
         if filter.is_some() || values.first().is_none_or(|v| v.len() != groups.len()) {
             return Err(unplanned());
         }
-        self.sums.resize(total_groups, Sum::default());
+        self.sums.resize(total_groups, RunningSum::default());
         let Self { sums, floats, output } = self;
         output.each(values, |at, value| {
             let Some(&group) = groups.get(at) else { return };
             match value {
-                Number::Whole(value) => {
+                SumValue::Whole(value) => {
                     if let Some(sum) = sums.get_mut(group) {
                         sum.add_whole(value);
                     }
                 }
-                Number::Float(value) => floats.push((group, value)),
+                SumValue::Float(value) => floats.push((group, value)),
             }
         })
     }
@@ -331,6 +331,7 @@ impl GroupsAccumulator for Grouped {
     }
 
     fn size(&self) -> usize {
-        self.sums.capacity() * size_of::<Sum>() + self.floats.capacity() * size_of::<(usize, f64)>()
+        self.sums.capacity() * size_of::<RunningSum>()
+            + self.floats.capacity() * size_of::<(usize, f64)>()
     }
 }

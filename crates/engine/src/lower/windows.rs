@@ -19,7 +19,9 @@ use datafusion::physical_plan::windows::{WindowAggExec, create_window_expr};
 use hushtable_lang::Expr;
 use hushtable_plan::{Relation, UnitAggregate, WindowFunction, WindowedColumn};
 
-use super::{Lowering, Needed, Plan, TotalExpr, column, function, repartitioned, select_columns};
+use super::{
+    Lowering, NeededColumns, SharedPlan, TotalExpr, column, function, repartitioned, select_columns,
+};
 use crate::error::EngineError;
 
 impl Lowering<'_> {
@@ -31,11 +33,11 @@ impl Lowering<'_> {
         input: &Relation,
         windows: &[WindowedColumn],
         requested: &[usize],
-    ) -> Result<Plan, EngineError> {
+    ) -> Result<SharedPlan, EngineError> {
         let width = input.fields().len();
         let computed: Vec<usize> =
             (0..windows.len()).filter(|at| requested.contains(&(width + at))).collect();
-        let mut needed = Needed::default();
+        let mut needed = NeededColumns::default();
         requested
             .iter()
             .filter(|&&index| index < width)
@@ -80,11 +82,11 @@ impl Lowering<'_> {
 
 /// Adds one window's value after the existing columns: the input's, and those of earlier windows.
 fn windowed(
-    plan: Plan,
+    plan: SharedPlan,
     window: &WindowedColumn,
-    needed: &Needed,
+    needed: &NeededColumns,
     padded: bool,
-) -> Result<Plan, EngineError> {
+) -> Result<SharedPlan, EngineError> {
     let width = plan.schema().fields().len();
     // Expressions to sort by become columns, so that DataFusion knows the order.
     let order = window.order_by.iter().map(|o| &o.expr);
@@ -96,7 +98,7 @@ fn windowed(
         let expr = TotalExpr::over(&needed.renumbered(part), &plan.schema(), padded)?;
         exprs.push((expr, format!("w{at}")));
     }
-    let plan: Plan = Arc::new(ProjectionExec::try_new(exprs, plan)?);
+    let plan: SharedPlan = Arc::new(ProjectionExec::try_new(exprs, plan)?);
     let at = |index: usize| column(&plan, index);
     let partition: Vec<Arc<dyn PhysicalExpr>> =
         (0..window.partition_by.len()).map(|i| at(width + i)).collect();
@@ -149,7 +151,7 @@ fn windowed(
         false,
         None,
     )?;
-    let plan: Plan = Arc::new(WindowAggExec::try_new(vec![expr], Arc::new(sorted), true)?);
+    let plan: SharedPlan = Arc::new(WindowAggExec::try_new(vec![expr], Arc::new(sorted), true)?);
     // The window's value comes last; the columns that were sorted by are not needed any more.
     let value = plan.schema().fields().len() - 1;
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =

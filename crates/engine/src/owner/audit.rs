@@ -25,17 +25,17 @@ use hushtable_quote::{Contributed, EpsilonAt, Quote};
 use crate::bounding::places;
 use crate::classes::ClassLookup;
 use crate::contributions::SamplingKey;
-use crate::draw::Counted;
+use crate::draw::CountedGroups;
 use crate::error::EngineError;
-use crate::exact::{Exact, OwnerScan, ScanOutcome};
+use crate::exact::{ExactSums, OwnerScan, ScanOutcome};
 use crate::progress::Progress;
 use crate::runtime::heavy;
 use crate::session::{Checked, Session};
 use crate::source::ReadProgress;
 use crate::survey::ScanOptions;
-use event_search::{Trial, search};
+use event_search::{AuditTrial, search};
 use neighbours::{RemovedRow, Who, candidates, comparisons, without_row};
-use pair::{Pair, Table};
+use pair::{ComparedTable, TablePair};
 pub use report::{AuditOptions, AuditReport, Compared, EventFound};
 use statistics::Statistics;
 use words::event_in_words;
@@ -94,7 +94,7 @@ impl Session {
             .first_mut()
             .ok_or(EngineError::inconsistent("an audit has no random generator"))?;
         let key = SamplingKey::draw(first)?;
-        let tables = Tables::read(&checked, options.units, key).await?;
+        let tables = ComparedTables::read(&checked, options.units, key).await?;
         let names: Vec<String> =
             checked.quote.query().measurements().iter().map(|m| m.name.clone()).collect();
         let bar = Bar { promised, more, options };
@@ -117,7 +117,7 @@ impl Session {
 }
 
 /// Tables to compare.
-struct Tables(Vec<([Table; 2], PairLabels)>);
+struct ComparedTables(Vec<([ComparedTable; 2], PairLabels)>);
 
 /// Names of two tables, and the row by which they differ.
 struct PairLabels {
@@ -135,7 +135,7 @@ struct Removed {
     keys: Vec<Value>,
 }
 
-impl Tables {
+impl ComparedTables {
     /// Reads the table once, and once more without each unit. All under one sampling key: what is
     /// promised holds under every key, so that this is the stricter test.
     async fn read(checked: &Checked<'_>, most: u64, key: SamplingKey) -> Result<Self, EngineError> {
@@ -165,7 +165,7 @@ impl Tables {
             }
             Some(Who::Row(row)) => table(query, without_row(&exact, query, row)?),
         };
-        let mut first: Option<Table> = None;
+        let mut first: Option<ComparedTable> = None;
         let mut all = Vec::new();
         for comparison in comparisons(&candidates, most, query, least.is_some()) {
             let [one, other] = &comparison.without;
@@ -212,9 +212,9 @@ impl Tables {
     }
 }
 
-fn table(query: &PrivateQuery, exact: Exact) -> Result<Table, EngineError> {
-    let (keys, counted) = Counted::new(query, exact)?;
-    Ok(Table { keys, counted: Arc::new(counted) })
+fn table(query: &PrivateQuery, exact: ExactSums) -> Result<ComparedTable, EngineError> {
+    let (keys, counted) = CountedGroups::new(query, exact)?;
+    Ok(ComparedTable { keys, counted: Arc::new(counted) })
 }
 
 /// The next of 1, 2 and 5 times a power of ten that is not below.
@@ -229,7 +229,7 @@ pub(crate) fn coarse(epsilon: f64) -> f64 {
 /// The keys of a group that are the classes of its records; NULL for its other keys.
 fn class_keys(
     query: &PrivateQuery,
-    exact: &Exact,
+    exact: &ExactSums,
     group: usize,
 ) -> Result<Vec<Value>, EngineError> {
     let mut keys = vec![Value::Null; query.keys().len()];
@@ -262,7 +262,7 @@ struct Bar<'a> {
 fn audited(
     quote: &Quote,
     measured: &[String],
-    tables: Tables,
+    tables: ComparedTables,
     bar: &Bar<'_>,
     generators: &mut [Generator],
     progress: &ReadProgress,
@@ -270,7 +270,7 @@ fn audited(
     let count = tables.0.len().max(1) as u64;
     let mut work = Vec::new();
     for ([one, other], labels) in &tables.0 {
-        let pair = Pair::new(quote, [one, other])?;
+        let pair = TablePair::new(quote, [one, other])?;
         let most = MOST_WORK / count / pair.work(quote).max(1);
         let runs = bar.options.runs.min(most.max(FEWEST_RUNS));
         work.push((pair, labels, runs));
@@ -293,7 +293,7 @@ fn audited(
         };
         if !pair.differing.is_empty() {
             let [one, other] = &pair.sides;
-            let trial = Trial {
+            let trial = AuditTrial {
                 samplers: [&|g| one.draw(quote, g), &|g| other.draw(quote, g)],
                 runs,
                 delta: promised.delta,

@@ -4,11 +4,11 @@ use hushtable_mechanisms::{Candidates, Selection, Strategy};
 use hushtable_plan::Groups;
 use hushtable_quote::Quote;
 
-use crate::draw::Counted;
+use crate::draw::CountedGroups;
 use crate::error::EngineError;
 
 /// The probability of each group that it is shown.
-pub(crate) fn chances(quote: &Quote, counted: &Counted) -> Result<Vec<f64>, EngineError> {
+pub(crate) fn chances(quote: &Quote, counted: &CountedGroups) -> Result<Vec<f64>, EngineError> {
     let Groups::Private { known_threshold, .. } = quote.query().groups() else {
         return Ok(vec![1.0; counted.groups]);
     };
@@ -35,7 +35,7 @@ pub(crate) fn chances(quote: &Quote, counted: &Counted) -> Result<Vec<f64>, Engi
 }
 
 /// Whether these chances are lower bounds: a group's grow where other groups of its units appear.
-pub(crate) fn are_least(quote: &Quote, counted: &Counted) -> bool {
+pub(crate) fn are_least(quote: &Quote, counted: &CountedGroups) -> bool {
     quote.selection().map(Selection::strategy).is_some_and(|strategy| match strategy {
         Strategy::SingleVote => counted.members.is_none(),
         strategy => strategy.by_membership(),

@@ -11,7 +11,7 @@ use hushtable_contract::Table;
 use hushtable_lang::Refusal;
 use hushtable_noise::Generator;
 
-use crate::bound::Histogram;
+use crate::bound::CountHistogram;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::progress::Progress;
@@ -86,7 +86,7 @@ impl Session {
     }
 }
 
-fn spread(histogram: &Histogram) -> Spread {
+fn spread(histogram: &CountHistogram) -> Spread {
     Spread {
         median: histogram.at(0.5),
         at_95: histogram.at(0.95),

@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::runtime::heavy;
 use crate::session::{Checked, Session};
 pub use crate::sketch::{Distribution, LossQuantile};
-use each_record::{Tally, tally};
+use each_record::{LossTally, tally};
 pub use fit::{FitOptions, FitReport, Fitted};
 use mechanisms::{by_mechanism, on_data};
 
@@ -114,7 +114,7 @@ impl Session {
         progress: &Progress,
     ) -> Result<LossReport, EngineError> {
         let checked = heavy(|| self.check(sql))?;
-        let Tally { records, losses, groups, owners } =
+        let LossTally { records, losses, groups, owners } =
             tally(&checked, options.by_group, &|_| 1.0, progress).await?;
         let (mechanisms, compared) = match options.by_mechanism {
             true => (Some(by_mechanism(&checked).await?), Some(on_data(&checked).await?)),

@@ -10,9 +10,9 @@ use hushtable_plan::{Groups, Measure, OwnerQuery, PrivateQuery, bind_trial};
 use hushtable_quote::Quote;
 
 use crate::contributions::{LARGEST, SamplingKey};
-use crate::draw::{Counted, found_at};
+use crate::draw::{CountedGroups, found_at};
 use crate::error::EngineError;
-use crate::exact::{Exact, OwnerScan, ScanOutcome};
+use crate::exact::{ExactSums, OwnerScan, ScanOutcome};
 use crate::owner::chances::{are_least, chances};
 use crate::owner::check::rows;
 use crate::progress::Progress;
@@ -35,9 +35,9 @@ struct Tuning<'a> {
     key: SamplingKey,
     progress: &'a Progress,
     /// Without any limit or bound.
-    truth: Exact,
+    truth: ExactSums,
     /// The sums within the query's limits.
-    bounded: Exact,
+    bounded: ExactSums,
 }
 
 impl Session {
@@ -78,7 +78,7 @@ async fn read(
     query: &OwnerQuery,
     votes: bool,
     (key, progress): (SamplingKey, &Progress),
-) -> Result<Exact, EngineError> {
+) -> Result<ExactSums, EngineError> {
     let with_members = votes && matches!(query.as_read().groups(), Groups::Private { .. });
     let scan =
         OwnerScan::of(query, with_members, &checked.data, &progress.reading(), checked.memory)
@@ -88,7 +88,7 @@ async fn read(
 
 impl Tuning<'_> {
     /// The exact groups within the limits of a query.
-    async fn within(&self, quote: &Quote) -> Result<Exact, EngineError> {
+    async fn within(&self, quote: &Quote) -> Result<ExactSums, EngineError> {
         read(&self.checked, &quote.query().into(), true, (self.key, self.progress)).await
     }
 
@@ -213,12 +213,12 @@ impl Tuning<'_> {
         &self,
         value: String,
         quote: &Quote,
-        bounded: &Exact,
+        bounded: &ExactSums,
         is_own: bool,
     ) -> Result<Trial, EngineError> {
         heavy(|| {
             let query = quote.query();
-            let (keys, counted) = Counted::new(query, bounded.clone())?;
+            let (keys, counted) = CountedGroups::new(query, bounded.clone())?;
             let chances = chances(quote, &counted)?;
             // Where each group is among those of the truth.
             let indices: Vec<Option<usize>> = match keys.is_empty() {

@@ -14,7 +14,7 @@ pub(crate) const MAX_DIGITS: u8 = MOST_DIGITS;
 
 /// The type that a column is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum ReadType {
     /// Values of a declared type.
     Value(ColumnType),
     /// Values of a declared type that tell units apart: no two values of a file become one.
@@ -23,7 +23,7 @@ pub(crate) enum Target {
     Wide,
 }
 
-impl Target {
+impl ReadType {
     pub(super) fn arrow_type(self) -> DataType {
         match self {
             Self::Value(declared) | Self::Identifier(declared) => arrow_type(declared),

@@ -9,23 +9,24 @@ use hushtable_contract::CsvSettings;
 use hushtable_lang::MAX_STRING_BYTES;
 
 use super::convert::Stored;
-use super::csv_rows::{Limits, Record, Records};
+use super::csv_rows::{CsvRecords, Limits, Record};
 use super::decoders::Bytes;
 use super::from_text::TextColumn;
-use super::parse::{Parsed, TextParser};
+use super::parse::{ParsedField, TextParser};
 use super::sink::{Misfit, OddRow, Sink};
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
 use super::{
-    BATCH_ROWS, Compression, DataFile, FileFormat, Identity, ReadProgress, SourceError, decode,
+    BATCH_ROWS, Compression, DataFile, FileFormat, ReadProgress, SourceError, SourceIdentity,
+    decode,
 };
 
 /// A file that tells how much of it has been read.
-struct Counted {
+struct ProgressFile {
     file: File,
     progress: Arc<ReadProgress>,
 }
 
-impl Read for Counted {
+impl Read for ProgressFile {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let bytes = self.file.read(buffer)?;
         self.progress.advance(bytes as u64);
@@ -42,7 +43,7 @@ const BATCH_BYTES: usize = 1 << 23;
 #[derive(Debug)]
 pub(super) struct CsvFile {
     path: PathBuf,
-    identity: Identity,
+    identity: SourceIdentity,
     bytes: u64,
     compression: Compression,
     settings: Arc<CsvSettings>,
@@ -106,7 +107,7 @@ impl CsvFile {
     }
 
     /// The rows, one by one.
-    pub(super) fn records(&self, progress: &Arc<ReadProgress>) -> Result<Rows<'_>, SourceError> {
+    pub(super) fn records(&self, progress: &Arc<ReadProgress>) -> Result<CsvRows<'_>, SourceError> {
         let mut rows = self.rows(progress, self.columns.len())?;
         rows.next()?;
         Ok(rows)
@@ -117,12 +118,12 @@ impl CsvFile {
         &self,
         progress: &Arc<ReadProgress>,
         most_fields: usize,
-    ) -> Result<Rows<'_>, SourceError> {
+    ) -> Result<CsvRows<'_>, SourceError> {
         let damaged = |e: std::io::Error| SourceError::from_io(&self.path, &e, self.format());
         let input = open(&self.path, self.compression, progress).map_err(damaged)?;
         let input = decode::utf8(input, self.settings.encoding()).map_err(damaged)?;
-        let records = Records::new(input, &self.settings, &self.limits, most_fields);
-        Ok(Rows { file: self, records })
+        let records = CsvRecords::new(input, &self.settings, &self.limits, most_fields);
+        Ok(CsvRows { file: self, records })
     }
 
     fn format(&self) -> &'static str {
@@ -135,7 +136,7 @@ impl CsvFile {
 }
 
 impl Source for CsvFile {
-    fn identity(&self) -> Identity {
+    fn identity(&self) -> SourceIdentity {
         self.identity.clone()
     }
 
@@ -183,7 +184,7 @@ impl Source for CsvFile {
                 for (column, (pick, builder)) in picks.iter().zip(&mut builders).enumerate() {
                     let field = record.field(pick.place);
                     bytes += field.map_or(0, |field| field.len().min(MAX_STRING_BYTES));
-                    if builder.push(field) == Parsed::Unfit {
+                    if builder.push(field) == ParsedField::Unfit {
                         sink.misfit(
                             column,
                             match record.unclosed() == Some(pick.place) {
@@ -214,12 +215,12 @@ impl Source for CsvFile {
 }
 
 /// The lines of a file.
-pub(super) struct Rows<'a> {
+pub(super) struct CsvRows<'a> {
     file: &'a CsvFile,
-    records: Records<'a, Box<dyn Read>>,
+    records: CsvRecords<'a, Box<dyn Read>>,
 }
 
-impl Rows<'_> {
+impl CsvRows<'_> {
     /// The next one.
     pub(super) fn next(&mut self) -> Result<Option<Record<'_>>, SourceError> {
         let file = self.file;
@@ -233,7 +234,7 @@ pub(super) fn open(
     compression: Compression,
     progress: &Arc<ReadProgress>,
 ) -> std::io::Result<Box<dyn Read>> {
-    let file = Counted { file: File::open(path)?, progress: Arc::clone(progress) };
+    let file = ProgressFile { file: File::open(path)?, progress: Arc::clone(progress) };
     Ok(match compression {
         Compression::None => Box::new(file),
         Compression::Gzip => {

@@ -62,7 +62,7 @@ impl Limits {
 }
 
 /// Reads rows from text in UTF-8.
-pub(super) struct Records<'a, R> {
+pub(super) struct CsvRecords<'a, R> {
     input: BufReader<R>,
     reader: Reader,
     limits: &'a Limits,
@@ -113,7 +113,7 @@ impl<'a> Record<'a> {
     }
 }
 
-impl<'a, R: Read> Records<'a, R> {
+impl<'a, R: Read> CsvRecords<'a, R> {
     /// The rows of a text, with at most `most_fields` fields each.
     pub(super) fn new(
         input: R,

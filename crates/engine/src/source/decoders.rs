@@ -10,7 +10,7 @@ use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
 use datafusion::parquet::file::reader::ChunkReader;
 
 use super::files::identity_of;
-use super::{Identity, SourceError};
+use super::{SourceError, SourceIdentity};
 
 /// Bytes that can be read from any place in them: a file, and later an object in a store.
 pub(super) trait Bytes: Debug + Send + Sync {
@@ -21,10 +21,10 @@ pub(super) trait Bytes: Debug + Send + Sync {
     fn open(&self) -> std::io::Result<Self::Reader>;
 
     /// The identity of their state, unlike earlier and later ones.
-    fn identity(&self) -> std::io::Result<Identity>;
+    fn identity(&self) -> std::io::Result<SourceIdentity>;
 
     /// Whether they still have that identity.
-    fn are_still(&self, identity: &Identity) -> bool {
+    fn are_still(&self, identity: &SourceIdentity) -> bool {
         self.identity().is_ok_and(|now| now == *identity)
     }
 
@@ -39,7 +39,7 @@ impl Bytes for PathBuf {
         File::open(self)
     }
 
-    fn identity(&self) -> std::io::Result<Identity> {
+    fn identity(&self) -> std::io::Result<SourceIdentity> {
         Ok(identity_of(self, &std::fs::metadata(self)?))
     }
 

@@ -23,7 +23,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 
 use super::stored::planned_otherwise;
-use super::table::{Piece, Table};
+use super::table::{FilePiece, SourceTable};
 use super::{ReadProgress, SourceError};
 use crate::invariant::Invariant;
 
@@ -40,7 +40,7 @@ const BATCHES_AHEAD: usize = 2;
 /// so in each process.
 pub(crate) struct SourceExec {
     list: Arc<dyn ExecutionPlan>,
-    table: Arc<Table>,
+    table: Arc<SourceTable>,
     progress: Arc<ReadProgress>,
     properties: Arc<PlanProperties>,
 }
@@ -52,7 +52,7 @@ impl SourceExec {
     /// For an input that is no such list.
     pub(crate) fn new(
         list: Arc<dyn ExecutionPlan>,
-        table: Arc<Table>,
+        table: Arc<SourceTable>,
         progress: Arc<ReadProgress>,
     ) -> Result<Self> {
         if list.schema() != list_schema() {
@@ -72,7 +72,7 @@ impl SourceExec {
     /// # Errors
     /// When there is more to read than can be numbered.
     pub(crate) fn of_all(
-        table: Table,
+        table: SourceTable,
         partitions: usize,
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, SourceError> {
@@ -84,7 +84,7 @@ impl SourceExec {
     }
 
     /// The table that is read.
-    pub(crate) fn table(&self) -> &Table {
+    pub(crate) fn table(&self) -> &SourceTable {
         &self.table
     }
 }
@@ -105,7 +105,7 @@ fn list_schema() -> SchemaRef {
 }
 
 /// A list of work, one batch for each partition that has any.
-fn list(shares: Vec<Vec<Piece>>) -> Result<Arc<dyn ExecutionPlan>> {
+fn list(shares: Vec<Vec<FilePiece>>) -> Result<Arc<dyn ExecutionPlan>> {
     let schema = list_schema();
     let batches = shares.into_iter().map(|share| {
         if share.is_empty() {
@@ -135,9 +135,9 @@ fn listed(batch: &RecordBatch) -> Result<Vec<(u32, u32)>> {
 
 /// Shares work out to partitions of about the same size: the largest piece first, always to the
 /// partition that has least. How many partitions there are does not depend on the files.
-fn share_out(mut work: Vec<Piece>, partitions: usize) -> Vec<Vec<Piece>> {
+fn share_out(mut work: Vec<FilePiece>, partitions: usize) -> Vec<Vec<FilePiece>> {
     // Never none: the other operators need a partition even if there is nothing to read.
-    let mut shares: Vec<(u64, Vec<Piece>)> = Vec::new();
+    let mut shares: Vec<(u64, Vec<FilePiece>)> = Vec::new();
     shares.resize_with(partitions.clamp(1, MOST_PARTITIONS), Default::default);
     work.sort_by_key(|piece| std::cmp::Reverse(piece.bytes));
     for piece in work {

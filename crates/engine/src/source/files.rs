@@ -11,7 +11,7 @@ use glob::{MatchOptions, Pattern};
 
 use super::folders::{FolderValue, columns_of, folder_values};
 use super::logs::LogSearch;
-use super::{Compression, DataFile, FileFormat, Identity, SourceError};
+use super::{Compression, DataFile, FileFormat, SourceError, SourceIdentity};
 
 /// Characters that make a name a pattern.
 const PATTERN: [char; 3] = ['*', '?', '['];
@@ -150,9 +150,9 @@ fn data_file(path: PathBuf, folders: Vec<FolderValue>) -> Result<DataFile, Sourc
 }
 
 /// The identity of a file's state, unlike earlier and later ones.
-pub(super) fn identity_of(path: &Path, found: &Metadata) -> Identity {
+pub(super) fn identity_of(path: &Path, found: &Metadata) -> SourceIdentity {
     let (bytes, modified_ns) = (found.len(), modified_ns(found));
-    Identity::File { path: path.to_owned(), bytes, modified_ns }
+    SourceIdentity::File { path: path.to_owned(), bytes, modified_ns }
 }
 
 fn modified_ns(found: &Metadata) -> i128 {

@@ -10,9 +10,9 @@ use datafusion::arrow::error::ArrowError;
 use serde::{Deserialize, Serialize};
 
 use super::DataFile;
-use super::convert::Target;
+use super::convert::ReadType;
 use super::from_text::TextColumn;
-use super::parse::Parsed;
+use super::parse::ParsedField;
 
 /// The text that Hive writes for NULL.
 const NULL: &[u8] = b"__HIVE_DEFAULT_PARTITION__";
@@ -30,11 +30,11 @@ impl FolderValue {
     /// The value in `rows` rows; NULL in all of them where it does not convert, and its text then.
     pub(super) fn array(
         &self,
-        to: Target,
+        to: ReadType,
         rows: usize,
     ) -> Result<(ArrayRef, Option<Vec<u8>>), ArrowError> {
         let mut column = TextColumn::new(to, &Arc::default(), 1);
-        let unfit = column.push(self.text.as_deref()) == Parsed::Unfit;
+        let unfit = column.push(self.text.as_deref()) == ParsedField::Unfit;
         let values = take(&column.finish()?, &UInt32Array::from_value(0, rows), None)?;
         Ok((values, self.text.clone().filter(|_| unfit)))
     }

@@ -10,16 +10,16 @@ use datafusion::arrow::array::builder::{
 use datafusion::arrow::error::ArrowError;
 use hushtable_lang::ColumnType;
 
-use super::convert::{Target, decimals};
-use super::parse::{Parsed, TextParser};
+use super::convert::{ReadType, decimals};
+use super::parse::{ParsedField, TextParser};
 
 /// Collects fields of text into an array of a column's type.
 pub(crate) struct TextColumn {
-    values: Values,
+    values: ColumnBuilder,
     parser: Arc<TextParser>,
 }
 
-enum Values {
+enum ColumnBuilder {
     Bool(BooleanBuilder),
     Int(Int64Builder),
     Decimal(Decimal128Builder, u8),
@@ -31,7 +31,7 @@ enum Values {
     Timestamp(TimestampMicrosecondBuilder),
 }
 
-impl Values {
+impl ColumnBuilder {
     fn of(declared: ColumnType, rows: usize) -> Self {
         match declared {
             ColumnType::Bool => Self::Bool(BooleanBuilder::with_capacity(rows)),
@@ -50,14 +50,14 @@ impl Values {
 }
 
 impl TextColumn {
-    pub(super) fn new(to: Target, parser: &Arc<TextParser>, rows: usize) -> Self {
+    pub(super) fn new(to: ReadType, parser: &Arc<TextParser>, rows: usize) -> Self {
         let (values, parser) = match to {
-            Target::Value(declared) => (Values::of(declared, rows), Arc::clone(parser)),
-            Target::Identifier(declared) => {
-                (Values::of(declared, rows), Arc::new(parser.exactly()))
+            ReadType::Value(declared) => (ColumnBuilder::of(declared, rows), Arc::clone(parser)),
+            ReadType::Identifier(declared) => {
+                (ColumnBuilder::of(declared, rows), Arc::new(parser.exactly()))
             }
-            Target::Wide => {
-                let values = Values::Wide(Decimal128Builder::with_capacity(rows));
+            ReadType::Wide => {
+                let values = ColumnBuilder::Wide(Decimal128Builder::with_capacity(rows));
                 (values, Arc::new(parser.exactly()))
             }
         };
@@ -65,33 +65,33 @@ impl TextColumn {
     }
 
     /// Appends a field, or NULL if there is none or it is not a value of the column. Says which.
-    pub(super) fn push(&mut self, field: Option<&[u8]>) -> Parsed<()> {
+    pub(super) fn push(&mut self, field: Option<&[u8]>) -> ParsedField<()> {
         let parser = &self.parser;
         match &mut self.values {
-            Values::Bool(out) => parser.bool(field).give(|v| out.append_option(v)),
-            Values::Int(out) => parser.int(field).give(|v| out.append_option(v)),
-            Values::Decimal(out, scale) => {
+            ColumnBuilder::Bool(out) => parser.bool(field).give(|v| out.append_option(v)),
+            ColumnBuilder::Int(out) => parser.int(field).give(|v| out.append_option(v)),
+            ColumnBuilder::Decimal(out, scale) => {
                 parser.decimal(field, *scale).give(|v| out.append_option(v))
             }
-            Values::Wide(out) => parser.wide(field).give(|v| out.append_option(v)),
-            Values::Float(out) => parser.float(field).give(|v| out.append_option(v)),
-            Values::String(out) => parser.string(field).give(|v| out.append_option(v)),
-            Values::Date(out) => parser.date(field).give(|v| out.append_option(v)),
-            Values::Timestamp(out) => parser.timestamp(field).give(|v| out.append_option(v)),
+            ColumnBuilder::Wide(out) => parser.wide(field).give(|v| out.append_option(v)),
+            ColumnBuilder::Float(out) => parser.float(field).give(|v| out.append_option(v)),
+            ColumnBuilder::String(out) => parser.string(field).give(|v| out.append_option(v)),
+            ColumnBuilder::Date(out) => parser.date(field).give(|v| out.append_option(v)),
+            ColumnBuilder::Timestamp(out) => parser.timestamp(field).give(|v| out.append_option(v)),
         }
     }
 
     /// The values so far; the column is empty afterwards.
     pub(super) fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         Ok(match &mut self.values {
-            Values::Bool(out) => Arc::new(out.finish()),
-            Values::Int(out) => Arc::new(out.finish()),
-            Values::Decimal(out, scale) => decimals(out.finish(), *scale)?,
-            Values::Wide(out) => decimals(out.finish(), 0)?,
-            Values::Float(out) => Arc::new(out.finish()),
-            Values::String(out) => Arc::new(out.finish()),
-            Values::Date(out) => Arc::new(out.finish()),
-            Values::Timestamp(out) => Arc::new(out.finish()),
+            ColumnBuilder::Bool(out) => Arc::new(out.finish()),
+            ColumnBuilder::Int(out) => Arc::new(out.finish()),
+            ColumnBuilder::Decimal(out, scale) => decimals(out.finish(), *scale)?,
+            ColumnBuilder::Wide(out) => decimals(out.finish(), 0)?,
+            ColumnBuilder::Float(out) => Arc::new(out.finish()),
+            ColumnBuilder::String(out) => Arc::new(out.finish()),
+            ColumnBuilder::Date(out) => Arc::new(out.finish()),
+            ColumnBuilder::Timestamp(out) => Arc::new(out.finish()),
         })
     }
 }

@@ -26,7 +26,7 @@ use super::convert::{Stored, plain, type_name};
 use super::decoders::{Bytes, guard};
 use super::sink::{Sink, Watched};
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
-use super::{Identity, ReadProgress, SourceError};
+use super::{ReadProgress, SourceError, SourceIdentity};
 
 /// How the format is named in errors.
 const FORMAT: &str = "Arrow";
@@ -50,20 +50,20 @@ type Dictionaries = HashMap<i64, ArrayRef>;
 #[derive(Debug)]
 pub(super) struct ArrowFile<B = PathBuf> {
     bytes: B,
-    identity: Identity,
+    identity: SourceIdentity,
     columns: Vec<StoredColumn>,
     /// With bytes in place of text.
     schema: SchemaRef,
-    form: Form,
+    form: IpcForm,
 }
 
 /// Where a file has its batches.
 #[derive(Debug)]
-enum Form {
+enum IpcForm {
     /// In its footer.
     File {
-        batches: Vec<Span>,
-        dictionaries: Vec<Span>,
+        batches: Vec<MessageSpan>,
+        dictionaries: Vec<MessageSpan>,
         /// Dictionaries, once they have been read.
         known: Mutex<Option<Arc<Dictionaries>>>,
     },
@@ -73,7 +73,7 @@ enum Form {
 
 /// The bytes of a message.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct MessageSpan {
     at: u64,
     /// Length of the part before the message's body.
     head: usize,
@@ -112,11 +112,11 @@ impl<B: Bytes> ArrowFile<B> {
     ) -> Result<(), SourceError> {
         let path = self.bytes.path();
         let reader = guard(path, FORMAT, || Ok(self.bytes.open()?))?;
-        let read = |span: Span| -> ParquetResult<Buffer> {
+        let read = |span: MessageSpan| -> ParquetResult<Buffer> {
             Ok(Buffer::from(reader.get_bytes(span.at, span.length)?))
         };
         match &self.form {
-            Form::File { batches, dictionaries, known } => {
+            IpcForm::File { batches, dictionaries, known } => {
                 let span = *batches.get(part).ok_or_else(planned_otherwise)?;
                 let batch = guard(path, FORMAT, || {
                     // Of several readers all but the first wait.
@@ -141,8 +141,8 @@ impl<B: Bytes> ArrowFile<B> {
                 Ok(())
             }
             // It is one part, and reading it twice would count its rows twice.
-            Form::Stream { .. } if part > 0 => Err(planned_otherwise()),
-            Form::Stream { from, to } => {
+            IpcForm::Stream { .. } if part > 0 => Err(planned_otherwise()),
+            IpcForm::Stream { from, to } => {
                 let (mut dictionaries, mut at) = (Dictionaries::new(), *from);
                 loop {
                     let read = guard(path, FORMAT, || {
@@ -195,7 +195,7 @@ impl<B: Bytes> ArrowFile<B> {
 }
 
 impl<B: Bytes> Source for ArrowFile<B> {
-    fn identity(&self) -> Identity {
+    fn identity(&self) -> SourceIdentity {
         self.identity.clone()
     }
 
@@ -213,8 +213,10 @@ impl<B: Bytes> Source for ArrowFile<B> {
 
     fn parts(&self) -> Vec<u64> {
         match &self.form {
-            Form::File { batches, .. } => batches.iter().map(|span| span.length as u64).collect(),
-            Form::Stream { from, to } => vec![to - from],
+            IpcForm::File { batches, .. } => {
+                batches.iter().map(|span| span.length as u64).collect()
+            }
+            IpcForm::Stream { from, to } => vec![to - from],
         }
     }
 
@@ -258,7 +260,7 @@ fn within(at: u64, length: usize, file: u64) -> ParquetResult<()> {
 }
 
 /// The schema and the batches of a file with a footer.
-fn footer(reader: &impl ChunkReader, length: u64) -> ParquetResult<(Schema, Form)> {
+fn footer(reader: &impl ChunkReader, length: u64) -> ParquetResult<(Schema, IpcForm)> {
     let short = || wrong("the file is too short");
     let end = length.checked_sub(END as u64).ok_or_else(short)?;
     let last = <[u8; END]>::try_from(&*reader.get_bytes(end, END)?).map_err(|_| short())?;
@@ -266,10 +268,10 @@ fn footer(reader: &impl ChunkReader, length: u64) -> ParquetResult<(Schema, Form
     let from = end.checked_sub(size as u64).ok_or_else(short)?;
     let bytes = reader.get_bytes(from, size)?;
     let footer = root_as_footer(&bytes).map_err(|_| wrong("the footer cannot be read"))?;
-    let spans = |blocks: Option<&[Block]>| -> ParquetResult<Vec<Span>> {
+    let spans = |blocks: Option<&[Block]>| -> ParquetResult<Vec<MessageSpan>> {
         blocks.into_iter().flatten().map(|block| span(block, length)).collect()
     };
-    let form = Form::File {
+    let form = IpcForm::File {
         batches: spans(footer.recordBatches().map(|all| blocks(all.iter())).as_deref())?,
         dictionaries: spans(footer.dictionaries().map(|all| blocks(all.iter())).as_deref())?,
         known: Mutex::default(),
@@ -281,27 +283,27 @@ fn blocks<'a>(all: impl Iterator<Item = &'a Block>) -> Vec<Block> {
     all.copied().collect()
 }
 
-fn span(block: &Block, file: u64) -> ParquetResult<Span> {
+fn span(block: &Block, file: u64) -> ParquetResult<MessageSpan> {
     let negative = |_| wrong("a length is below zero");
     let at = u64::try_from(block.offset()).map_err(negative)?;
     let head = usize::try_from(block.metaDataLength()).map_err(negative)?;
     let body = usize::try_from(block.bodyLength()).map_err(negative)?;
     let length = head.checked_add(body).ok_or_else(|| wrong("a length is too large"))?;
     within(at, length, file)?;
-    Ok(Span { at, head, length })
+    Ok(MessageSpan { at, head, length })
 }
 
 /// The schema of a stream, and where its batches are.
-fn stream(reader: &impl ChunkReader, length: u64) -> ParquetResult<(Schema, Form)> {
+fn stream(reader: &impl ChunkReader, length: u64) -> ParquetResult<(Schema, IpcForm)> {
     let first = next(reader, 0, length)?.ok_or_else(|| wrong("the file is empty"))?;
     let bytes = reader.get_bytes(first.at, first.length)?;
     let head = bytes.get(..first.head).ok_or_else(|| wrong("a message without a head"))?;
     let schema = schema_of(message_of(head)?.header_as_schema())?;
-    Ok((schema, Form::Stream { from: first.at + first.length as u64, to: length }))
+    Ok((schema, IpcForm::Stream { from: first.at + first.length as u64, to: length }))
 }
 
 /// The message at a place of a stream; `None` at its end.
-fn next(reader: &impl ChunkReader, at: u64, file: u64) -> ParquetResult<Option<Span>> {
+fn next(reader: &impl ChunkReader, at: u64, file: u64) -> ParquetResult<Option<MessageSpan>> {
     if at >= file {
         return Ok(None);
     }
@@ -324,7 +326,7 @@ fn next(reader: &impl ChunkReader, at: u64, file: u64) -> ParquetResult<Option<S
     let length = body.ok().and_then(|body| head.checked_add(body));
     let length = length.ok_or_else(|| wrong("a length is too large"))?;
     within(at, length, file)?;
-    Ok(Some(Span { at, head, length }))
+    Ok(Some(MessageSpan { at, head, length }))
 }
 
 /// The message in these bytes.

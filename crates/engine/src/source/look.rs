@@ -7,7 +7,7 @@ use hushtable_contract::{CsvSettings, DateOrder, NumberFormat, TextFormat};
 use hushtable_lang::ColumnType;
 
 use super::csv::CsvFile;
-use super::parse::{Parsed, TextParser};
+use super::parse::{ParsedField, TextParser};
 use super::stored::Source;
 use super::{DataFile, FileFormat, SourceError, file_schema};
 
@@ -71,8 +71,10 @@ pub struct Proposed {
 /// When the files cannot be read, or differ in their columns.
 pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<SuggestedTypes, SourceError> {
     let schema = file_schema(files, Some(csv))?;
-    let mut columns: Vec<Column> =
-        schema.into_iter().map(|column| Column { name: column.name, texts: Vec::new() }).collect();
+    let mut columns: Vec<SampledTexts> = schema
+        .into_iter()
+        .map(|column| SampledTexts { name: column.name, texts: Vec::new() })
+        .collect();
     let from_files = columns.len() - files.first().map_or(0, |file| file.folders.len());
     let settings = Arc::new(csv.clone());
     let each = (ROWS / files.len().max(1)).max(1);
@@ -86,7 +88,8 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<SuggestedTypes, 
             continue;
         }
         let file = CsvFile::open(data, &settings, &[])?;
-        let place = |column: &Column| file.columns().iter().position(|own| own.name == column.name);
+        let place =
+            |column: &SampledTexts| file.columns().iter().position(|own| own.name == column.name);
         let places: Vec<Option<usize>> = columns.iter().take(from_files).map(place).collect();
         let mut records = file.records(&Arc::default())?;
         for _ in 0..each {
@@ -110,7 +113,7 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<SuggestedTypes, 
 }
 
 /// Some texts of a column.
-struct Column {
+struct SampledTexts {
     name: String,
     /// The texts that are not empty; `None` for fields that are too long or not text.
     texts: Vec<Option<String>>,
@@ -119,7 +122,7 @@ struct Column {
 /// A part of how values are written that the rows leave open, and what to say of the columns.
 type Unclear = (Vec<TextParser>, &'static str);
 
-impl Column {
+impl SampledTexts {
     fn add(&mut self, field: Option<&[u8]>) {
         let Some(field) = field else { return };
         let text = if field.len() > LONGEST { None } else { std::str::from_utf8(field).ok() };
@@ -137,7 +140,8 @@ impl Column {
 
     /// Whether the parser reads all values as that type, and there is one.
     fn all(&self, parser: &TextParser, to: ColumnType) -> bool {
-        let fits = |text: &&str| matches!(parser.fit(Some(text.as_bytes()), to), Parsed::Value(()));
+        let fits =
+            |text: &&str| matches!(parser.fit(Some(text.as_bytes()), to), ParsedField::Value(()));
         self.values().is_some_and(|values| values.iter().all(fits))
     }
 
@@ -190,7 +194,7 @@ impl Column {
     /// Whether several of the parsers read all values, and not as the same ones.
     fn reads_differently(&self, parsers: &[TextParser]) -> bool {
         let Some(values) = self.values() else { return false };
-        let mut readings = parsers.iter().filter_map(|parser| Reading::of(&values, parser));
+        let mut readings = parsers.iter().filter_map(|parser| ColumnValues::of(&values, parser));
         let first = readings.next();
         readings.any(|other| first.as_ref().is_some_and(|first| *first != other))
     }
@@ -198,16 +202,16 @@ impl Column {
 
 /// All values of a column.
 #[derive(PartialEq)]
-enum Reading {
+enum ColumnValues {
     Numbers(Vec<f64>),
     Instants(Vec<i64>),
 }
 
-impl Reading {
+impl ColumnValues {
     fn of(values: &[&str], parser: &TextParser) -> Option<Self> {
-        fn all<T>(values: &[&str], parse: impl Fn(&[u8]) -> Parsed<T>) -> Option<Vec<T>> {
+        fn all<T>(values: &[&str], parse: impl Fn(&[u8]) -> ParsedField<T>) -> Option<Vec<T>> {
             let value = |text: &&str| match parse(text.as_bytes()) {
-                Parsed::Value(value) => Some(value),
+                ParsedField::Value(value) => Some(value),
                 _ => None,
             };
             values.iter().map(value).collect()
@@ -226,7 +230,7 @@ fn digits_after(text: &str, decimal: char) -> usize {
 
 /// How the columns' values are written, and what is left open.
 fn format_of(
-    columns: &[Column],
+    columns: &[SampledTexts],
 ) -> Result<(TextFormat, Vec<Unclear>), hushtable_contract::CsvSettingError> {
     let texts = || columns.iter().flat_map(|column| column.texts.iter().flatten());
     let beside_digits = |sign: &&str| {
@@ -266,7 +270,8 @@ fn format_of(
     // Signs that no number of a column has would only be noise in a contract.
     let parser = TextParser::new(&numbers);
     let numeric = || columns.iter().filter(|column| column.all(&parser, ColumnType::Float));
-    let has = |column: &Column, sign: &str| column.texts.iter().flatten().any(|t| t.contains(sign));
+    let has =
+        |column: &SampledTexts, sign: &str| column.texts.iter().flatten().any(|t| t.contains(sign));
     let used = currency.into_iter().filter(|sign| numeric().any(|column| has(column, sign)));
     let (decimal, thousands) = (numbers.numbers().decimal(), numbers.numbers().thousands());
     let numbers = NumberFormat::new(decimal, thousands, used.collect())?;
@@ -285,7 +290,7 @@ fn format_of(
 /// The first of the formats under which most columns are of that type. If another one is as good
 /// and reads other values, the first of all, and those between which it is open.
 fn most_typed(
-    columns: &[Column],
+    columns: &[SampledTexts],
     formats: &[TextFormat],
     to: ColumnType,
 ) -> (TextFormat, Vec<TextParser>) {

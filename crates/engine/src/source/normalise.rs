@@ -22,7 +22,7 @@ use datafusion::arrow::error::ArrowError;
 use hushtable_lang::{ColumnType, MAX_STRING_BYTES, calendar_day, calendar_moment};
 use hushtable_numbers::decimal::{power_of_ten, within_digits};
 
-use super::convert::{Stored, Target, arrow_type, decimals, unexpected};
+use super::convert::{ReadType, Stored, arrow_type, decimals, unexpected};
 use super::from_text::TextColumn;
 
 const MS_PER_DAY: i64 = 86_400_000;
@@ -35,12 +35,12 @@ const MS_PER_DAY: i64 = 86_400_000;
 pub(super) fn read_as(
     array: &ArrayRef,
     stored: Stored,
-    to: Target,
+    to: ReadType,
 ) -> Result<ArrayRef, ArrowError> {
     match to {
-        Target::Value(to) => normalise(array, stored, to),
-        Target::Identifier(to) => identifier(array, stored, to),
-        Target::Wide => wide(array, stored),
+        ReadType::Value(to) => normalise(array, stored, to),
+        ReadType::Identifier(to) => identifier(array, stored, to),
+        ReadType::Wide => wide(array, stored),
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn normalise(
     match (stored, to) {
         (Stored::Null, _) => Ok(new_null_array(&arrow_type(to), array.len())),
         (Stored::Text, ColumnType::String) => string(array),
-        (Stored::Text, _) => text(array, Target::Value(to)),
+        (Stored::Text, _) => text(array, ReadType::Value(to)),
         (Stored::Bool, ColumnType::Bool) => Ok(Arc::clone(array)),
         // Total: widening, a check of range, a comparison with 0, or digits.
         (Stored::Bool, ColumnType::Int | ColumnType::String)
@@ -82,7 +82,7 @@ pub(crate) fn normalise(
 fn identifier(array: &ArrayRef, stored: Stored, to: ColumnType) -> Result<ArrayRef, ArrowError> {
     match (stored, to) {
         (Stored::Text, ColumnType::String) => string(array),
-        (Stored::Text, _) => text(array, Target::Identifier(to)),
+        (Stored::Text, _) => text(array, ReadType::Identifier(to)),
         (Stored::Date, ColumnType::Date) if array.data_type() == &DataType::Date64 => {
             let (values, _) = instants(array)?;
             let whole = |v: i64| (v % MS_PER_DAY == 0).then_some(v);
@@ -96,8 +96,8 @@ fn identifier(array: &ArrayRef, stored: Stored, to: ColumnType) -> Result<ArrayR
 /// Whole numbers of up to 38 digits.
 fn wide(array: &ArrayRef, stored: Stored) -> Result<ArrayRef, ArrowError> {
     match stored {
-        Stored::Null => Ok(new_null_array(&Target::Wide.arrow_type(), array.len())),
-        Stored::Text => text(array, Target::Wide),
+        Stored::Null => Ok(new_null_array(&ReadType::Wide.arrow_type(), array.len())),
+        Stored::Text => text(array, ReadType::Wide),
         Stored::Bool => rescale(&integers(&cast(array, &DataType::Int64)?)?, 0, 0),
         Stored::Int { .. } => rescale(&integers(array)?, 0, 0),
         Stored::Decimal { scale } => rescale(&digits(array)?, scale, 0),
@@ -112,7 +112,7 @@ fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
     cast_with_options(array, to, &CastOptions { safe: true, ..CastOptions::default() })
 }
 
-fn text(array: &ArrayRef, to: Target) -> Result<ArrayRef, ArrowError> {
+fn text(array: &ArrayRef, to: ReadType) -> Result<ArrayRef, ArrowError> {
     let bytes = array.as_binary_view_opt().ok_or_else(unexpected)?;
     let mut column = TextColumn::new(to, &Arc::default(), bytes.len());
     for field in bytes {

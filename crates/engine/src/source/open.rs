@@ -70,7 +70,7 @@ pub(super) struct Opened {
 }
 
 /// Where a file has a column.
-pub(super) enum Found<'a> {
+pub(super) enum ColumnOrigin<'a> {
     /// At that place, stored in that way.
     Column(usize, Stored),
     /// In the name of one of its folders.
@@ -195,7 +195,7 @@ impl Opened {
         column: &str,
         declared: ColumnType,
         identifying: bool,
-    ) -> Result<Found<'_>, SourceError> {
+    ) -> Result<ColumnOrigin<'_>, SourceError> {
         let (path, column) = (self.path(), column.to_owned());
         let mut found = self.columns().filter(|(_, own)| own.name == column);
         let mut folders = self.folders.iter().filter(|value| value.column == column);
@@ -204,7 +204,7 @@ impl Opened {
             (Some(own), None) => own,
             (None, Some(value)) => {
                 return match folders.next() {
-                    None => Ok(Found::Folder(value)),
+                    None => Ok(ColumnOrigin::Folder(value)),
                     Some(_) => Err(SourceError::DuplicateColumn { path, column }),
                 };
             }
@@ -223,7 +223,7 @@ impl Opened {
         let identifies = if identifying { own.stored.identifies(declared) } else { Ok(()) };
         let file_type = own.file_type.clone();
         match (becomes, identifies) {
-            (Ok(()), Ok(())) => Ok(Found::Column(place, own.stored)),
+            (Ok(()), Ok(())) => Ok(ColumnOrigin::Column(place, own.stored)),
             (Ok(()), Err(hint)) => {
                 Err(SourceError::CannotIdentify { path, column, file_type, declared, hint })
             }

@@ -18,7 +18,7 @@ use super::decoders::{Bytes, guard};
 use super::normalise::read_as;
 use super::sink::{Sink, Watched, misfits};
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
-use super::{BATCH_ROWS, Identity, ReadProgress, SourceError};
+use super::{BATCH_ROWS, ReadProgress, SourceError, SourceIdentity};
 
 /// How the format is named in errors.
 const FORMAT: &str = "Parquet";
@@ -27,7 +27,7 @@ const FORMAT: &str = "Parquet";
 #[derive(Debug)]
 pub(super) struct ParquetFile<B = PathBuf> {
     bytes: B,
-    identity: Identity,
+    identity: SourceIdentity,
     /// The columns in the file's order, nested ones included.
     columns: Vec<StoredColumn>,
     /// With a schema that reads text and decimals as bytes.
@@ -53,7 +53,7 @@ impl<B: Bytes> ParquetFile<B> {
 }
 
 impl<B: Bytes> Source for ParquetFile<B> {
-    fn identity(&self) -> Identity {
+    fn identity(&self) -> SourceIdentity {
         self.identity.clone()
     }
 

@@ -11,7 +11,7 @@ use hushtable_numbers::decimal::WrittenDecimal;
 
 /// A field of text, read as a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parsed<T> {
+pub(crate) enum ParsedField<T> {
     /// A value.
     Value(T),
     /// No value, and the text says so: it is empty or one of the texts for NULL.
@@ -20,25 +20,25 @@ pub(crate) enum Parsed<T> {
     Unfit,
 }
 
-impl<T> Parsed<T> {
+impl<T> ParsedField<T> {
     fn of(value: Option<T>) -> Self {
         value.map_or(Self::Unfit, Self::Value)
     }
 
-    fn and_then<U>(self, next: impl FnOnce(T) -> Option<U>) -> Parsed<U> {
+    fn and_then<U>(self, next: impl FnOnce(T) -> Option<U>) -> ParsedField<U> {
         match self {
-            Self::Value(value) => Parsed::of(next(value)),
-            Self::Null => Parsed::Null,
-            Self::Unfit => Parsed::Unfit,
+            Self::Value(value) => ParsedField::of(next(value)),
+            Self::Null => ParsedField::Null,
+            Self::Unfit => ParsedField::Unfit,
         }
     }
 
     /// Hands over the value, or `None` for NULL; keeps which it was.
-    pub(super) fn give(self, take: impl FnOnce(Option<T>)) -> Parsed<()> {
+    pub(super) fn give(self, take: impl FnOnce(Option<T>)) -> ParsedField<()> {
         let (value, kind) = match self {
-            Self::Value(value) => (Some(value), Parsed::Value(())),
-            Self::Null => (None, Parsed::Null),
-            Self::Unfit => (None, Parsed::Unfit),
+            Self::Value(value) => (Some(value), ParsedField::Value(())),
+            Self::Null => (None, ParsedField::Null),
+            Self::Unfit => (None, ParsedField::Unfit),
         };
         take(value);
         kind
@@ -72,13 +72,13 @@ impl TextParser {
     fn if_written<T: Copy>(
         &self,
         field: Option<&[u8]>,
-        value: Parsed<T>,
+        value: ParsedField<T>,
         written: impl Fn(T) -> Value,
-    ) -> Parsed<T> {
+    ) -> ParsedField<T> {
         match value {
-            Parsed::Value(own) if self.exactly => {
+            ParsedField::Value(own) if self.exactly => {
                 let same = field == Some(written(own).to_string().as_bytes());
-                if same { value } else { Parsed::Unfit }
+                if same { value } else { ParsedField::Unfit }
             }
             other => other,
         }
@@ -86,9 +86,11 @@ impl TextParser {
 
     /// The whole number in a field, if it need not be written with no more signs than it takes, or
     /// is.
-    fn if_plain<T>(&self, field: Option<&[u8]>, value: Parsed<T>) -> Parsed<T> {
+    fn if_plain<T>(&self, field: Option<&[u8]>, value: ParsedField<T>) -> ParsedField<T> {
         match value {
-            Parsed::Value(_) if self.exactly && !field.is_some_and(is_plain) => Parsed::Unfit,
+            ParsedField::Value(_) if self.exactly && !field.is_some_and(is_plain) => {
+                ParsedField::Unfit
+            }
             other => other,
         }
     }
@@ -98,7 +100,7 @@ impl TextParser {
     }
 
     /// Whether a field has a value of that type.
-    pub(crate) fn fit(&self, field: Option<&[u8]>, to: ColumnType) -> Parsed<()> {
+    pub(crate) fn fit(&self, field: Option<&[u8]>, to: ColumnType) -> ParsedField<()> {
         match to {
             ColumnType::Bool => self.bool(field).give(|_| ()),
             ColumnType::Int => self.int(field).give(|_| ()),
@@ -111,32 +113,32 @@ impl TextParser {
     }
 
     /// Text as it stands, blanks included.
-    pub(crate) fn string<'a>(&self, field: Option<&'a [u8]>) -> Parsed<&'a str> {
-        let Some(bytes) = field else { return Parsed::Null };
+    pub(crate) fn string<'a>(&self, field: Option<&'a [u8]>) -> ParsedField<&'a str> {
+        let Some(bytes) = field else { return ParsedField::Null };
         if bytes.len() > MAX_STRING_BYTES {
-            return Parsed::Unfit;
+            return ParsedField::Unfit;
         }
-        let Ok(text) = std::str::from_utf8(bytes) else { return Parsed::Unfit };
+        let Ok(text) = std::str::from_utf8(bytes) else { return ParsedField::Unfit };
         let null = self.format.null();
         if !null.is_empty() && (null.iter().any(|n| n == text || n == text.trim_ascii())) {
-            return Parsed::Null;
+            return ParsedField::Null;
         }
-        Parsed::Value(text)
+        ParsedField::Value(text)
     }
 
     /// Text without the blanks around it; NULL if nothing else is there.
-    fn trimmed<'a>(&self, field: Option<&'a [u8]>) -> Parsed<&'a str> {
+    fn trimmed<'a>(&self, field: Option<&'a [u8]>) -> ParsedField<&'a str> {
         match self.string(field) {
-            Parsed::Value(text) => match text.trim_ascii() {
-                "" => Parsed::Null,
-                text => Parsed::Value(text),
+            ParsedField::Value(text) => match text.trim_ascii() {
+                "" => ParsedField::Null,
+                text => ParsedField::Value(text),
             },
             other => other,
         }
     }
 
     /// `true`, `t`, `yes`, `y`, `on`, `1` or their opposites, in any letter case.
-    pub(crate) fn bool(&self, field: Option<&[u8]>) -> Parsed<bool> {
+    pub(crate) fn bool(&self, field: Option<&[u8]>) -> ParsedField<bool> {
         let value = self.trimmed(field).and_then(|text| {
             let is = |words: [&str; 6]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
             if is(["true", "t", "yes", "y", "on", "1"]) {
@@ -148,12 +150,12 @@ impl TextParser {
     }
 
     /// A whole number of 64 bits.
-    pub(crate) fn int(&self, field: Option<&[u8]>) -> Parsed<i64> {
+    pub(crate) fn int(&self, field: Option<&[u8]>) -> ParsedField<i64> {
         self.if_plain(field, self.number(field, Int64Type::parse))
     }
 
     /// A whole number of up to 38 digits.
-    pub(crate) fn wide(&self, field: Option<&[u8]>) -> Parsed<i128> {
+    pub(crate) fn wide(&self, field: Option<&[u8]>) -> ParsedField<i128> {
         let value = self.number(field, |text| {
             let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
             let whole = digits.bytes().all(|digit| digit.is_ascii_digit());
@@ -163,13 +165,13 @@ impl TextParser {
     }
 
     /// A decimal, rounded to the scale half away from zero.
-    pub(crate) fn decimal(&self, field: Option<&[u8]>, scale: u8) -> Parsed<i128> {
+    pub(crate) fn decimal(&self, field: Option<&[u8]>, scale: u8) -> ParsedField<i128> {
         let value = self.number(field, |text| decimal(text, scale));
         self.if_written(field, value, |digits| Value::Decimal { digits, scale })
     }
 
     /// A float; NaN is none, and neither are digits that stand for more than the largest float.
-    pub(crate) fn float(&self, field: Option<&[u8]>) -> Parsed<f64> {
+    pub(crate) fn float(&self, field: Option<&[u8]>) -> ParsedField<f64> {
         // Adding 0 turns −0 into 0.
         let value = self.number(field, |text| {
             let value = Float64Type::parse(text).filter(|value| !value.is_nan())?;
@@ -179,7 +181,7 @@ impl TextParser {
         self.if_written(field, value, Value::Float)
     }
 
-    fn number<T>(&self, field: Option<&[u8]>, parse: impl Fn(&str) -> Option<T>) -> Parsed<T> {
+    fn number<T>(&self, field: Option<&[u8]>, parse: impl Fn(&str) -> Option<T>) -> ParsedField<T> {
         self.trimmed(field).and_then(|text| {
             if self.local_numbers {
                 parse(&plain_number(text, self.format.numbers())?)
@@ -190,7 +192,7 @@ impl TextParser {
     }
 
     /// A day, as days since 1970-01-01; of an instant, its day.
-    pub(crate) fn date(&self, field: Option<&[u8]>) -> Parsed<i32> {
+    pub(crate) fn date(&self, field: Option<&[u8]>) -> ParsedField<i32> {
         let value = self.trimmed(field).and_then(|text| {
             let ordered = self.format.dates().and_then(|order| instant(text, order));
             let days = |(day, _): (NaiveDate, i64)| Date32Type::from_naive_date(day);
@@ -200,7 +202,7 @@ impl TextParser {
     }
 
     /// An instant, in microseconds since 1970-01-01 UTC.
-    pub(crate) fn timestamp(&self, field: Option<&[u8]>) -> Parsed<i64> {
+    pub(crate) fn timestamp(&self, field: Option<&[u8]>) -> ParsedField<i64> {
         let value = self.trimmed(field).and_then(|text| {
             let ordered = self.format.dates().and_then(|order| instant(text, order));
             let micros = |(day, nanos): (NaiveDate, i64)| {

@@ -12,7 +12,7 @@ use super::arrow_rows::hand_over;
 use super::convert::{Stored, plain, type_name};
 use super::sink::Sink;
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
-use super::{Identity, ReadProgress, SourceError};
+use super::{ReadProgress, SourceError, SourceIdentity};
 
 /// Provides the rows of a table: from memory, a database, a service, a format of its own.
 ///
@@ -177,8 +177,8 @@ impl Provided {
 }
 
 impl Source for Provided {
-    fn identity(&self) -> Identity {
-        Identity::Rows(self.identity.clone())
+    fn identity(&self) -> SourceIdentity {
+        SourceIdentity::Rows(self.identity.clone())
     }
 
     fn is_unchanged(&self) -> bool {

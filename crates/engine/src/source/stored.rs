@@ -4,9 +4,9 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::convert::{Stored, Target};
+use super::convert::{ReadType, Stored};
 use super::sink::Sink;
-use super::{Identity, ReadProgress, SourceError};
+use super::{ReadProgress, SourceError, SourceIdentity};
 
 /// Rows that can be read: a file, or a table that a program provides.
 ///
@@ -14,7 +14,7 @@ use super::{Identity, ReadProgress, SourceError};
 /// that is asked for is NULL, and only the file system, a damaged file or memory make an error.
 pub(super) trait Source: Debug + Send + Sync {
     /// The identity of its state when it was opened, unlike earlier and later ones.
-    fn identity(&self) -> Identity;
+    fn identity(&self) -> SourceIdentity;
 
     /// Whether its rows are still those of its identity.
     fn is_unchanged(&self) -> bool;
@@ -53,7 +53,7 @@ pub(super) struct StoredColumn {
 pub(super) struct ColumnPick {
     pub(super) place: usize,
     pub(super) stored: Stored,
-    pub(super) to: Target,
+    pub(super) to: ReadType,
 }
 
 /// A decoder delivered another type than the one that was checked.

@@ -7,8 +7,8 @@ use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use hushtable_lang::{ColumnType, MAX_SCALE};
 
-use super::convert::{Target, arrow_type};
-use super::open::{Found, Opened, open_data};
+use super::convert::{ReadType, arrow_type};
+use super::open::{ColumnOrigin, Opened, open_data};
 use super::sink::{Misfit, OddRow, Sink};
 use super::stored::{ColumnPick, Source, planned_otherwise};
 use super::{BATCH_ROWS, ReadProgress, SourceError, TableData, Wanted};
@@ -22,9 +22,9 @@ const PART_ROWS: i64 = 1 << 40;
 
 /// Files whose schemas have been read, and the columns wanted of them.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct SourceTable {
     schema: SchemaRef,
-    files: Vec<Planned>,
+    files: Vec<PlannedFile>,
     /// Whether rows are told apart.
     rows: bool,
     /// Where the rows are, and the columns wanted of them.
@@ -33,17 +33,17 @@ pub(crate) struct Table {
 
 /// A file, its columns to read, and where they go.
 #[derive(Debug)]
-struct Planned {
+struct PlannedFile {
     source: Arc<dyn Source>,
     picks: Vec<ColumnPick>,
-    layout: Layout,
+    layout: ColumnLayout,
     /// Parts of the files before it.
     parts_before: usize,
 }
 
 /// Where columns come to stand.
 #[derive(Debug)]
-struct Layout {
+struct ColumnLayout {
     /// The places of those that are in the file.
     places: Vec<usize>,
     /// The others, in the order of their places.
@@ -62,7 +62,7 @@ struct Constant {
 
 /// A part of a file that is read on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct FilePiece {
     /// The file's place among the table's.
     pub(super) file: u32,
     /// The part's place among the file's.
@@ -70,7 +70,7 @@ pub(super) struct Piece {
     pub(super) bytes: u64,
 }
 
-impl Table {
+impl SourceTable {
     /// Opens a table's sources.
     ///
     /// # Errors
@@ -78,14 +78,14 @@ impl Table {
     pub(crate) fn open(data: &TableData, wanted: &Wanted) -> Result<Self, SourceError> {
         let opened = open_data(data, wanted.csv.as_ref(), &wanted.text_bytes)?;
         let mut fields = Vec::new();
-        let mut columns: Vec<(&str, ColumnType, Target)> = Vec::new();
+        let mut columns: Vec<(&str, ColumnType, ReadType)> = Vec::new();
         for (name, declared) in &wanted.columns {
             if matches!(declared, ColumnType::Decimal { scale } if *scale > MAX_SCALE) {
                 return Err(SourceError::Internal { what: "a decimal of too large a scale" });
             }
             let target = match wanted.identifies(name) {
-                true => Target::Identifier(*declared),
-                false => Target::Value(*declared),
+                true => ReadType::Identifier(*declared),
+                false => ReadType::Value(*declared),
             };
             columns.push((name, *declared, target));
             fields.push(Field::new(name, arrow_type(*declared), true));
@@ -95,10 +95,10 @@ impl Table {
             columns.push((name, *declared, target));
             fields.push(Field::new(UNIT, target.arrow_type(), true));
         }
-        let mut files: Vec<Planned> = Vec::with_capacity(opened.len());
+        let mut files: Vec<PlannedFile> = Vec::with_capacity(opened.len());
         for file in opened {
             let before = files.last().map_or(0, |f| f.parts_before + f.source.parts().len());
-            files.push(Planned::new(file, &columns, before)?);
+            files.push(PlannedFile::new(file, &columns, before)?);
         }
         if wanted.rows {
             fields.push(Field::new(ROW, DataType::Int64, true));
@@ -121,13 +121,13 @@ impl Table {
     ///
     /// # Errors
     /// When there is more than can be numbered.
-    pub(super) fn pieces(&self) -> Result<Vec<Piece>, SourceError> {
+    pub(super) fn pieces(&self) -> Result<Vec<FilePiece>, SourceError> {
         let many = |_| SourceError::Internal { what: "a table has too many parts" };
         let mut pieces = Vec::new();
         for (file, planned) in self.files.iter().enumerate() {
             let file = u32::try_from(file).map_err(many)?;
             for (part, bytes) in planned.source.parts().into_iter().enumerate() {
-                pieces.push(Piece { file, part: u32::try_from(part).map_err(many)?, bytes });
+                pieces.push(FilePiece { file, part: u32::try_from(part).map_err(many)?, bytes });
             }
         }
         Ok(pieces)
@@ -147,8 +147,8 @@ impl Table {
         let none = || SourceError::Internal { what: "a part of a file that is not there" };
         let planned = self.files.get(file as usize).ok_or_else(none)?;
         let rows = if self.rows { Some(planned.numbers(part)?) } else { None };
-        let Planned { source, picks, layout, .. } = planned;
-        let mut sink = Placed { sink, layout, rows, short: false };
+        let PlannedFile { source, picks, layout, .. } = planned;
+        let mut sink = ColumnSink { sink, layout, rows, short: false };
         // The rows must be those that the charge is for, to the end of the part. A file that was
         // replaced may look damaged.
         let changed = || SourceError::Changed { path: source.path().to_owned() };
@@ -174,11 +174,11 @@ pub(crate) fn observe(
     progress: &Arc<ReadProgress>,
     sink: &mut dyn Sink,
 ) -> Result<(), SourceError> {
-    let table = Table::open(data, wanted)?;
+    let table = SourceTable::open(data, wanted)?;
     let pieces = table.pieces()?;
     progress.expect(pieces.iter().map(|piece| piece.bytes).sum());
     let mut sink = Heeded { sink, wanted: true };
-    for Piece { file, part, .. } in pieces {
+    for FilePiece { file, part, .. } in pieces {
         if sink.wanted {
             table.read(file, part, progress, &mut sink)?;
         }
@@ -188,39 +188,43 @@ pub(crate) fn observe(
 
 /// The type that the units' column is read as: wide where a unit of some file may be too large for
 /// an `int`. All files have the same, as a unit may be in several.
-fn unit_target(files: &[Opened], name: &str, declared: ColumnType) -> Result<Target, SourceError> {
+fn unit_target(
+    files: &[Opened],
+    name: &str,
+    declared: ColumnType,
+) -> Result<ReadType, SourceError> {
     let mut wide = false;
     for file in files {
         wide |= match file.find(name, declared, true)? {
-            Found::Column(_, stored) => stored.may_exceed_int(),
-            Found::Folder(_) => true,
+            ColumnOrigin::Column(_, stored) => stored.may_exceed_int(),
+            ColumnOrigin::Folder(_) => true,
         };
     }
     let wide = wide && declared == ColumnType::Int;
-    Ok(if wide { Target::Wide } else { Target::Identifier(declared) })
+    Ok(if wide { ReadType::Wide } else { ReadType::Identifier(declared) })
 }
 
-impl Planned {
+impl PlannedFile {
     fn new(
         file: Opened,
-        columns: &[(&str, ColumnType, Target)],
+        columns: &[(&str, ColumnType, ReadType)],
         parts_before: usize,
     ) -> Result<Self, SourceError> {
         let (mut picks, mut places, mut constants) = (Vec::new(), Vec::new(), Vec::new());
         for (at, &(name, declared, to)) in columns.iter().enumerate() {
-            match file.find(name, declared, !matches!(to, Target::Value(_)))? {
-                Found::Column(place, stored) => {
+            match file.find(name, declared, !matches!(to, ReadType::Value(_)))? {
+                ColumnOrigin::Column(place, stored) => {
                     places.push(at);
                     picks.push(ColumnPick { place, stored, to });
                 }
-                Found::Folder(value) => {
+                ColumnOrigin::Folder(value) => {
                     let (values, misfit) =
                         value.array(to, BATCH_ROWS).map_err(|_| planned_otherwise())?;
                     constants.push(Constant { place: at, values, misfit });
                 }
             }
         }
-        let layout = Layout { places, constants };
+        let layout = ColumnLayout { places, constants };
         Ok(Self { source: file.source, picks, layout, parts_before })
     }
 
@@ -235,16 +239,16 @@ impl Planned {
 
 /// A sink that gets the columns of a file and those that are constant, each at its place, and the
 /// numbers of the rows after them.
-struct Placed<'a> {
+struct ColumnSink<'a> {
     sink: &'a mut dyn Sink,
-    layout: &'a Layout,
+    layout: &'a ColumnLayout,
     /// The numbers that are left, where rows are told apart.
     rows: Option<Range<i64>>,
     /// Whether they were too few.
     short: bool,
 }
 
-impl Sink for Placed<'_> {
+impl Sink for ColumnSink<'_> {
     fn batch(&mut self, mut columns: Vec<ArrayRef>, rows: usize) -> bool {
         for Constant { place, values, misfit } in &self.layout.constants {
             if let Some(text) = misfit {

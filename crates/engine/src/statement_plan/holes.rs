@@ -7,7 +7,7 @@ use hushtable_plan::{Read, ReleasedSizes, ReleasedValues};
 use hushtable_quote::{Quote, chosen_limits};
 
 use super::StatementPlan;
-use super::running::Released;
+use super::running::ReleasedPart;
 use crate::answer::Question;
 use crate::error::EngineError;
 use crate::value::value_at;
@@ -18,7 +18,7 @@ impl StatementPlan {
     pub(super) fn filled(
         &self,
         index: usize,
-        earlier: &[Released],
+        earlier: &[ReleasedPart],
     ) -> Result<Question, EngineError> {
         let limited = self.limited(index, earlier)?;
         let question = limited.as_ref().unwrap_or(&self.part(index)?.question);
@@ -35,7 +35,11 @@ impl StatementPlan {
 
     /// The question of a part with limits that follow from earlier releases; `None` where it gives
     /// all of its limits itself.
-    fn limited(&self, index: usize, earlier: &[Released]) -> Result<Option<Question>, EngineError> {
+    fn limited(
+        &self,
+        index: usize,
+        earlier: &[ReleasedPart],
+    ) -> Result<Option<Question>, EngineError> {
         let (part, planned) = (self.bound(index)?, self.part(index)?);
         if part.limits_from.is_empty() {
             return Ok(None);

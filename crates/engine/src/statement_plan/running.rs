@@ -20,16 +20,16 @@ use crate::consistent;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::intervals::Uncertainty;
-use crate::origin::Origin;
-use crate::record::{Recorded, ReleaseStatement, decode};
+use crate::origin::QuestionOrigin;
+use crate::record::{RecordedRelease, ReleaseStatement, decode};
 use crate::release::ReleasedTable;
 use crate::runtime::heavy;
 use crate::statement::{ClippingReport, JointPromise, PartStatement, Statement};
 use crate::traced::TracedResult;
 
 /// The release of a part.
-pub(super) struct Released {
-    recorded: Recorded,
+pub(super) struct ReleasedPart {
+    recorded: RecordedRelease,
     pub(super) table: ReleasedTable,
     statement: ReleaseStatement,
     /// The part with the released values that it reads in their places.
@@ -39,7 +39,7 @@ pub(super) struct Released {
 }
 
 /// The contents of the statement, as far as parts are answered.
-struct Whole {
+struct StatementContents {
     stated: Vec<PartStatement>,
     clipping_reports: Vec<ClippingReport>,
     /// The charges for it, in words.
@@ -108,7 +108,7 @@ impl StatementPlan {
         self,
         generator: &mut Generator,
     ) -> Result<(Answer, Timings), EngineError> {
-        if let Origin::Workload(_) = self.origin {
+        if let QuestionOrigin::Workload(_) = self.origin {
             return Err(EngineError::Refused(Refusal::new(
                 "a workload has an answer for each of its queries, and no single one",
                 "release it; nothing was charged",
@@ -153,8 +153,9 @@ impl StatementPlan {
             Ok::<_, EngineError>((ledger, paid, spent(&charges)))
         })?;
         timings.ledger = started.elapsed();
-        let mut whole = Whole { stated: Vec::new(), clipping_reports: Vec::new(), spent };
-        let mut released: Vec<Released> = Vec::with_capacity(paid.len());
+        let mut whole =
+            StatementContents { stated: Vec::new(), clipping_reports: Vec::new(), spent };
+        let mut released: Vec<ReleasedPart> = Vec::with_capacity(paid.len());
         for (index, paid) in paid.into_iter().enumerate() {
             let mut answering = Answering { ledger: &mut *ledger, generator: &mut *generator };
             // One after the other: a part may read the release of an earlier one, and each is on
@@ -180,7 +181,7 @@ impl StatementPlan {
 
     /// Whether each part is an output by itself, which needs the release of no other part.
     fn is_streamed(&self) -> bool {
-        matches!(self.origin, Origin::Workload(_))
+        matches!(self.origin, QuestionOrigin::Workload(_))
             && self.statement.consistent.is_empty()
             && self.parts.iter().all(|part| part.same_as.is_none())
     }
@@ -188,11 +189,11 @@ impl StatementPlan {
     /// The outputs that are computed from several releases.
     async fn answer_together<E: From<EngineError>>(
         &self,
-        released: Vec<Released>,
-        whole: &mut Whole,
+        released: Vec<ReleasedPart>,
+        whole: &mut StatementContents,
         mut answered: impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
     ) -> Result<(), E> {
-        if let Origin::Workload(_) = self.origin {
+        if let QuestionOrigin::Workload(_) = self.origin {
             return self.answer_each(0, released, whole, &mut answered);
         }
         let (table, behind) = match (&self.statement.around, &self.around) {
@@ -214,7 +215,7 @@ impl StatementPlan {
         let on_record = released.iter().all(|release| release.on_record);
         let mut cut_off: Vec<String> = Vec::new();
         for (index, (part, release)) in parts.zip(released).enumerate() {
-            let Released { statement, table, quote, .. } = release;
+            let ReleasedPart { statement, table, quote, .. } = release;
             for text in &statement.explanation.intervals.not_in_them {
                 if part.is_asked() && !cut_off.contains(text) {
                     cut_off.push(text.clone());
@@ -242,8 +243,8 @@ impl StatementPlan {
     fn answer_each<E: From<EngineError>>(
         &self,
         first: usize,
-        released: Vec<Released>,
-        whole: &mut Whole,
+        released: Vec<ReleasedPart>,
+        whole: &mut StatementContents,
         answered: &mut impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
     ) -> Result<(), E> {
         let tables = heavy(|| self.tables_of_workload(first, &released))?;
@@ -284,13 +285,14 @@ impl StatementPlan {
     fn tables_of_workload(
         &self,
         first: usize,
-        released: &[Released],
+        released: &[ReleasedPart],
     ) -> Result<Vec<Uncertainty>, EngineError> {
         let parts = self.statement.parts.iter().skip(first).zip(released);
         let queries = parts.filter(|(part, _)| part.is_asked());
         if self.statement.consistent.is_empty() {
-            let table =
-                |(_, next): (&Part, &Released)| Uncertainty::new(&next.quote, next.table.clone());
+            let table = |(_, next): (&Part, &ReleasedPart)| {
+                Uncertainty::new(&next.quote, next.table.clone())
+            };
             return Ok(queries.map(table).collect());
         }
         let adjusted = self.adjusted(released)?;
@@ -318,7 +320,10 @@ impl StatementPlan {
     }
 
     /// The tables of levels that are adjusted to each other, by their names in the SQL around.
-    fn adjusted(&self, released: &[Released]) -> Result<Vec<(String, Uncertainty)>, EngineError> {
+    fn adjusted(
+        &self,
+        released: &[ReleasedPart],
+    ) -> Result<Vec<(String, Uncertainty)>, EngineError> {
         let mut tables = Vec::new();
         for levels in &self.statement.consistent {
             let of = |index: usize| released.get(index).map(|r| (&r.quote, &r.table));
@@ -336,11 +341,11 @@ impl StatementPlan {
         &self,
         around: &Around,
         plan: &AroundPlan,
-        released: &[Released],
+        released: &[ReleasedPart],
     ) -> Result<(RecordBatch, Behind), EngineError> {
         let names = self.statement.parts.iter().map(|part| part.name.clone());
         let uncertainty =
-            |release: &Released| Uncertainty::new(&release.quote, release.table.clone());
+            |release: &ReleasedPart| Uncertainty::new(&release.quote, release.table.clone());
         let mut tables: Vec<_> = names.zip(released.iter().map(uncertainty)).collect();
         tables.extend(heavy(|| self.adjusted(released))?);
         let mut behind: Vec<Uncertainty> = Vec::new();
@@ -363,10 +368,10 @@ impl StatementPlan {
         &mut self,
         index: usize,
         paid: Option<PaidPart>,
-        earlier: &[Released],
+        earlier: &[ReleasedPart],
         answering: &mut Answering<'_>,
         timings: &mut Timings,
-    ) -> Result<Released, EngineError> {
+    ) -> Result<ReleasedPart, EngineError> {
         // Values from earlier releases have noise, so that limits and constants that follow from
         // them are free.
         let question = heavy(|| self.filled(index, earlier))?;
@@ -395,7 +400,7 @@ impl StatementPlan {
         let started = Instant::now();
         let (table, statement) = heavy(|| recorded.answering(&question))?;
         timings.showing += started.elapsed();
-        Ok(Released { recorded, table, statement, quote: question.quote, on_record })
+        Ok(ReleasedPart { recorded, table, statement, quote: question.quote, on_record })
     }
 
     /// Reads what is paid for, draws once and records; or finds that another program has.
@@ -406,7 +411,7 @@ impl StatementPlan {
         (payment, others): (Payment, Vec<Payment>),
         scan: Option<Scan>,
         answering: &mut Answering<'_>,
-    ) -> Result<(Recorded, Timings, bool), EngineError> {
+    ) -> Result<(RecordedRelease, Timings, bool), EngineError> {
         let part = self.part(index)?;
         let scan = match scan {
             Some(scan) => scan,
@@ -460,7 +465,7 @@ impl StatementPlan {
         })
     }
 
-    fn whole_statement(&self, whole: Whole) -> Result<Statement, EngineError> {
+    fn whole_statement(&self, whole: StatementContents) -> Result<Statement, EngineError> {
         Ok(Statement {
             sql: self.origin.sql().map(str::to_owned),
             together: self.together.clone().map(JointPromise::new),
@@ -475,7 +480,7 @@ impl StatementPlan {
 /// The work that is left for a part that is paid for.
 enum Due {
     /// Nothing: its release is on record.
-    Nothing(Box<Recorded>),
+    Nothing(Box<RecordedRelease>),
     /// Its release, for these payments: that of the population that the part bounds is first.
     Release((Payment, Vec<Payment>)),
 }

@@ -18,7 +18,7 @@ use crate::answer_table::Answer;
 use crate::around::{MAX_PAIRS, Ran};
 use crate::ask::Purpose;
 use crate::intervals::ColumnIntervals;
-use crate::memory::Memory;
+use crate::memory::QueryMemory;
 use crate::record::ReleaseStatement;
 use crate::statement::Statement;
 use crate::tests::{Place, Wait, shown};
@@ -355,7 +355,7 @@ fn a_released_null_is_a_value() {
 pub(crate) async fn run(
     around: &Around,
     tables: &[(String, RecordBatch)],
-    memory: &Memory,
+    memory: &QueryMemory,
 ) -> Result<Ran, EngineError> {
     run_within(MAX_PAIRS, around, tables, memory).await
 }
@@ -364,7 +364,7 @@ async fn run_within(
     pairs: u64,
     around: &Around,
     tables: &[(String, RecordBatch)],
-    memory: &Memory,
+    memory: &QueryMemory,
 ) -> Result<Ran, EngineError> {
     let schemas: Vec<_> =
         tables.iter().map(|(name, table)| (name.clone(), table.schema())).collect();

@@ -6,7 +6,7 @@ use datafusion::arrow::array::Array;
 use hushtable_plan::Measure;
 
 use super::{Place, Wait, exactly};
-use crate::exact::Reading;
+use crate::exact::RowReading;
 use crate::progress::Progress;
 
 const CONTRACT: &str = r#"
@@ -274,7 +274,7 @@ fn ranges_hold() {
         };
         let mut values = 0;
         let read = async {
-            let reading = Reading::plan(
+            let reading = RowReading::plan(
                 &query.into(),
                 &checked.data,
                 &Progress::default().reading(),

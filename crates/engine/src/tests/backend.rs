@@ -23,7 +23,7 @@ use crate::contributions::{LARGEST, SamplingKey};
 use crate::exact::{OwnerScan, Scan, ScanOutcome, exact_of};
 use crate::executor::Executor;
 use crate::flat::Flat;
-use crate::memory::Memory;
+use crate::memory::QueryMemory;
 use crate::partial_groups::PartialGroups;
 use crate::session::ProvidedTables;
 use crate::source::MemoryTable;
@@ -122,7 +122,7 @@ const QUERIES: [&str; 15] = [
 ];
 
 /// The exact groups of a query by a backend.
-async fn exact(session: &Session, sql: &str, memory: &Memory) -> Vec<String> {
+async fn exact(session: &Session, sql: &str, memory: &QueryMemory) -> Vec<String> {
     let checked = session.check(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let progress = Progress::default();
     let scan =
@@ -137,7 +137,7 @@ async fn exact(session: &Session, sql: &str, memory: &Memory) -> Vec<String> {
 }
 
 /// Contributions as the owner reads them: those of all units, and those of single ones.
-async fn found(session: &Session, sql: &str, memory: &Memory) -> (Vec<u64>, Vec<Vec<u64>>) {
+async fn found(session: &Session, sql: &str, memory: &QueryMemory) -> (Vec<u64>, Vec<Vec<u64>>) {
     let checked = session.check(sql).unwrap();
     let mut query = OwnerQuery::from(checked.quote.query());
     query.push_measurement(Measurement {

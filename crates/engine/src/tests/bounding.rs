@@ -12,24 +12,24 @@ use hushtable_quote::Quote;
 use hushtable_testkit::Dice;
 use proptest::prelude::*;
 
-use crate::bound::{Bounder, Total};
-use crate::contributions::{Accumulation, Listing, Rows, SamplingKey};
-use crate::draw::{Counted, DrawnAhead};
+use crate::bound::{Bounder, GroupTotals};
+use crate::contributions::{Accumulation, ContributionBatch, Listing, SamplingKey};
+use crate::draw::{CountedGroups, DrawnAhead};
 use crate::error::EngineError;
-use crate::exact::Exact;
-use crate::measurements::Measured;
-use crate::merged::{All, Merged};
-use crate::value_lists::{List, Values};
+use crate::exact::ExactSums;
+use crate::measurements::ExactMeasurement;
+use crate::merged::{Merged, MergedGroups};
+use crate::value_lists::{ValueList, ValueLists};
 
 /// A row: unit, group (NULL is a group), value (NULL adds nothing).
 type Row = (i64, Option<u8>, Option<i64>);
 
 const KEY: SamplingKey = SamplingKey([7; 16]);
 
-fn batch(rows: &[Row]) -> Rows {
+fn batch(rows: &[Row]) -> ContributionBatch {
     let name = |g: &Option<u8>| g.map(|g| format!("group number {g}"));
     let keys: StringViewArray = rows.iter().map(|(_, g, _)| name(g)).collect();
-    Rows {
+    ContributionBatch {
         keys: vec![Arc::new(keys)],
         unit: Some(Arc::new(rows.iter().map(|(u, ..)| Some(*u)).collect::<Int64Array>())),
         values: std::iter::once(rows.iter().map(|_| Some(1)).collect())
@@ -61,10 +61,10 @@ const KEPT: [Accumulation; 6] = [
     list(1000, Some((-6000, 9000))),
 ];
 
-fn sums_of(total: &Total) -> &[i128] {
+fn sums_of(total: &GroupTotals) -> &[i128] {
     match total {
-        Total::Sums(sums) => sums,
-        Total::Values(_) => panic!("no sums"),
+        GroupTotals::Sums(sums) => sums,
+        GroupTotals::Values(_) => panic!("no sums"),
     }
 }
 
@@ -77,7 +77,7 @@ fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
         }
         merged.add(bounder.finish().unwrap()).unwrap();
     }
-    let All { keys, units, totals, .. } = merged.finish().unwrap();
+    let MergedGroups { keys, units, totals, .. } = merged.finish().unwrap();
     let sums = [0, 1, 4, 5].map(|place: usize| totals[place].sums().unwrap_or_default());
     let values = [2, 3].map(|place: usize| totals[place].values().unwrap());
     let Some(names) = keys.first() else { return Groups::new() };
@@ -290,8 +290,8 @@ fn rows_that_are_units_are_clamped_one_by_one() {
     all.values.truncate(4);
     bounder.add(&all, &mut |_| Ok(())).unwrap();
     let partial = bounder.finish().unwrap();
-    let Total::Values(list) = &partial.totals[2] else { panic!("no values") };
-    let values = Values::sorted(std::slice::from_ref(list), 2);
+    let GroupTotals::Values(list) = &partial.totals[2] else { panic!("no values") };
+    let values = ValueLists::sorted(std::slice::from_ref(list), 2);
     assert_eq!((values.of(0), values.of(1)), (&[-6, 9][..], &[][..]));
     assert_eq!(*partial.units, [2, 1]);
     assert_eq!([0, 1].map(|place: usize| sums_of(&partial.totals[place])), [[2, 1], [5, 0]]);
@@ -332,8 +332,8 @@ fn means_are_clamped_by_the_rows_that_count() {
         all.values.drain(..4);
         bounder.add(&all, &mut |_| Ok(())).unwrap();
         let partial = bounder.finish().unwrap();
-        let Total::Values(list) = &partial.totals[1] else { panic!("no values") };
-        let chosen = Values::sorted(std::slice::from_ref(list), 1).of(0).to_vec();
+        let GroupTotals::Values(list) = &partial.totals[1] else { panic!("no values") };
+        let chosen = ValueLists::sorted(std::slice::from_ref(list), 1).of(0).to_vec();
         (sums_of(&partial.totals[0])[0], chosen)
     };
     assert_eq!(added(&[None]), (0, vec![]));
@@ -400,28 +400,28 @@ fn what_is_missing_is_no_zero() {
         let query = bind(&sql, &contract).unwrap();
         let keys: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
         let values = |groups: usize| {
-            let mut list = List::default();
+            let mut list = ValueList::default();
             (0..groups).for_each(|group| list.push(u32::try_from(group).unwrap(), 5));
-            Measured::Values(Values::sorted(&[list], groups))
+            ExactMeasurement::Values(ValueLists::sorted(&[list], groups))
         };
-        let exact = |sums: usize, listed: usize| Exact {
+        let exact = |sums: usize, listed: usize| ExactSums {
             keys: if found == 1 { Vec::new() } else { vec![Arc::clone(&keys)] },
             units: vec![1; found],
             pieces: None,
-            measured: vec![Measured::Sums(vec![3; sums]), values(listed)],
+            measured: vec![ExactMeasurement::Sums(vec![3; sums]), values(listed)],
             members: None,
         };
-        let counted = |exact| Counted::new(&query, exact).map(|_| ());
+        let counted = |exact| CountedGroups::new(&query, exact).map(|_| ());
         assert!(counted(exact(found, found)).is_ok(), "{sql}");
         for (sums, listed) in [(found - 1, found), (found + 1, found), (found, found - 1)] {
             let error = counted(exact(sums, listed)).unwrap_err();
             assert!(matches!(error, EngineError::Inconsistent(_)), "{sql}: {error}");
         }
         let quote = Quote::new(query.clone()).unwrap();
-        let (_, mut lost) = Counted::new(&query, exact(found, found)).unwrap();
+        let (_, mut lost) = CountedGroups::new(&query, exact(found, found)).unwrap();
         lost.measured.swap(0, 1);
         let chosen = [Chosen { group: 0, noisy_count: None }];
-        let measure = |lost: &Counted| {
+        let measure = |lost: &CountedGroups| {
             let generator = &mut TestSeed(1).generator();
             lost.measure(&quote, (&chosen, &DrawnAhead::default()), generator)
         };

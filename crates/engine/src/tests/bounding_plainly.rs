@@ -10,8 +10,8 @@ use datafusion::arrow::datatypes::Int64Type;
 use hushtable_testkit::Dice;
 use siphasher::sip::SipHasher24;
 
-use crate::bound::{Bounder, Total};
-use crate::contributions::{Accumulation, Listing, Rows, SamplingKey};
+use crate::bound::{Bounder, GroupTotals};
+use crate::contributions::{Accumulation, ContributionBatch, Listing, SamplingKey};
 use crate::intern::{Hashes, too_many};
 use crate::members::PartialMembers;
 
@@ -59,14 +59,14 @@ fn units(rows: &[Row], as_texts: bool) -> ArrayRef {
     }
 }
 
-fn batch(rows: &[Row], as_texts: bool) -> Rows {
+fn batch(rows: &[Row], as_texts: bool) -> ContributionBatch {
     let groups: Int64Array = rows.iter().map(|(_, group, _)| Some(*group)).collect();
     let value: Int64Array = rows.iter().map(|(.., value)| *value).collect();
     let present: Int64Array = rows.iter().map(|(.., value)| value.map(|_| 1)).collect();
     let mut values = vec![value; 7];
     values[0] = Int64Array::from_value(1, rows.len());
     values[2] = present;
-    Rows {
+    ContributionBatch {
         keys: vec![Arc::new(groups)],
         unit: Some(units(rows, as_texts)),
         values,
@@ -174,8 +174,8 @@ fn bounded(rows: &[Row], most: u32, as_texts: bool, ones: bool, batch_rows: usiz
         let (mut sums, mut values) = (group.sums.iter_mut(), group.values.iter_mut());
         for total in &partial.totals {
             match total {
-                Total::Sums(of) => *sums.next().unwrap() = of[place],
-                Total::Values(list) => {
+                GroupTotals::Sums(of) => *sums.next().unwrap() = of[place],
+                GroupTotals::Values(list) => {
                     let own = list.groups.iter().zip(&list.values);
                     let own = own.filter(|(group, _)| **group as usize == place);
                     *values.next().unwrap() = own.map(|(_, value)| *value).collect();

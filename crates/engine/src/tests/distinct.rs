@@ -8,16 +8,16 @@ use datafusion::arrow::datatypes::Int64Type;
 use proptest::prelude::*;
 
 use crate::bound::Bounder;
-use crate::contributions::{Accumulation, Listing, Rows, SamplingKey};
-use crate::measurements::Measured;
-use crate::merged::{All, Merged};
+use crate::contributions::{Accumulation, ContributionBatch, Listing, SamplingKey};
+use crate::measurements::ExactMeasurement;
+use crate::merged::{Merged, MergedGroups};
 
 /// A row: unit, group, value (NULL adds nothing).
 type Row = (i64, i64, Option<i64>);
 
-fn batch(rows: &[Row]) -> Rows {
+fn batch(rows: &[Row]) -> ContributionBatch {
     let keys: Int64Array = rows.iter().map(|(_, group, _)| Some(*group)).collect();
-    Rows {
+    ContributionBatch {
         keys: vec![Arc::new(keys)],
         unit: Some(Arc::new(rows.iter().map(|(unit, ..)| Some(*unit)).collect::<Int64Array>())),
         values: vec![rows.iter().map(|(.., value)| *value).collect()],
@@ -44,10 +44,10 @@ fn counts(parts: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
         }
         merged.add(bounder.finish().unwrap()).unwrap();
     }
-    let All { keys, mut totals, .. } = merged.finish().unwrap();
+    let MergedGroups { keys, mut totals, .. } = merged.finish().unwrap();
     let Some(keys) = keys.first() else { return BTreeMap::new() };
-    let Some(Measured::Values(values)) = totals.pop() else { panic!("no values") };
-    let measured = Measured::Distinct(values);
+    let Some(ExactMeasurement::Values(values)) = totals.pop() else { panic!("no values") };
+    let measured = ExactMeasurement::Distinct(values);
     let known = keys.as_primitive::<Int64Type>().values().iter().copied().enumerate();
     known.map(|(place, key)| (key, measured.sum(place).unwrap())).collect()
 }

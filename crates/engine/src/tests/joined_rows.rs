@@ -14,8 +14,8 @@ use super::{Place, Wait, exactly};
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::eval::steps_of;
-use crate::exact::{Exact, Scan, exact_of};
-use crate::measurements::Measured;
+use crate::exact::{ExactSums, Scan, exact_of};
+use crate::measurements::ExactMeasurement;
 use crate::progress::Progress;
 use crate::session::Session;
 
@@ -125,7 +125,7 @@ fn added(session: &Session, sql: &str) -> Added {
 }
 
 /// The exact groups of a query under a key.
-fn exact(session: &Session, sql: &str, key: u8) -> Exact {
+fn exact(session: &Session, sql: &str, key: u8) -> ExactSums {
     let checked = session.check(sql).unwrap();
     async {
         let progress = Progress::default();
@@ -137,10 +137,10 @@ fn exact(session: &Session, sql: &str, key: u8) -> Exact {
     .wait()
 }
 
-fn sums(exact: &Exact, place: usize) -> Vec<i128> {
+fn sums(exact: &ExactSums, place: usize) -> Vec<i128> {
     match &exact.measured[place] {
-        Measured::Sums(sums) => sums.clone(),
-        Measured::Values(_) | Measured::Distinct(_) => panic!("no sums"),
+        ExactMeasurement::Sums(sums) => sums.clone(),
+        ExactMeasurement::Values(_) | ExactMeasurement::Distinct(_) => panic!("no sums"),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::ask::{Purpose, open_workload};
 use crate::error::EngineError;
 use crate::progress::Progress;
 use crate::session::Session;
-use crate::stopping::{Fault, Point, inject};
+use crate::stopping::{Fault, StoppingPoint, inject};
 
 const CONTRACT: &str = r#"
 [tables.people]
@@ -103,16 +103,21 @@ fn states(charges: &[ChargeRecord]) -> [usize; 3] {
         .map(|state| charges.iter().filter(|charge| charge.state == state).count())
 }
 
-const POINTS: [Point; 5] =
-    [Point::Charged, Point::Read, Point::Drawn, Point::Noisy, Point::Recorded];
+const POINTS: [StoppingPoint; 5] = [
+    StoppingPoint::Charged,
+    StoppingPoint::Read,
+    StoppingPoint::Drawn,
+    StoppingPoint::Noisy,
+    StoppingPoint::Recorded,
+];
 
 /// The ledger after part `part` was stopped at a point, and after the question was asked again.
-fn assert_one_draw(place: &Place, way: &str, parts: usize, part: usize, point: Point) {
+fn assert_one_draw(place: &Place, way: &str, parts: usize, part: usize, point: StoppingPoint) {
     let stopped = charges(place);
     let expected = match point {
-        Point::Charged | Point::Read => [parts - part, 0, part],
-        Point::Drawn | Point::Noisy => [parts - part - 1, 1, part],
-        Point::Recorded => [parts - part - 1, 0, part + 1],
+        StoppingPoint::Charged | StoppingPoint::Read => [parts - part, 0, part],
+        StoppingPoint::Drawn | StoppingPoint::Noisy => [parts - part - 1, 1, part],
+        StoppingPoint::Recorded => [parts - part - 1, 0, part + 1],
     };
     assert_eq!(states(&stopped), expected, "{way}, part {part} at {point:?}");
     ask(open(&place.contract()), way).unwrap();
@@ -155,7 +160,7 @@ fn a_ledger_of_another_kind_draws_once_too() {
             };
             inject(point, 0, Fault::Fails);
             ask(session(), way).unwrap_err();
-            let lost = usize::from(matches!(point, Point::Drawn | Point::Noisy));
+            let lost = usize::from(matches!(point, StoppingPoint::Drawn | StoppingPoint::Noisy));
             assert_eq!(states(&charges())[1], lost, "{way} at {point:?}");
             ask(session(), way).unwrap();
             let finished = charges();
@@ -174,7 +179,7 @@ fn draws_that_are_thrown_away_are_paid() {
         let place = place();
         for draws in 1..=3 {
             // From the second time on, earlier parts are on record.
-            inject(Point::Noisy, if draws == 1 { parts - 1 } else { 0 }, Fault::Fails);
+            inject(StoppingPoint::Noisy, if draws == 1 { parts - 1 } else { 0 }, Fault::Fails);
             ask(open(&place.contract()), way).unwrap_err();
             assert_eq!(states(&charges(&place)), [0, draws, parts - 1], "{way}");
         }

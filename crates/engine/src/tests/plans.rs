@@ -26,21 +26,21 @@ use crate::backend::{Accepting, Backend, OpenedPlan, PartialStream, UnopenedPlan
 use crate::codec::{PlanCodec, Share};
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
-use crate::exact::{Exact, OwnerScan, Scan, exact_of};
+use crate::exact::{ExactSums, OwnerScan, Scan, exact_of};
 use crate::executor::Executor;
 use crate::limit_rows::keyed;
-use crate::measurements::Measured;
-use crate::memory::Memory;
+use crate::measurements::ExactMeasurement;
+use crate::memory::QueryMemory;
 use crate::partial_groups::PartialGroups;
 use crate::progress::Progress;
 use crate::session::Session;
-use crate::source::{SourceError, SourceExec, Table, TableData, Wanted, list_files};
+use crate::source::{SourceError, SourceExec, SourceTable, TableData, Wanted, list_files};
 use crate::survey::ScanOptions;
 
 const KEY: SamplingKey = SamplingKey([7; 16]);
 
 /// Exact groups as text, in an order that does not depend on the partitions.
-pub(super) fn text(exact: &Exact) -> Vec<String> {
+pub(super) fn text(exact: &ExactSums) -> Vec<String> {
     let options = FormatOptions::default().with_null("NULL");
     let keys: Vec<ArrayFormatter<'_>> =
         exact.keys.iter().map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap()).collect();
@@ -52,8 +52,8 @@ pub(super) fn text(exact: &Exact) -> Vec<String> {
             let mut row = format!("{}: {}", name(group), exact.units[group]);
             for measured in &exact.measured {
                 match measured {
-                    Measured::Sums(sums) => write!(row, " {}", sums[group]).unwrap(),
-                    Measured::Values(values) | Measured::Distinct(values) => {
+                    ExactMeasurement::Sums(sums) => write!(row, " {}", sums[group]).unwrap(),
+                    ExactMeasurement::Values(values) | ExactMeasurement::Distinct(values) => {
                         write!(row, " {:?}", values.of(group)).unwrap();
                     }
                 }
@@ -105,7 +105,7 @@ impl Backend for Travelling {
 }
 
 fn decoded(bytes: &[u8]) -> Result<(Arc<dyn ExecutionPlan>, Share), EngineError> {
-    PlanCodec::decode(bytes, &Memory::new(None).unwrap().tasks(), &Arc::default())
+    PlanCodec::decode(bytes, &QueryMemory::new(None).unwrap().tasks(), &Arc::default())
 }
 
 /// Every query of the SQL suite that is not refused gives the same exact groups directly, and by a
@@ -357,7 +357,7 @@ fn partitions_are_bounded() {
     other[at + 2] = if other[at + 2] == b'9' { b'8' } else { other[at + 2] + 1 };
     assert!(decoded(&crate::sealed::sealed(b"hushplan", &other[40..])).is_ok());
     let many = SourceExec::of_all(
-        Table::open(
+        SourceTable::open(
             &TableData::Files(list_files("t.csv", place.path()).unwrap()),
             &Wanted { rows: true, ..Wanted::default() },
         )

@@ -19,7 +19,7 @@ use hushtable_quote::Quote;
 
 use super::Wait;
 use crate::contributions::SamplingKey;
-use crate::draw::Counted;
+use crate::draw::CountedGroups;
 use crate::exact::OwnerScan;
 use crate::progress::Progress;
 use crate::release::table;
@@ -45,7 +45,7 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
         let scan =
             OwnerScan::plan(&quote, &data, &progress.reading(), session.memory()).await.unwrap();
         let looked = scan.look(SamplingKey([7; 16]), ScanOptions::default()).await.unwrap();
-        let (keys, counted) = Counted::new(quote.query(), looked.exact).unwrap();
+        let (keys, counted) = CountedGroups::new(quote.query(), looked.exact).unwrap();
         let sums = counted.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();
         let shown = table(quote.query(), keys, sums, counted.groups).unwrap().table;
         tables.push((part.name, shown));

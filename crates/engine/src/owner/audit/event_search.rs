@@ -8,7 +8,7 @@ use hushtable_privacy::{
     epsilon_at_least, normal_quantile, probability_at_least, probability_at_most,
 };
 
-use super::pair::Output;
+use super::pair::RunOutput;
 use super::statistics::{Statistic, Statistics};
 use crate::error::EngineError;
 use crate::source::ReadProgress;
@@ -17,10 +17,10 @@ use crate::source::ReadProgress;
 const MOST_TO_PICK: u64 = 250_000;
 
 /// One run on a table.
-pub(crate) type Sampler<'a> = &'a (dyn Fn(&mut Generator) -> Result<Output, EngineError> + Sync);
+pub(crate) type Sampler<'a> = &'a (dyn Fn(&mut Generator) -> Result<RunOutput, EngineError> + Sync);
 
 /// A comparison of two tables.
-pub(crate) struct Trial<'a> {
+pub(crate) struct AuditTrial<'a> {
     /// The two tables.
     pub(crate) samplers: [Sampler<'a>; 2],
     /// Runs on each, 8 or more.
@@ -33,7 +33,7 @@ pub(crate) struct Trial<'a> {
 
 /// A set of outputs: those whose statistic is at least, or at most, a threshold.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Event {
+pub(crate) struct OutputEvent {
     pub(crate) statistic: Statistic,
     /// At least the threshold; else at most.
     pub(crate) upper: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Event {
     pub(crate) likely: usize,
 }
 
-impl Event {
+impl OutputEvent {
     fn holds(&self, value: f64) -> bool {
         if self.upper { value >= self.threshold } else { value <= self.threshold }
     }
@@ -50,8 +50,8 @@ impl Event {
 
 /// An event, and the bounds that its frequencies show.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
-    pub(crate) event: Event,
+pub(crate) struct FoundEvent {
+    pub(crate) event: OutputEvent,
     /// Lower bound of its probability on the table on which it is more likely.
     pub(crate) at_least: f64,
     /// Upper bound of its probability on the other.
@@ -65,11 +65,11 @@ pub(crate) struct Found {
 /// # Errors
 /// When a run fails.
 pub(crate) fn search(
-    trial: &Trial<'_>,
+    trial: &AuditTrial<'_>,
     statistics: &mut Statistics,
     generators: &mut [Generator],
     progress: &ReadProgress,
-) -> Result<Found, EngineError> {
+) -> Result<FoundEvent, EngineError> {
     let part = (trial.runs / 4).min(MOST_TO_PICK);
     let judging = trial.runs - 2 * part;
     let [first, second] = trial.samplers;
@@ -77,7 +77,7 @@ pub(crate) fn search(
     let groups = statistics.groups();
     let mut appearances = |sampler: Sampler<'_>| {
         let make = || vec![0u64; groups];
-        let count = |counts: &mut Vec<u64>, output: Output| {
+        let count = |counts: &mut Vec<u64>, output: RunOutput| {
             for group in output.groups {
                 if let Some(count) = counts.get_mut(group) {
                     *count += 1;
@@ -94,7 +94,7 @@ pub(crate) fn search(
     let known = &*statistics;
     let mut values = |sampler: Sampler<'_>| {
         let make = || vec![Vec::new(); known.all().len()];
-        let keep = |columns: &mut Vec<Vec<f64>>, output: Output| {
+        let keep = |columns: &mut Vec<Vec<f64>>, output: RunOutput| {
             for (column, value) in columns.iter_mut().zip(known.of(&output)) {
                 column.push(value);
             }
@@ -110,7 +110,7 @@ pub(crate) fn search(
     let event = best_event(known.all(), &[values(first)?, values(second)?], trial);
 
     let mut happened = |sampler: Sampler<'_>| {
-        let count = |count: &mut u64, output: Output| {
+        let count = |count: &mut u64, output: RunOutput| {
             *count += u64::from(event.holds(known.one(event.statistic, &output)));
         };
         let parts = collect_runs(sampler, judging, generators, progress, || 0u64, count)?;
@@ -123,13 +123,18 @@ pub(crate) fn search(
     let at_least = probability_at_least(counts[0], judging, 0.5 * trial.error);
     let at_most = probability_at_most(counts[1], judging, 0.5 * trial.error);
     let epsilon = epsilon_at_least(at_least, at_most, trial.delta);
-    Ok(Found { event, at_least, at_most, epsilon })
+    Ok(FoundEvent { event, at_least, at_most, epsilon })
 }
 
 /// The event with the largest bound on epsilon, by bounds that are only about right.
-fn best_event(statistics: &[Statistic], values: &[Vec<Vec<f64>>; 2], trial: &Trial<'_>) -> Event {
+fn best_event(
+    statistics: &[Statistic],
+    values: &[Vec<Vec<f64>>; 2],
+    trial: &AuditTrial<'_>,
+) -> OutputEvent {
     let z = normal_quantile(0.5 * trial.error);
-    let any = Event { statistic: Statistic::Everything, upper: true, threshold: 0.0, likely: 0 };
+    let any =
+        OutputEvent { statistic: Statistic::Everything, upper: true, threshold: 0.0, likely: 0 };
     let mut best = (f64::NEG_INFINITY, any);
     for (index, &statistic) in statistics.iter().enumerate() {
         let (Some(first), Some(second)) = (values[0].get(index), values[1].get(index)) else {
@@ -151,7 +156,7 @@ fn best_event(statistics: &[Statistic], values: &[Vec<Vec<f64>>; 2], trial: &Tri
                     // Where nothing is above delta, what comes nearest.
                     let worth = if low > 0.0 { (low / high).ln() } else { low - 1e3 };
                     if worth > best.0 {
-                        best = (worth, Event { statistic, upper, threshold, likely });
+                        best = (worth, OutputEvent { statistic, upper, threshold, likely });
                     }
                 }
             }
@@ -184,7 +189,7 @@ fn collect_runs<T: Send>(
     generators: &mut [Generator],
     progress: &ReadProgress,
     make: impl Fn() -> T + Sync,
-    take: impl Fn(&mut T, Output) + Sync,
+    take: impl Fn(&mut T, RunOutput) + Sync,
 ) -> Result<Vec<T>, EngineError> {
     let count = generators.len().max(1) as u64;
     let (make, take) = (&make, &take);

@@ -3,7 +3,7 @@
 
 use hushtable_mechanisms::Memberships;
 
-use crate::draw::Counted;
+use crate::draw::CountedGroups;
 use crate::error::EngineError;
 
 /// The part of `counted` on which the decisions about the `targets` rest, in `rounds` rounds of
@@ -18,10 +18,10 @@ use crate::error::EngineError;
 /// # Errors
 /// Only by a fault of this program.
 pub(crate) fn near(
-    counted: &Counted,
+    counted: &CountedGroups,
     targets: &[bool],
     rounds: usize,
-) -> Result<(Counted, Vec<usize>), EngineError> {
+) -> Result<(CountedGroups, Vec<usize>), EngineError> {
     let Some(members) = &counted.members else {
         let all: Vec<usize> =
             targets.iter().enumerate().filter(|(_, target)| **target).map(|(g, _)| g).collect();
@@ -60,11 +60,11 @@ pub(crate) fn near(
 
 /// The numbers of some of the groups.
 fn part(
-    counted: &Counted,
+    counted: &CountedGroups,
     retained: &[usize],
     members: Option<Memberships>,
-) -> Result<Counted, EngineError> {
-    Ok(Counted {
+) -> Result<CountedGroups, EngineError> {
+    Ok(CountedGroups {
         groups: retained.len(),
         // Where groups are not chosen, nobody looks at units.
         units: retained.iter().filter_map(|&g| counted.units.get(g).copied()).collect(),

@@ -9,9 +9,9 @@ use hushtable_privacy::Neighbouring;
 
 use crate::bounding::places;
 use crate::error::EngineError;
-use crate::exact::Exact;
-use crate::measurements::Measured;
-use crate::survey::{HeavyRow, Shares, Survey, Surveyed};
+use crate::exact::ExactSums;
+use crate::measurements::ExactMeasurement;
+use crate::survey::{HeavyRow, Survey, Surveyed, UnitShares};
 
 /// A unit, as it can be found again. Secret: no Debug, Display or Serialize.
 #[derive(Clone)]
@@ -31,15 +31,15 @@ pub(crate) struct RemovedRow {
 }
 
 /// A unit that may be left out.
-pub(crate) struct Candidate {
+pub(crate) struct CandidateUnit {
     pub(crate) who: Who,
-    shares: Shares,
+    shares: UnitShares,
     /// The parts that it is of the units of its groups, of those that decide, added up.
     alone: f64,
 }
 
 /// Two tables to compare, by the unit that each is without; `None` for the whole table.
-pub(crate) struct Comparison {
+pub(crate) struct TableComparison {
     pub(crate) without: [Option<Who>; 2],
     pub(crate) names: [String; 2],
 }
@@ -53,12 +53,12 @@ pub(crate) fn candidates(
     surveys: &[Surveyed],
     units: &[i64],
     least: i64,
-) -> Result<Vec<Candidate>, EngineError> {
+) -> Result<Vec<CandidateUnit>, EngineError> {
     let part = |group: usize| match units.get(group).map(|&n| n - least) {
         Some(beyond) if beyond >= 0 => 1.0 / (beyond + 1) as f64,
         _ => 0.0,
     };
-    let mut by_unit: HashMap<u128, (Shares, f64)> = HashMap::new();
+    let mut by_unit: HashMap<u128, (UnitShares, f64)> = HashMap::new();
     let mut by_group: HashMap<usize, [Option<&HeavyRow>; 2]> = HashMap::new();
     for Surveyed { survey, groups } in surveys {
         let id = |local: usize| groups.get(local).copied();
@@ -93,14 +93,14 @@ pub(crate) fn candidates(
             }
         }
     }
-    let mut all: Vec<Candidate> = by_unit
+    let mut all: Vec<CandidateUnit> = by_unit
         .into_iter()
         // A unit that keeps none of its groups is still a unit, but changes nothing.
         .filter(|(_, (shares, _))| shares.size > 0.0)
-        .map(|(unit, (shares, alone))| Candidate { who: Who::Unit(unit), shares, alone })
+        .map(|(unit, (shares, alone))| CandidateUnit { who: Who::Unit(unit), shares, alone })
         .collect();
     for (group, [most, least]) in by_group {
-        let row = |row: &HeavyRow| Candidate {
+        let row = |row: &HeavyRow| CandidateUnit {
             who: Who::Row(RemovedRow { group, values: row.values.clone() }),
             shares: row.shares,
             alone: part(group),
@@ -110,7 +110,7 @@ pub(crate) fn candidates(
         all.extend(least.filter(differs).map(row));
     }
     // In an order that does not depend on the maps'.
-    let name = |c: &Candidate| match &c.who {
+    let name = |c: &CandidateUnit| match &c.who {
         Who::Unit(unit) => (*unit, Vec::new()),
         Who::Row(RemovedRow { group, values }) => (*group as u128, values.clone()),
     };
@@ -121,17 +121,17 @@ pub(crate) fn candidates(
 /// Pairs of tables to compare: up to `most` neighbours, and one more for groups that are chosen
 /// privately, if the unit that is most alone in its groups is not among them.
 pub(crate) fn comparisons(
-    candidates: &[Candidate],
+    candidates: &[CandidateUnit],
     most: usize,
     query: &PrivateQuery,
     private: bool,
-) -> Vec<Comparison> {
+) -> Vec<TableComparison> {
     let unit = if query.unit().is_some() { "unit" } else { "row" };
     let heavy = |rank: usize| match rank {
         0 => format!("the heaviest {unit}"),
         rank => format!("{unit} number {} by weight", rank + 1),
     };
-    let extreme = |key: fn(&Candidate) -> f64| {
+    let extreme = |key: fn(&CandidateUnit) -> f64| {
         let best = candidates
             .iter()
             .enumerate()
@@ -162,11 +162,11 @@ pub(crate) fn comparisons(
     picked
         .into_iter()
         .map(|(index, name)| match replaced {
-            false => Comparison {
+            false => TableComparison {
                 without: [None, who(index)],
                 names: ["the whole table".to_owned(), format!("the table without {name}")],
             },
-            true => Comparison {
+            true => TableComparison {
                 without: [who(0), who(index)],
                 names: [
                     format!("the table without {}", heavy(0)),
@@ -182,10 +182,10 @@ pub(crate) fn comparisons(
 /// # Errors
 /// Only by a fault of this program.
 pub(crate) fn without_row(
-    exact: &Exact,
+    exact: &ExactSums,
     query: &PrivateQuery,
     row: &RemovedRow,
-) -> Result<Exact, EngineError> {
+) -> Result<ExactSums, EngineError> {
     let mut exact = exact.clone();
     let group = row.group;
     if let Some(units) = exact.units.get_mut(group) {
@@ -201,11 +201,11 @@ pub(crate) fn without_row(
             })?,
         };
         match (measured, value) {
-            (Measured::Sums(sums), Some(value)) => {
+            (ExactMeasurement::Sums(sums), Some(value)) => {
                 *sums.get_mut(group).ok_or_else(no_group)? -= value;
             }
             // Of the different ones, another row may have the same.
-            (Measured::Values(list) | Measured::Distinct(list), Some(value)) => {
+            (ExactMeasurement::Values(list) | ExactMeasurement::Distinct(list), Some(value)) => {
                 list.remove(
                     group,
                     i64::try_from(value).map_err(|_| {

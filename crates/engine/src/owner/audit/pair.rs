@@ -9,20 +9,20 @@ use hushtable_plan::Groups;
 use hushtable_quote::{Noise, Quote};
 
 use super::near::near;
-use crate::draw::Counted;
+use crate::draw::CountedGroups;
 use crate::error::EngineError;
 use crate::intern::Interner;
 use crate::owner::chances::chances;
 
 /// One of the tables that are compared: its groups' keys and exact numbers.
 #[derive(Clone)]
-pub(crate) struct Table {
+pub(crate) struct ComparedTable {
     pub(crate) keys: Vec<ArrayRef>,
-    pub(crate) counted: Arc<Counted>,
+    pub(crate) counted: Arc<CountedGroups>,
 }
 
 /// Output of one run for the groups that differ.
-pub(crate) struct Output {
+pub(crate) struct RunOutput {
     /// The indices of those that appear.
     pub(crate) groups: Vec<usize>,
     /// Their noisy sums, for each measurement.
@@ -43,19 +43,19 @@ pub(crate) struct Differing {
 }
 
 /// One table of a pair, ready to be drawn from.
-pub(crate) struct Side {
-    counted: Arc<Counted>,
+pub(crate) struct TableSide {
+    counted: Arc<CountedGroups>,
     /// The index among the differing groups of each group of `counted`.
     indices: Vec<Option<usize>>,
 }
 
 /// Two tables and the groups in which they differ.
-pub(crate) struct Pair {
-    pub(crate) sides: [Side; 2],
+pub(crate) struct TablePair {
+    pub(crate) sides: [TableSide; 2],
     pub(crate) differing: Vec<Differing>,
 }
 
-impl Pair {
+impl TablePair {
     /// Compares two tables.
     ///
     /// Noise is independent from group to group, so that groups that are alike in both tables say
@@ -65,7 +65,7 @@ impl Pair {
     ///
     /// # Errors
     /// Only by a fault of this program.
-    pub(crate) fn new(quote: &Quote, tables: [&Table; 2]) -> Result<Self, EngineError> {
+    pub(crate) fn new(quote: &Quote, tables: [&ComparedTable; 2]) -> Result<Self, EngineError> {
         let private = matches!(quote.query().groups(), Groups::Private { .. });
         let ids = numbered(tables)?;
         let count = ids.iter().flatten().max().map_or(0, |most| most + 1);
@@ -154,7 +154,7 @@ impl Pair {
             ))?;
             let indices: Vec<_> =
                 ids.iter().map(|&id| indices.get(id).copied().flatten()).collect();
-            Side::new(quote, &table.counted, indices)
+            TableSide::new(quote, &table.counted, indices)
         };
         Ok(Self { sides: [side(0)?, side(1)?], differing })
     }
@@ -185,10 +185,10 @@ impl Pair {
     }
 }
 
-impl Side {
+impl TableSide {
     fn new(
         quote: &Quote,
-        counted: &Arc<Counted>,
+        counted: &Arc<CountedGroups>,
         indices: Vec<Option<usize>>,
     ) -> Result<Self, EngineError> {
         if counted.members.is_some() && in_turn(quote) {
@@ -210,7 +210,7 @@ impl Side {
         &self,
         quote: &Quote,
         generator: &mut Generator,
-    ) -> Result<Output, EngineError> {
+    ) -> Result<RunOutput, EngineError> {
         let index = |group: usize| self.indices.get(group).copied().flatten();
         let (mut chosen, ahead) = self.counted.choose(quote, generator)?;
         chosen.retain(|c| index(c.group).is_some());
@@ -218,7 +218,7 @@ impl Side {
         // both must be the same to the last bit, or an event's edge would be between them.
         chosen.sort_unstable_by_key(|c| index(c.group));
         let sums = self.counted.measure(quote, (&chosen, &ahead), generator)?;
-        Ok(Output { groups: chosen.iter().filter_map(|c| index(c.group)).collect(), sums })
+        Ok(RunOutput { groups: chosen.iter().filter_map(|c| index(c.group)).collect(), sums })
     }
 }
 
@@ -228,9 +228,9 @@ fn in_turn(quote: &Quote) -> bool {
 }
 
 /// A number for each group of both tables, the same for the same keys.
-fn numbered(tables: [&Table; 2]) -> Result<[Vec<usize>; 2], EngineError> {
+fn numbered(tables: [&ComparedTable; 2]) -> Result<[Vec<usize>; 2], EngineError> {
     let mut interner: Option<Interner> = None;
-    let mut ids = |table: &Table| {
+    let mut ids = |table: &ComparedTable| {
         if table.keys.is_empty() {
             // The only group, or none.
             return Ok((0..table.counted.groups).collect());
@@ -246,7 +246,7 @@ fn numbered(tables: [&Table; 2]) -> Result<[Vec<usize>; 2], EngineError> {
 
 /// The weight of the units in each group together, in whole numbers so that their order does not
 /// matter; empty where nobody looks at it.
-fn weights(counted: &Counted) -> Vec<u64> {
+fn weights(counted: &CountedGroups) -> Vec<u64> {
     let Some(members) = &counted.members else { return Vec::new() };
     let mut weights = vec![0u64; counted.groups];
     for unit in 0..members.units() {

@@ -7,7 +7,7 @@ use hushtable_mechanisms::{
 };
 use hushtable_quote::{Joint, Noise, Quote, Tied};
 
-use super::pair::{Differing, Output};
+use super::pair::{Differing, RunOutput};
 
 /// The log of a likelihood ratio that stands for certainty: more than noise could give.
 const CERTAIN: f64 = 1e3;
@@ -237,12 +237,12 @@ impl Statistics {
     }
 
     /// Every statistic of an output.
-    pub(crate) fn of(&self, output: &Output) -> Vec<f64> {
+    pub(crate) fn of(&self, output: &RunOutput) -> Vec<f64> {
         self.all.iter().map(|&statistic| self.one(statistic, output)).collect()
     }
 
     /// One statistic of an output.
-    pub(crate) fn one(&self, statistic: Statistic, output: &Output) -> f64 {
+    pub(crate) fn one(&self, statistic: Statistic, output: &RunOutput) -> f64 {
         let appearing = || output.groups.iter().filter_map(|&group| self.differing.get(group));
         let values = |m: usize| output.sums.get(m).into_iter().flatten().copied().zip(appearing());
         match statistic {
@@ -268,7 +268,7 @@ impl Statistics {
         }
     }
 
-    fn values(&self, m: usize, output: &Output) -> f64 {
+    fn values(&self, m: usize, output: &RunOutput) -> f64 {
         let Some((noises, _)) = self.noises.get(m) else { return 0.0 };
         let ratio = |(row, &group): (usize, &usize)| {
             let released = |m: usize| output.sums.get(m)?.get(row).copied();
@@ -285,7 +285,7 @@ impl Statistics {
         output.groups.iter().enumerate().filter_map(ratio).sum()
     }
 
-    fn everything(&self, output: &Output) -> f64 {
+    fn everything(&self, output: &RunOutput) -> f64 {
         let mut score: f64 = self.appears.iter().map(|(_, hidden)| hidden).sum();
         for &group in &output.groups {
             let (appears, hidden) = self.appears.get(group).copied().unwrap_or_default();

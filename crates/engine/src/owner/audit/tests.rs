@@ -114,9 +114,9 @@ fn audit(folder: &Place, sql: &str, runs: u64, seed: u64) -> AuditReport {
         .unwrap()
 }
 
-fn tables(folder: &Place, sql: &str) -> Tables {
+fn tables(folder: &Place, sql: &str) -> ComparedTables {
     let session = folder.session();
-    Tables::read(&session.check(sql).unwrap(), 2, SamplingKey([5; 16])).wait().unwrap()
+    ComparedTables::read(&session.check(sql).unwrap(), 2, SamplingKey([5; 16])).wait().unwrap()
 }
 
 fn quote(folder: &Place, sql: &str) -> Quote {

@@ -1,16 +1,16 @@
 //! Events that distinguish two tables, in words without a value of the data.
 
-use super::event_search::{Event, Found};
+use super::event_search::{FoundEvent, OutputEvent};
 use super::report::EventFound;
 use super::statistics::Statistic;
 
 /// The event in words.
 pub(super) fn event_in_words(
-    found: &Found,
+    found: &FoundEvent,
     names: &[String; 2],
     measured: &[String],
 ) -> EventFound {
-    let Event { statistic, upper, threshold, likely } = found.event;
+    let OutputEvent { statistic, upper, threshold, likely } = found.event;
     let name = |side: usize| names.get(side).map_or("", String::as_str);
     let of = |m: usize| measured.get(m).map_or("", String::as_str);
     let tail = if upper { "high" } else { "low" };

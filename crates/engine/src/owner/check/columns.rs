@@ -11,7 +11,7 @@ use hushtable_lang::{ColumnType, Value};
 use super::forms::{FormCounter, Forms, form};
 use super::report::{ColumnCheck, KeysCheck, RangeCheck, Spread, TableCheck};
 use super::spread;
-use crate::bound::Histogram;
+use crate::bound::CountHistogram;
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::eval::{Program, at_most};
@@ -20,7 +20,7 @@ use crate::intern::Interner;
 use crate::intern::too_many;
 use crate::progress::Progress;
 use crate::sketch::SignedSketch;
-use crate::source::parse::{Parsed, TextParser};
+use crate::source::parse::{ParsedField, TextParser};
 use crate::source::{Misfit, OddRow, Sink, TableData, Wanted, observe};
 
 /// Shares whose quantiles are reported.
@@ -43,7 +43,7 @@ pub(super) fn read(
             EngineError::inconsistent("the column of units is not among a table's stored columns"),
         )?),
     };
-    let mut rows = Rows {
+    let mut rows = CheckedRows {
         columns: table
             .columns
             .iter()
@@ -53,7 +53,12 @@ pub(super) fn read(
         rows: 0,
         ragged: 0,
         unclosed: 0,
-        unit: unit.map(|column| Units { column, interner: None, rows: Vec::new(), without: 0 }),
+        unit: unit.map(|column| RowsPerUnit {
+            column,
+            interner: None,
+            rows: Vec::new(),
+            without: 0,
+        }),
         parser: TextParser::new(table.csv.clone().unwrap_or_default().values()),
         failed: None,
     };
@@ -77,7 +82,7 @@ pub(super) fn read(
         return Err(error);
     }
     read?;
-    let mut of_units = Histogram::default();
+    let mut of_units = CountHistogram::default();
     let units = rows.unit.as_ref();
     let counts = units.iter().flat_map(|units| &units.rows).filter(|rows| **rows > 0);
     counts.for_each(|&rows| of_units.add(rows));
@@ -110,7 +115,7 @@ pub(super) fn read(
 }
 
 /// Counts of the rows so far.
-struct Rows {
+struct CheckedRows {
     columns: Vec<CheckedColumn>,
     /// The indices of the stored columns among all.
     stored: Vec<usize>,
@@ -119,13 +124,13 @@ struct Rows {
     ragged: u64,
     /// Rows of CSV files with a field in quotes that do not end.
     unclosed: u64,
-    unit: Option<Units>,
+    unit: Option<RowsPerUnit>,
     parser: TextParser,
     failed: Option<EngineError>,
 }
 
 /// The rows of each unit.
-struct Units {
+struct RowsPerUnit {
     /// The unit's index among the stored columns.
     column: usize,
     interner: Option<Interner>,
@@ -134,7 +139,7 @@ struct Units {
     without: u64,
 }
 
-impl Units {
+impl RowsPerUnit {
     /// The number of each row's unit, if it has one.
     fn add(&mut self, unit: &ArrayRef) -> Result<Vec<Option<u32>>, DataFusionError> {
         let columns = std::slice::from_ref(unit);
@@ -160,7 +165,7 @@ impl Units {
     }
 }
 
-impl Sink for Rows {
+impl Sink for CheckedRows {
     fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
         let added = self.add(&columns, rows);
         self.failed = added.err();
@@ -198,7 +203,7 @@ impl Sink for Rows {
     }
 }
 
-impl Rows {
+impl CheckedRows {
     /// The stored columns as queries see them: text that is too long does not fit.
     fn fitting(&mut self, stored: &[ArrayRef]) -> Result<Vec<ArrayRef>, EngineError> {
         let mut fitting = Vec::with_capacity(stored.len());
@@ -287,8 +292,8 @@ struct CheckedColumn {
 /// Counts of the values of a column.
 struct ValueCounts {
     nulls: u64,
-    range: Option<Range>,
-    keys: Option<Keys>,
+    range: Option<CheckedRange>,
+    keys: Option<ListedKeys>,
 }
 
 impl CheckedColumn {
@@ -299,17 +304,18 @@ impl CheckedColumn {
         let listed = column.public_keys.as_ref().or(column.known_keys.as_ref());
         let keys = listed.map(|values| {
             let per_unit = table.unit != TableUnit::Row && column.public_keys.is_some();
-            Keys::of(values, column, per_unit)
+            ListedKeys::of(values, column, per_unit)
         });
         let bounded = column.bounds.is_some() || column.sum_bounds.is_some();
         let measured = bounded || column.split.is_some();
         let plain = listed.is_none() && !identifies;
-        let range = (column.column_type.is_numeric() && (measured || plain)).then(|| Range {
-            bounds: column.bounds.map(|(low, high)| (low.to_f64(), high.to_f64())),
-            below: 0,
-            above: 0,
-            values: SignedSketch::new(),
-        });
+        let range =
+            (column.column_type.is_numeric() && (measured || plain)).then(|| CheckedRange {
+                bounds: column.bounds.map(|(low, high)| (low.to_f64(), high.to_f64())),
+                below: 0,
+                above: 0,
+                values: SignedSketch::new(),
+            });
         Ok(Self {
             name: column.name.clone(),
             column_type: column.column_type,
@@ -327,8 +333,8 @@ impl CheckedColumn {
     /// Whether a text that does not fit is another way to write a value that could be a unit's.
     fn is_inexact(&self, text: &[u8], parser: &TextParser) -> bool {
         let value = || match self.column_type {
-            ColumnType::Int => matches!(parser.wide(Some(text)), Parsed::Value(_)),
-            other => matches!(parser.fit(Some(text), other), Parsed::Value(())),
+            ColumnType::Int => matches!(parser.wide(Some(text)), ParsedField::Value(_)),
+            other => matches!(parser.fit(Some(text), other), ParsedField::Value(())),
         };
         self.identifying && value()
     }
@@ -343,8 +349,8 @@ impl CheckedColumn {
             do_not_fit: self.misfits,
             written_otherwise: self.inexact,
             forms: self.forms.finish(),
-            range: range.map(Range::finish),
-            keys: keys.map(Keys::finish),
+            range: range.map(CheckedRange::finish),
+            keys: keys.map(ListedKeys::finish),
         }
     }
 }
@@ -363,14 +369,14 @@ impl ValueCounts {
 }
 
 /// The values of a column of numbers.
-struct Range {
+struct CheckedRange {
     bounds: Option<(f64, f64)>,
     below: u64,
     above: u64,
     values: SignedSketch,
 }
 
-impl Range {
+impl CheckedRange {
     fn add(&mut self, values: &ArrayRef) {
         match values.data_type() {
             DataType::Int64 => {
@@ -412,7 +418,7 @@ impl Range {
 }
 
 /// The values of a column whose keys are listed.
-struct Keys {
+struct ListedKeys {
     public: bool,
     listed: Vec<String>,
     index: KeyIndex,
@@ -436,7 +442,7 @@ fn plain(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
-impl Keys {
+impl ListedKeys {
     fn of(values: &[Value], column: &Column, per_unit: bool) -> Result<Self, EngineError> {
         let floats = values.iter().enumerate().filter_map(|(index, value)| match value {
             Value::Float(x) => Some((x.to_bits(), index)),
@@ -513,7 +519,7 @@ impl Keys {
 fn per_unit(pairs: &HashSet<(u32, u32)>) -> Spread {
     let mut values: HashMap<u32, u64> = HashMap::new();
     pairs.iter().for_each(|(unit, _)| *values.entry(*unit).or_default() += 1);
-    let mut all = Histogram::default();
+    let mut all = CountHistogram::default();
     values.into_values().for_each(|n| all.add(n));
     spread(&all)
 }

@@ -13,9 +13,9 @@ use crate::bound::{Cut, Tallied, Tallies};
 use crate::bounding::places;
 use crate::contributions::LARGEST;
 use crate::contributions::SamplingKey;
-use crate::draw::Counted;
+use crate::draw::CountedGroups;
 use crate::error::EngineError;
-use crate::exact::{Exact, OwnerScan, ScanOutcome};
+use crate::exact::{ExactSums, OwnerScan, ScanOutcome};
 use crate::owner::chances::{are_least, chances};
 use crate::progress::Progress;
 use crate::session::Checked;
@@ -109,7 +109,9 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
         let tallied = index.map(|index| (limited.cut.get(index), all_groups.cut.get(index)));
         match (&measurement.measure, tallied) {
             (Measure::Units, None) => {
-                let pairs = |tally: &crate::bound::Tally| u128::from(tally.rows_per_group.all());
+                let pairs = |tally: &crate::bound::ContributionTally| {
+                    u128::from(tally.rows_per_group.all())
+                };
                 found.push(by_groups(pairs(limited), pairs(all_groups)));
             }
             (
@@ -167,11 +169,15 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
 }
 
 /// Which groups a release is expected to show.
-fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsCheck, EngineError> {
+fn groups(
+    quote: &Quote,
+    query: &PrivateQuery,
+    exact: ExactSums,
+) -> Result<GroupsCheck, EngineError> {
     let in_data = exact.units.iter().filter(|&&units| units > 0).count();
     let units: Vec<u64> =
         exact.units.iter().map(|&n| u64::try_from(n).unwrap_or_default()).collect();
-    let (_, counted) = Counted::new(query, exact)?;
+    let (_, counted) = CountedGroups::new(query, exact)?;
     if !matches!(query.groups(), Groups::Private { .. }) {
         return Ok(GroupsCheck {
             in_data,

@@ -12,9 +12,9 @@ use hushtable_quote::{Noise, Quote, policy_of_noise, rho_at};
 use super::{GroupLosses, Losses, OwnerLosses, rho};
 use crate::bounding::places;
 use crate::classes::ClassLookup;
-use crate::contributions::Rows;
+use crate::contributions::ContributionBatch;
 use crate::error::EngineError;
-use crate::exact::Reading;
+use crate::exact::RowReading;
 use crate::intern::Interner;
 use crate::progress::Progress;
 use crate::runtime::heavy;
@@ -22,7 +22,7 @@ use crate::session::Checked;
 use crate::sketch::Sketch;
 
 /// Losses of all records, and by group and owner where requested.
-pub(super) struct Tally {
+pub(super) struct LossTally {
     pub(super) records: u64,
     pub(super) losses: Losses,
     pub(super) groups: Option<Vec<GroupLosses>>,
@@ -38,7 +38,7 @@ pub(super) async fn tally(
     by_group: bool,
     times: &(dyn Fn(usize) -> f64 + Sync),
     progress: &Progress,
-) -> Result<Tally, EngineError> {
+) -> Result<LossTally, EngineError> {
     let limit = rho(checked)?.to_f64();
     let mut query = OwnerQuery::from(checked.quote.query());
     let group_keys = query.as_read().keys().len();
@@ -72,14 +72,14 @@ pub(super) async fn tally(
         };
         meters.push(Meter { index, accumulator, measurement: measurement.clone(), class });
     }
-    let mut records = Records {
+    let mut records = RecordLossSums {
         quote: &checked.quote,
         times,
         meters,
         policies: HashMap::new(),
         sketches: three(limit),
         groups: by_group.then(ByKey::default),
-        owners: owner.map(|(name, column)| Owners {
+        owners: owner.map(|(name, column)| OwnerLossSums {
             name,
             column,
             roots: ByKey::default(),
@@ -88,7 +88,8 @@ pub(super) async fn tally(
         group_keys,
         limit,
     };
-    let reading = Reading::plan(&query, &checked.data, &progress.reading(), checked.memory).await?;
+    let reading =
+        RowReading::plan(&query, &checked.data, &progress.reading(), checked.memory).await?;
     reading.each(|rows| records.add(&rows)).await?;
     heavy(|| records.finish())
 }
@@ -138,7 +139,7 @@ impl<T: Clone> ByKey<T> {
 }
 
 /// Adds up what single records lose.
-struct Records<'a> {
+struct RecordLossSums<'a> {
     quote: &'a Quote,
     times: &'a (dyn Fn(usize) -> f64 + Sync),
     meters: Vec<Meter>,
@@ -146,13 +147,13 @@ struct Records<'a> {
     policies: HashMap<Vec<(usize, [i64; 2])>, RecordPolicy>,
     sketches: [Sketch; 3],
     groups: Option<ByKey<[Sketch; 3]>>,
-    owners: Option<Owners>,
+    owners: Option<OwnerLossSums>,
     group_keys: usize,
     limit: f64,
 }
 
 /// Adds up what owners lose.
-struct Owners {
+struct OwnerLossSums {
     name: String,
     /// Where a row's owner is among its keys.
     column: usize,
@@ -161,9 +162,9 @@ struct Owners {
     sketches: [Sketch; 3],
 }
 
-impl Owners {
+impl OwnerLossSums {
     /// The owner of each row, if it has one.
-    fn of(&mut self, rows: &Rows) -> Result<Vec<Option<usize>>, DataFusionError> {
+    fn of(&mut self, rows: &ContributionBatch) -> Result<Vec<Option<usize>>, DataFusionError> {
         let names = rows.keys.get(self.column).map(std::slice::from_ref).unwrap_or_default();
         let ids = self.roots.ids(names, &None)?;
         let named = |row: usize| names.first().is_some_and(|names| names.is_valid(row));
@@ -197,8 +198,8 @@ impl Owners {
     }
 }
 
-impl Records<'_> {
-    fn add(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
+impl RecordLossSums<'_> {
+    fn add(&mut self, rows: &ContributionBatch) -> Result<(), DataFusionError> {
         let single = vec![0; rows.rows];
         let groups = match &mut self.groups {
             Some(groups) if self.group_keys > 0 => {
@@ -234,7 +235,10 @@ impl Records<'_> {
     }
 
     /// The threshold of each row for each sum whose records have classes.
-    fn thresholds(&self, rows: &Rows) -> Result<Vec<Option<Vec<i64>>>, DataFusionError> {
+    fn thresholds(
+        &self,
+        rows: &ContributionBatch,
+    ) -> Result<Vec<Option<Vec<i64>>>, DataFusionError> {
         let of = |meter: &Meter| {
             let (Some((lookup, column)), Some(split)) =
                 (&meter.class, meter.measurement.thresholds())
@@ -250,7 +254,12 @@ impl Records<'_> {
     }
 
     /// Loss of a row: by pieces, by the policy function, and as measured.
-    fn lost(&mut self, rows: &Rows, thresholds: &[Option<Vec<i64>>], row: usize) -> [f64; 3] {
+    fn lost(
+        &mut self,
+        rows: &ContributionBatch,
+        thresholds: &[Option<Vec<i64>>],
+        row: usize,
+    ) -> [f64; 3] {
         let mut met = Vec::new();
         let mut values = Vec::new();
         let mut saved = 0.0;
@@ -306,14 +315,14 @@ impl Records<'_> {
         self.policies.get(&met)
     }
 
-    fn finish(self) -> Result<Tally, EngineError> {
+    fn finish(self) -> Result<LossTally, EngineError> {
         let groups = match self.groups {
             Some(groups) => Some(ranked_groups(groups)?),
             None => None,
         };
-        let owners = self.owners.map(Owners::finish);
+        let owners = self.owners.map(OwnerLossSums::finish);
         let [sketch, ..] = &self.sketches;
-        Ok(Tally { records: sketch.records(), losses: losses(&self.sketches), groups, owners })
+        Ok(LossTally { records: sketch.records(), losses: losses(&self.sketches), groups, owners })
     }
 }
 

@@ -13,10 +13,10 @@ use serde::Serialize;
 use super::each_record::tally;
 use super::{Losses, rho};
 use crate::contributions::SamplingKey;
-use crate::draw::Counted;
+use crate::draw::CountedGroups;
 use crate::error::EngineError;
 use crate::exact::{OwnerScan, ScanOutcome};
-use crate::measurements::Measured;
+use crate::measurements::ExactMeasurement;
 use crate::progress::Progress;
 use crate::runtime::heavy;
 use crate::session::{Checked, Session};
@@ -159,16 +159,16 @@ impl Session {
 }
 
 /// The exact groups of a query. Secret: no Debug, Display or Serialize.
-pub(super) struct Groups {
+pub(super) struct FitGroups {
     pub(super) records: Vec<i128>,
-    pub(super) counted: Counted,
+    pub(super) counted: CountedGroups,
 }
 
 /// Reads the table without a charge: what comes out is for its owner.
 pub(super) async fn counted(
     checked: &Checked<'_>,
     progress: &Progress,
-) -> Result<Groups, EngineError> {
+) -> Result<FitGroups, EngineError> {
     let query = checked.quote.query();
     let scan =
         OwnerScan::plan(&checked.quote, &checked.data, &progress.reading(), checked.memory).await?;
@@ -176,17 +176,17 @@ pub(super) async fn counted(
     let ScanOutcome { mut exact, .. } =
         scan.look(SamplingKey([0; 16]), ScanOptions::default()).await?;
     // The numbers of records go along with the sums, so that they come in the order of the groups.
-    exact.measured.push(Measured::Sums(exact.units.iter().map(|&n| n.into()).collect()));
-    let (_, mut counted) = Counted::new(query, exact)?;
-    let Some(Measured::Sums(records)) = counted.measured.pop() else {
+    exact.measured.push(ExactMeasurement::Sums(exact.units.iter().map(|&n| n.into()).collect()));
+    let (_, mut counted) = CountedGroups::new(query, exact)?;
+    let Some(ExactMeasurement::Sums(records)) = counted.measured.pop() else {
         return Err(EngineError::inconsistent("the number of records, measured last, is no sum"));
     };
-    Ok(Groups { records, counted })
+    Ok(FitGroups { records, counted })
 }
 
 /// How many times as large the noise of a measurement may be; `None` where no group counts.
 fn allowed_of(
-    groups: &Groups,
+    groups: &FitGroups,
     index: usize,
     noise: &Noise,
     counts: &[usize],

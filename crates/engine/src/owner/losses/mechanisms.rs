@@ -7,10 +7,10 @@ use super::MechanismLosses;
 use super::each_record::tally;
 use super::fit::counted;
 use crate::bounding::places;
-use crate::contributions::Rows;
+use crate::contributions::ContributionBatch;
 use crate::error::EngineError;
-use crate::exact::Reading;
-use crate::measurements::Measured;
+use crate::exact::RowReading;
+use crate::measurements::ExactMeasurement;
 use crate::progress::Progress;
 use crate::runtime::heavy;
 use crate::session::Checked;
@@ -48,10 +48,14 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
     let split = split.filter(|(_, (_, m))| m.measure.per_record().is_some());
     let mut sizes: Vec<(usize, usize, Sketch)> =
         split.filter_map(|(index, (at, _))| Some((at?, index, Sketch::new(0.0)))).collect();
-    let reading =
-        Reading::plan(&query.into(), &checked.data, &Progress::default().reading(), checked.memory)
-            .await?;
-    let add = |rows: Rows| {
+    let reading = RowReading::plan(
+        &query.into(),
+        &checked.data,
+        &Progress::default().reading(),
+        checked.memory,
+    )
+    .await?;
+    let add = |rows: ContributionBatch| {
         for (at, _, sketch) in &mut sizes {
             let values = rows.values.get(*at).into_iter().flatten().flatten();
             values.for_each(|value| sketch.add(value.unsigned_abs() as f64));
@@ -64,7 +68,7 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
     for (_, index, sketch) in sizes {
         let (Some(measurement), Some(sums)) = (
             query.measurements().get(index),
-            groups.counted.measured.get(index).and_then(Measured::sums),
+            groups.counted.measured.get(index).and_then(ExactMeasurement::sums),
         ) else {
             continue;
         };

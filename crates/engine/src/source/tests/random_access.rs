@@ -2,12 +2,12 @@
 
 use bytes::Bytes as Memory;
 
-use super::super::convert::{Stored, Target};
+use super::super::convert::{ReadType, Stored};
 use super::super::decoders::Bytes;
 use super::super::ipc::ArrowFile;
 use super::super::parquet::ParquetFile;
 use super::super::stored::{ColumnPick, Source};
-use super::super::{Identity, ReadProgress};
+use super::super::{ReadProgress, SourceIdentity};
 use super::arrow::{as_file, as_stream};
 use super::*;
 
@@ -21,7 +21,7 @@ impl Bytes for InMemory {
         Ok(self.0.clone())
     }
 
-    fn identity(&self) -> std::io::Result<Identity> {
+    fn identity(&self) -> std::io::Result<SourceIdentity> {
         Ok(identity())
     }
 
@@ -30,8 +30,8 @@ impl Bytes for InMemory {
     }
 }
 
-fn identity() -> Identity {
-    Identity::File { path: "memory".into(), bytes: 1, modified_ns: 2 }
+fn identity() -> SourceIdentity {
+    SourceIdentity::File { path: "memory".into(), bytes: 1, modified_ns: 2 }
 }
 
 #[test]
@@ -52,8 +52,8 @@ fn sources_need_no_file() {
         assert_eq!((source.identity(), source.parts().len()), (identity(), parts));
         assert_eq!(source.columns()[0].name, "n");
         let pick =
-            ColumnPick { place: 0, stored: Stored::Int { unsigned_64: false }, to: Target::Wide };
-        let picks = [ColumnPick { to: Target::Value(ColumnType::Int), ..pick }, pick];
+            ColumnPick { place: 0, stored: Stored::Int { unsigned_64: false }, to: ReadType::Wide };
+        let picks = [ColumnPick { to: ReadType::Value(ColumnType::Int), ..pick }, pick];
         let (mut found, progress) = (Vec::new(), Arc::new(ReadProgress::default()));
         let expected: u64 = source.parts().iter().sum();
         progress.expect(expected);

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use proptest::prelude::*;
 
-use super::super::csv_rows::{Limits, Records};
+use super::super::csv_rows::{CsvRecords, Limits};
 use super::*;
 
 /// Rows, each with its fields, how many there were, and the place of a field that had to end.
@@ -35,7 +35,7 @@ fn limits(columns: &[usize], others: usize) -> Limits {
 
 fn records(bytes: &[u8], sizes: &[usize], limits: &Limits, most: usize) -> Found {
     let input = Pieces { bytes, sizes: sizes.iter().cycle() };
-    let mut records = Records::new(input, &CsvSettings::default(), limits, most);
+    let mut records = CsvRecords::new(input, &CsvSettings::default(), limits, most);
     let mut found = Vec::new();
     while let Some(record) = records.next().unwrap() {
         let kept = record.fields().min(most);

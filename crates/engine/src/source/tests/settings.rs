@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::parse::{Parsed, TextParser};
+use super::super::parse::{ParsedField, TextParser};
 use super::*;
 
 fn parser(
@@ -28,9 +28,9 @@ fn american() -> TextParser {
 /// Cents, or `None` where the text is not a number.
 fn cents(parser: &TextParser, text: &str) -> Option<i128> {
     match parser.decimal(Some(text.as_bytes()), 2) {
-        Parsed::Value(cents) => Some(cents),
-        Parsed::Null => panic!("{text:?} is NULL"),
-        Parsed::Unfit => None,
+        ParsedField::Value(cents) => Some(cents),
+        ParsedField::Null => panic!("{text:?} is NULL"),
+        ParsedField::Unfit => None,
     }
 }
 
@@ -121,24 +121,24 @@ fn numbers_with_separators_and_currency_signs() {
 fn every_type_of_number() {
     let parser = german();
     let field = |text: &'static str| Some(text.as_bytes());
-    assert_eq!(parser.int(field("1.234.567")), Parsed::Value(1_234_567));
-    assert_eq!(parser.int(field("1.234,0")), Parsed::Unfit);
-    assert_eq!(parser.int(field("9.223.372.036.854.775.808")), Parsed::Unfit);
-    assert_eq!(parser.wide(field("9.223.372.036.854.775.808")), Parsed::Value(1 << 63));
-    assert_eq!(parser.wide(field("1,5")), Parsed::Unfit);
-    assert_eq!(parser.wide(field("1e3")), Parsed::Unfit);
-    assert_eq!(parser.float(field("1.234,5 €")), Parsed::Value(1234.5));
-    assert_eq!(parser.float(field("-inf")), Parsed::Value(f64::NEG_INFINITY));
-    assert_eq!(parser.float(field("€ inf")), Parsed::Unfit);
-    assert_eq!(parser.float(field("-0,0")).and_bits(), Parsed::Value(0));
+    assert_eq!(parser.int(field("1.234.567")), ParsedField::Value(1_234_567));
+    assert_eq!(parser.int(field("1.234,0")), ParsedField::Unfit);
+    assert_eq!(parser.int(field("9.223.372.036.854.775.808")), ParsedField::Unfit);
+    assert_eq!(parser.wide(field("9.223.372.036.854.775.808")), ParsedField::Value(1 << 63));
+    assert_eq!(parser.wide(field("1,5")), ParsedField::Unfit);
+    assert_eq!(parser.wide(field("1e3")), ParsedField::Unfit);
+    assert_eq!(parser.float(field("1.234,5 €")), ParsedField::Value(1234.5));
+    assert_eq!(parser.float(field("-inf")), ParsedField::Value(f64::NEG_INFINITY));
+    assert_eq!(parser.float(field("€ inf")), ParsedField::Unfit);
+    assert_eq!(parser.float(field("-0,0")).and_bits(), ParsedField::Value(0));
 }
 
-impl Parsed<f64> {
-    fn and_bits(self) -> Parsed<u64> {
+impl ParsedField<f64> {
+    fn and_bits(self) -> ParsedField<u64> {
         match self {
-            Self::Value(value) => Parsed::Value(value.to_bits()),
-            Self::Null => Parsed::Null,
-            Self::Unfit => Parsed::Unfit,
+            Self::Value(value) => ParsedField::Value(value.to_bits()),
+            Self::Null => ParsedField::Null,
+            Self::Unfit => ParsedField::Unfit,
         }
     }
 }
@@ -156,21 +156,29 @@ fn what_is_null_and_what_does_not_fit() {
     ];
     for to in all {
         for text in ["NA", " NA ", "-", "", "   "] {
-            assert_eq!(parser.fit(Some(text.as_bytes()), to), Parsed::Null, "{text:?} as {to}");
+            assert_eq!(
+                parser.fit(Some(text.as_bytes()), to),
+                ParsedField::Null,
+                "{text:?} as {to}"
+            );
         }
-        assert_eq!(parser.fit(None, to), Parsed::Null);
+        assert_eq!(parser.fit(None, to), ParsedField::Null);
         for text in ["na", "N/A", "--", "x", "\u{fffd}"] {
-            assert_eq!(parser.fit(Some(text.as_bytes()), to), Parsed::Unfit, "{text:?} as {to}");
+            assert_eq!(
+                parser.fit(Some(text.as_bytes()), to),
+                ParsedField::Unfit,
+                "{text:?} as {to}"
+            );
         }
-        assert_eq!(parser.fit(Some(b"\xff1"), to), Parsed::Unfit);
+        assert_eq!(parser.fit(Some(b"\xff1"), to), ParsedField::Unfit);
     }
     let string = |text: &'static str| parser.string(Some(text.as_bytes()));
-    assert_eq!(string("NA"), Parsed::Null);
-    assert_eq!(string(" - "), Parsed::Null);
-    assert_eq!(string("NAN"), Parsed::Value("NAN"));
-    assert_eq!(string(" x "), Parsed::Value(" x "));
-    assert_eq!(parser.string(Some(b"\xff")), Parsed::Unfit);
-    assert_eq!(TextParser::default().string(Some(b"NA")), Parsed::Value("NA"));
+    assert_eq!(string("NA"), ParsedField::Null);
+    assert_eq!(string(" - "), ParsedField::Null);
+    assert_eq!(string("NAN"), ParsedField::Value("NAN"));
+    assert_eq!(string(" x "), ParsedField::Value(" x "));
+    assert_eq!(parser.string(Some(b"\xff")), ParsedField::Unfit);
+    assert_eq!(TextParser::default().string(Some(b"NA")), ParsedField::Value("NA"));
 }
 
 #[test]
@@ -178,7 +186,7 @@ fn dates_in_some_order() {
     use DateOrder::{DayMonthYear, MonthDayYear, YearMonthDay};
     let day = |order, text: &str| {
         let parsed = parser('.', None, &[], order).date(Some(text.as_bytes()));
-        if let Parsed::Value(days) = parsed { Some(days) } else { None }
+        if let ParsedField::Value(days) = parsed { Some(days) } else { None }
     };
     // 2024-03-04 is day 19,786.
     for (text, dmy, mdy, ymd, none) in [
@@ -237,11 +245,12 @@ fn times_after_dates_in_some_order() {
         ("13/4/2024 05:06", None),
         ("05:06", None),
     ] {
-        let expected = expected.map_or(Parsed::Unfit, |micros: i64| Parsed::Value(day + micros));
+        let expected =
+            expected.map_or(ParsedField::Unfit, |micros: i64| ParsedField::Value(day + micros));
         assert_eq!(parser.timestamp(Some(text.as_bytes())), expected, "{text}");
     }
-    assert_eq!(parser.date(Some(b"03/04/2024 05:06:07")), Parsed::Value(19_786));
-    assert_eq!(parser.date(Some(b"03/04/2024 later")), Parsed::Unfit);
+    assert_eq!(parser.date(Some(b"03/04/2024 05:06:07")), ParsedField::Value(19_786));
+    assert_eq!(parser.date(Some(b"03/04/2024 later")), ParsedField::Unfit);
 }
 
 /// Digits with a separator between groups of three.
@@ -308,7 +317,7 @@ proptest! {
         ] {
             let text = parts.map(String::as_str).join(separator);
             let parser = parser('.', None, &[], Some(order));
-            prop_assert_eq!(parser.date(Some(text.as_bytes())), Parsed::Value(days), "{}", text);
+            prop_assert_eq!(parser.date(Some(text.as_bytes())), ParsedField::Value(days), "{}", text);
         }
     }
 

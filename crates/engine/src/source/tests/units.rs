@@ -3,7 +3,7 @@
 use datafusion::arrow::array::*;
 use proptest::prelude::*;
 
-use super::super::convert::{Stored, Target};
+use super::super::convert::{ReadType, Stored};
 use super::super::from_text::TextColumn;
 use super::super::normalise::read_as;
 use super::super::parse::TextParser;
@@ -194,10 +194,10 @@ fn types_that_lose_digits_tell_no_units_apart() {
 fn parts_of_days_are_no_units() {
     let day = 86_400_000;
     let values: ArrayRef = Arc::new(Date64Array::from(vec![0, day, day + 1, -day, -1]));
-    let read = |to: Target| read_as(&values, Stored::Date, to).unwrap();
+    let read = |to: ReadType| read_as(&values, Stored::Date, to).unwrap();
     let date = ColumnType::Date;
-    assert_eq!(days(&read(Target::Identifier(date))), [Some(0), Some(1), None, Some(-1), None]);
-    assert_eq!(days(&read(Target::Value(date))), [0, 1, 1, -1, -1].map(Some));
+    assert_eq!(days(&read(ReadType::Identifier(date))), [Some(0), Some(1), None, Some(-1), None]);
+    assert_eq!(days(&read(ReadType::Value(date))), [0, 1, 1, -1, -1].map(Some));
 }
 
 /// Texts in which several spellings are of one value.
@@ -236,7 +236,7 @@ proptest! {
         let parser = Arc::new(TextParser::new(&format));
         let types =
             [Int, decimal(0), decimal(2), Text, ColumnType::Date, ColumnType::Timestamp];
-        let targets = types.map(Target::Identifier).into_iter().chain([Target::Wide]);
+        let targets = types.map(ReadType::Identifier).into_iter().chain([ReadType::Wide]);
         for target in targets {
             let mut column = TextColumn::new(target, &parser, 2);
             column.push(Some(one.as_bytes()));

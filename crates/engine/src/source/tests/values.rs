@@ -3,10 +3,10 @@
 use hushtable_numbers::decimal::within_digits;
 use proptest::prelude::*;
 
-use super::super::convert::Target;
+use super::super::convert::ReadType;
 use super::super::from_text::TextColumn;
 use super::super::normalise::big_endian;
-use super::super::parse::{Parsed, decimal};
+use super::super::parse::{ParsedField, decimal};
 use super::*;
 
 const TYPES: [ColumnType; 8] = [
@@ -21,7 +21,7 @@ const TYPES: [ColumnType; 8] = [
 ];
 
 fn column(to: ColumnType, fields: &[&str]) -> ArrayRef {
-    let mut column = TextColumn::new(Target::Value(to), &Arc::default(), 8);
+    let mut column = TextColumn::new(ReadType::Value(to), &Arc::default(), 8);
     for field in fields {
         column.push(Some(field.as_bytes()));
     }
@@ -143,10 +143,10 @@ proptest! {
         fields in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 0..20),
     ) {
         for to in TYPES {
-            let mut column = TextColumn::new(Target::Value(to), &Arc::default(), 4);
+            let mut column = TextColumn::new(ReadType::Value(to), &Arc::default(), 4);
             let fits: Vec<bool> = fields
                 .iter()
-                .map(|field| column.push(Some(field)) == Parsed::Value(()))
+                .map(|field| column.push(Some(field)) == ParsedField::Value(()))
                 .collect();
             let values = column.finish().unwrap();
             let present: Vec<bool> = (0..values.len()).map(|row| values.is_valid(row)).collect();

@@ -153,7 +153,7 @@ fn a_threshold_off_by_one_is_caught() {
     for (least, seed) in [(threshold + 1, 51), (threshold, 52)] {
         let mut most = 0.0f64;
         for ([one, other], _) in &tables(&folder, &ask).0 {
-            let pair = Pair::new(&quote, [one, other]).unwrap();
+            let pair = TablePair::new(&quote, [one, other]).unwrap();
             let draw = |side: usize, generator: &mut Generator| {
                 let mut output = Output { groups: Vec::new(), sums: vec![Vec::new()] };
                 for (at, group) in pair.differing.iter().enumerate() {
@@ -167,7 +167,7 @@ fn a_threshold_off_by_one_is_caught() {
                 }
                 Ok(output)
             };
-            let trial = Trial {
+            let trial = AuditTrial {
                 samplers: [&|g| draw(0, g), &|g| draw(1, g)],
                 runs: 40_000,
                 delta: 0.02,

@@ -9,7 +9,7 @@ use super::*;
 /// (units, sums) by town.
 type Towns = BTreeMap<String, (u64, Vec<i128>)>;
 
-fn by_town(table: &Table) -> Towns {
+fn by_town(table: &ComparedTable) -> Towns {
     let towns = table.keys[0].as_string_view().iter().map(|t| t.unwrap().to_owned());
     let group = |g: usize| table.counted.measured.iter().map(|m| m.sums().unwrap()[g]).collect();
     towns.enumerate().map(|(g, town)| (town, (table.counted.units[g], group(g)))).collect()
@@ -58,7 +58,7 @@ fn replaced_units_are_as_unlike_as_can_be() {
         );
         // 4 days of the one, and what the least is: -2 of a person, -1 of a row.
         let least = if one == "unit" { -2 } else { -1 };
-        let sum = |table: &Table| table.counted.measured[0].sums().unwrap()[0];
+        let sum = |table: &ComparedTable| table.counted.measured[0].sums().unwrap()[0];
         assert_eq!(sum(&second) - sum(&first), 4 - least);
     }
 }
@@ -66,7 +66,7 @@ fn replaced_units_are_as_unlike_as_can_be() {
 #[test]
 fn a_row_is_taken_out_of_its_group() {
     let folder = folder();
-    let by_town = |t: &Table| by_town(t);
+    let by_town = |t: &ComparedTable| by_town(t);
     let sql = sql(
         "epsilon = 1, delta = 1e-3",
         "town, COUNT(*) AS n, SUM(days) AS d FROM rows GROUP BY town",
@@ -234,7 +234,7 @@ fn units_are_weighed_by_the_values_of_quantiles() {
     let options = "epsilon = 1, max_rows_per_group = 2, max_groups_contributed = 1";
     let sql = sql(options, &format!("MEDIAN({SPREAD}) AS m FROM visits WHERE person < 150"));
     let ([whole, without], _) = &tables(&folder, &sql).0[0];
-    let largest = |table: &Table| {
+    let largest = |table: &ComparedTable| {
         let values = table.counted.measured[0].values().unwrap();
         (values.of(0).last().copied(), values.of(0).len())
     };

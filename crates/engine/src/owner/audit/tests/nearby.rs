@@ -7,20 +7,20 @@ use hushtable_mechanisms::Memberships;
 use proptest::prelude::*;
 
 use super::super::near::near;
-use super::super::pair::{Pair, Table};
+use super::super::pair::{ComparedTable, TablePair};
 use super::*;
-use crate::measurements::Measured;
+use crate::measurements::ExactMeasurement;
 
 /// A table of that many groups, with units that are each in some of them.
-fn counted(groups: usize, units: &[Vec<u32>], known: &[bool]) -> Counted {
+fn counted(groups: usize, units: &[Vec<u32>], known: &[bool]) -> CountedGroups {
     let mut members = Memberships::default();
     let mut counts = vec![0u64; groups];
     for unit_groups in units {
         members.push(0, unit_groups.iter().copied());
         unit_groups.iter().for_each(|&g| counts[g as usize] += 1);
     }
-    let sums = Measured::Sums((0..groups).map(|g| g as i128).collect());
-    Counted {
+    let sums = ExactMeasurement::Sums((0..groups).map(|g| g as i128).collect());
+    CountedGroups {
         groups,
         units: counts,
         known: known.to_vec(),
@@ -57,7 +57,7 @@ proptest! {
             prop_assert_eq!(rounds > 2, strategy == "SIPS");
             let whole = counted(GROUPS, &units, &known);
             let (part, retained) = near(&whole, &targets, rounds).unwrap();
-            let chosen_groups = |counted: &Counted| {
+            let chosen_groups = |counted: &CountedGroups| {
                 let mut generator = TestSeed(1).generator();
                 let (chosen, _) = counted.choose(&quote, &mut generator).unwrap();
                 chosen.into_iter().map(|c| c.group).collect::<Vec<_>>()
@@ -108,16 +108,18 @@ fn outputs_have_their_groups_in_one_order_on_both_sides() {
     let folder = folder();
     let options = "epsilon = 2, delta = 0.02, max_groups_contributed = 2";
     let quote = quote(&folder, &sql(options, "town, SUM(days) AS d FROM visits GROUP BY town"));
-    let table = |order: [i64; 3], more: i128| Table {
+    let table = |order: [i64; 3], more: i128| ComparedTable {
         keys: vec![Arc::new(Int64Array::from(order.to_vec()))],
-        counted: Arc::new(Counted {
+        counted: Arc::new(CountedGroups {
             units: vec![1000; 3],
-            measured: vec![Measured::Sums(order.map(|key| i128::from(key) + more).to_vec())],
+            measured: vec![ExactMeasurement::Sums(
+                order.map(|key| i128::from(key) + more).to_vec(),
+            )],
             members: None,
             ..counted(3, &[], &[])
         }),
     };
-    let pair = Pair::new(&quote, [&table([1, 2, 3], 0), &table([3, 1, 2], 1)]).unwrap();
+    let pair = TablePair::new(&quote, [&table([1, 2, 3], 0), &table([3, 1, 2], 1)]).unwrap();
     for side in &pair.sides {
         let output = side.draw(&quote, &mut TestSeed(1).generator()).unwrap();
         assert_eq!(output.groups, [0, 1, 2]);

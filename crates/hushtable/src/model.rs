@@ -11,7 +11,7 @@ use hushtable_knowledge::model::{
 };
 use hushtable_lang::Refusal;
 
-pub use self::model_file::{ModelFile, Publication, RandomVariable, TableRow, Written};
+pub use self::model_file::{ModelFile, Publication, RandomVariable, TableRow, WrittenText};
 use crate::Error;
 
 /// Largest file that is read, in bytes.
@@ -135,7 +135,7 @@ impl Reader {
     fn evaluate(
         &self,
         name: &str,
-        written: &Written,
+        written: &WrittenText,
         columns: &[Tabulated],
         rows: usize,
     ) -> Result<Tabulated, Error> {
@@ -147,7 +147,7 @@ impl Reader {
         })
     }
 
-    fn fraction(&self, written: &Written) -> Result<Fraction, Refusal> {
+    fn fraction(&self, written: &WrittenText) -> Result<Fraction, Refusal> {
         written.text.parse().map_err(|error: ModelError| {
             self.wrong(written.line, &error.to_string(), "for example 0.25, 1e-7 or \"1/3\"")
         })
@@ -157,7 +157,7 @@ impl Reader {
         &self,
         line: usize,
         name: &str,
-        probabilities: &[Written],
+        probabilities: &[WrittenText],
     ) -> Result<FiniteLaw, Refusal> {
         let exact = probabilities.iter().map(|written| self.fraction(written));
         let exact: Vec<Fraction> = exact.collect::<Result<_, _>>()?;
@@ -225,7 +225,7 @@ impl Reader {
     /// The attacker's knowledge in each world, and its words.
     fn knowledge(
         &self,
-        written: &[Written],
+        written: &[WrittenText],
         columns: &[Tabulated],
         rows: usize,
     ) -> Result<(Vec<u32>, Vec<String>), Error> {
@@ -250,7 +250,7 @@ impl Reader {
         &self,
         model: &Model,
         records: &[NumberedColumn],
-        parts: &[Written],
+        parts: &[WrittenText],
         noise: &[RandomVariable],
     ) -> Result<(Definitions, Vec<String>), Error> {
         let chances = self.worlds(noise)?;
@@ -320,7 +320,7 @@ impl Reader {
                     })?
                 }
             };
-            let written: Vec<Written> = row.publishes.iter().map(|(_, p)| p.clone()).collect();
+            let written: Vec<WrittenText> = row.publishes.iter().map(|(_, p)| p.clone()).collect();
             self.law(row.line, "a row of the table", &written)?;
             let mut law = Vec::new();
             for (output, written) in &row.publishes {

@@ -96,11 +96,11 @@ impl Protected {
 #[derive(Debug)]
 pub struct PendingFile {
     shown: PathBuf,
-    way: Way,
+    way: WriteWay,
 }
 
 #[derive(Debug)]
-enum Way {
+enum WriteWay {
     /// Written under another name beside its place, then renamed.
     Renamed { place: PathBuf, permissions: Option<Permissions>, replace: bool },
     /// A device or pipe, which a rename would replace by a file.
@@ -127,7 +127,7 @@ impl PendingFile {
         let way = match found {
             Some(found) if !found.is_file() => {
                 let file = OpenOptions::new().write(true).open(&place);
-                Way::Direct(file.map_err(|e| cannot_write(path, &e))?)
+                WriteWay::Direct(file.map_err(|e| cannot_write(path, &e))?)
             }
             found => {
                 let permissions = found.map(|f| f.permissions());
@@ -135,7 +135,7 @@ impl PendingFile {
                     return Err(cannot_write(path, &io::ErrorKind::PermissionDenied.into()));
                 }
                 beside(&place, permissions.as_ref()).map_err(|e| cannot_write(path, &e))?;
-                Way::Renamed { place, permissions, replace: true }
+                WriteWay::Renamed { place, permissions, replace: true }
             }
         };
         Ok(Self { shown: path.to_owned(), way })
@@ -150,7 +150,7 @@ impl PendingFile {
             return Err(exists(path));
         }
         beside(path, None).map_err(|e| cannot_write(path, &e))?;
-        let way = Way::Renamed { place: path.to_owned(), permissions: None, replace: false };
+        let way = WriteWay::Renamed { place: path.to_owned(), permissions: None, replace: false };
         Ok(Self { shown: path.to_owned(), way })
     }
 
@@ -160,7 +160,7 @@ impl PendingFile {
     #[must_use]
     pub fn confidential(mut self) -> Self {
         use std::os::unix::fs::PermissionsExt;
-        if let Way::Renamed { permissions, .. } = &mut self.way {
+        if let WriteWay::Renamed { permissions, .. } = &mut self.way {
             *permissions = Some(Permissions::from_mode(0o600));
         }
         self
@@ -180,8 +180,10 @@ impl PendingFile {
     pub fn write(self, bytes: &[u8]) -> Result<(), Refusal> {
         let shown = self.shown;
         match self.way {
-            Way::Direct(mut file) => file.write_all(bytes).map_err(|e| cannot_write(&shown, &e)),
-            Way::Renamed { place, permissions, replace } => {
+            WriteWay::Direct(mut file) => {
+                file.write_all(bytes).map_err(|e| cannot_write(&shown, &e))
+            }
+            WriteWay::Renamed { place, permissions, replace } => {
                 // A query may have made a ledger there while this one ran.
                 refuse_precious_at(&shown, &place)?;
                 let filled = beside(&place, permissions.as_ref()).and_then(|mut temporary| {

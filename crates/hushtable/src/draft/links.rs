@@ -71,7 +71,7 @@ struct Naming {
 }
 
 /// A table with the columns that seem to name something.
-struct Known<'a> {
+struct NamingTable<'a> {
     name: &'a str,
     /// The thing that a row is, in the singular.
     entity: String,
@@ -87,7 +87,7 @@ impl Suggested {
             (holding.count(), UNITS.len() - place)
         });
         let unit = unit.map_or(UNITS[0], |(_, unit)| unit);
-        let direct = |table: &Known<'_>| {
+        let direct = |table: &NamingTable<'_>| {
             let own = table.naming(unit).map(|own| Holds::Column(own.column.clone()));
             let key = || table.key().map(|key| key.column.clone());
             own.unwrap_or_else(|| Holds::Unknown { key: key() })
@@ -110,7 +110,7 @@ impl Suggested {
     }
 }
 
-impl Known<'_> {
+impl NamingTable<'_> {
     /// The column that names such a thing.
     fn naming(&self, entity: &str) -> Option<&Naming> {
         self.columns.iter().find(|column| column.entity == entity)
@@ -153,7 +153,7 @@ impl Known<'_> {
     }
 }
 
-fn known(tables: &[DraftTable]) -> Vec<Known<'_>> {
+fn known(tables: &[DraftTable]) -> Vec<NamingTable<'_>> {
     let names: Vec<String> = tables.iter().map(|table| entity_of_table(&table.name)).collect();
     let each = tables.iter().zip(&names).map(|(table, own)| {
         let columns = table.columns.iter().filter_map(|column| {
@@ -168,7 +168,7 @@ fn known(tables: &[DraftTable]) -> Vec<Known<'_>> {
                 entity,
             })
         });
-        Known { name: &table.name, entity: own.clone(), columns: columns.collect() }
+        NamingTable { name: &table.name, entity: own.clone(), columns: columns.collect() }
     });
     each.collect()
 }

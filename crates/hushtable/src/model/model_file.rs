@@ -27,11 +27,11 @@ pub struct ModelFile {
     /// The independent parameters.
     pub parameters: Vec<RandomVariable>,
     /// The records, by expressions over the parameters; `None` if every parameter is a record.
-    pub records: Option<Vec<(String, Written)>>,
+    pub records: Option<Vec<(String, WrittenText)>>,
     /// The records to protect, by name.
-    pub targets: Vec<Written>,
+    pub targets: Vec<WrittenText>,
     /// Knowledge of the attacker, by expressions over records and parameters.
-    pub knowledge: Vec<Written>,
+    pub knowledge: Vec<WrittenText>,
     /// The publication.
     pub publication: Publication,
 }
@@ -46,14 +46,14 @@ pub struct RandomVariable {
     /// Its values, each once.
     pub values: Vec<Value>,
     /// Their probabilities, as written; `None` if all are equally likely.
-    pub probabilities: Option<Vec<Written>>,
+    pub probabilities: Option<Vec<WrittenText>>,
     /// Where it is in the file.
     pub line: usize,
 }
 
 /// A text of the file, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenText {
     /// The text.
     pub text: String,
     /// Its line, from 1.
@@ -66,7 +66,7 @@ pub enum Publication {
     /// Expressions over the records and the noise, published together.
     Expressions {
         /// At least one.
-        parts: Vec<Written>,
+        parts: Vec<WrittenText>,
         /// Random variables that only the mechanism sees.
         noise: Vec<RandomVariable>,
     },
@@ -78,9 +78,9 @@ pub enum Publication {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableRow {
     /// A condition on the records; `None` holds always.
-    pub when: Option<Written>,
+    pub when: Option<WrittenText>,
     /// Each output with its probability, as written.
-    pub publishes: Vec<(String, Written)>,
+    pub publishes: Vec<(String, WrittenText)>,
     /// Where it is in the file.
     pub line: usize,
 }
@@ -95,7 +95,7 @@ impl ModelFile {
         let parsed = source.parse()?;
         let root = Section::root(source, parsed.get_ref(), parsed.span(), "the model");
         root.only(&["parameters", "records", "attacker", "mechanism"])?;
-        let mut names = Names::default();
+        let mut names = UsedNames::default();
 
         let item = root.required("parameters", PARAMETERS)?;
         let section = item.section("[parameters]", PARAMETERS)?;
@@ -151,9 +151,9 @@ fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
 
 /// Names that are taken, as SQL compares them.
 #[derive(Default)]
-struct Names(Vec<String>);
+struct UsedNames(Vec<String>);
 
-impl Names {
+impl UsedNames {
     fn take(&mut self, name: &str, item: &Item<'_, '_>) -> Result<(), ContractError> {
         if name.is_empty() {
             return Err(item.error("a name is empty", NAMES));
@@ -168,13 +168,13 @@ impl Names {
 
 fn records(
     item: &Item<'_, '_>,
-    names: &mut Names,
-) -> Result<Vec<(String, Written)>, ContractError> {
+    names: &mut UsedNames,
+) -> Result<Vec<(String, WrittenText)>, ContractError> {
     let mut records = Vec::new();
     for (name, item) in item.section("[records]", RECORDS)?.items() {
         names.take(name, &item)?;
         let text = item.text("an SQL expression", RECORDS)?;
-        records.push((name.to_owned(), Written { text: text.to_owned(), line: item.line() }));
+        records.push((name.to_owned(), WrittenText { text: text.to_owned(), line: item.line() }));
     }
     if records.is_empty() {
         return Err(item.error("the model has no record", RECORDS));
@@ -187,7 +187,7 @@ fn texts<'a, 'i>(
     item: &Item<'a, 'i>,
     expected: &str,
     hint: &str,
-) -> Result<Vec<(Item<'a, 'i>, Written)>, ContractError> {
+) -> Result<Vec<(Item<'a, 'i>, WrittenText)>, ContractError> {
     let items = match item.value {
         DeValue::Array(_) => item.list(hint)?,
         _ => vec![item.clone()],
@@ -195,14 +195,14 @@ fn texts<'a, 'i>(
     let written = |item: Item<'a, 'i>| {
         let text = item.text(expected, hint)?.to_owned();
         let line = item.line();
-        Ok((item, Written { text, line }))
+        Ok((item, WrittenText { text, line }))
     };
     items.into_iter().map(written).collect()
 }
 
 fn publication(
     mechanism: &Section<'_, '_>,
-    names: &mut Names,
+    names: &mut UsedNames,
 ) -> Result<Publication, ContractError> {
     mechanism.only(&["publishes", "noise", "table"])?;
     if let Some(table) = mechanism.get("table") {
@@ -221,7 +221,7 @@ fn publication(
         return rows.iter().map(row).collect::<Result<_, _>>().map(Publication::Table);
     }
     let item = mechanism.required("publishes", MECHANISM)?;
-    let parts: Vec<Written> =
+    let parts: Vec<WrittenText> =
         texts(&item, "an SQL expression", MECHANISM)?.into_iter().map(|(_, text)| text).collect();
     if parts.is_empty() {
         return Err(item.error("`publishes` is empty", MECHANISM));
@@ -239,7 +239,7 @@ fn row(item: &Item<'_, '_>) -> Result<TableRow, ContractError> {
     let when = match section.get("when") {
         Some(item) => {
             let text = item.text("a condition in SQL", TABLE)?.to_owned();
-            Some(Written { text, line: item.line() })
+            Some(WrittenText { text, line: item.line() })
         }
         None => None,
     };
@@ -247,14 +247,14 @@ fn row(item: &Item<'_, '_>) -> Result<TableRow, ContractError> {
     let mut publishes = Vec::new();
     for (output, item) in outputs.section("a row of the table", TABLE)?.items() {
         let text = item.number_text("a probability", TABLE)?;
-        publishes.push((output.to_owned(), Written { text, line: item.line() }));
+        publishes.push((output.to_owned(), WrittenText { text, line: item.line() }));
     }
     Ok(TableRow { when, publishes, line: item.line() })
 }
 
 fn variables(
     section: &Section<'_, '_>,
-    names: &mut Names,
+    names: &mut UsedNames,
 ) -> Result<Vec<RandomVariable>, ContractError> {
     let mut variables = Vec::new();
     for (name, item) in section.items() {
@@ -279,7 +279,7 @@ fn variables(
     Ok(variables)
 }
 
-fn probabilities(item: &Item<'_, '_>, values: usize) -> Result<Vec<Written>, ContractError> {
+fn probabilities(item: &Item<'_, '_>, values: usize) -> Result<Vec<WrittenText>, ContractError> {
     let items = item.list(VALUES)?;
     if items.len() != values {
         return Err(item.error(
@@ -291,7 +291,7 @@ fn probabilities(item: &Item<'_, '_>, values: usize) -> Result<Vec<Written>, Con
         .iter()
         .map(|item| {
             let text = item.number_text("a probability", VALUES)?;
-            Ok(Written { text, line: item.line() })
+            Ok(WrittenText { text, line: item.line() })
         })
         .collect()
 }

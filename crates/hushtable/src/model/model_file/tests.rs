@@ -28,8 +28,11 @@ fn a_model_is_read_as_written() {
     assert_eq!(texts, ["0.1", "1/3", "17/30"]);
     assert_eq!(share.line, 3);
     let records = model.records.unwrap();
-    assert_eq!(records, [("first".to_owned(), Written { text: "10 * mu".to_owned(), line: 6 })]);
-    assert_eq!(model.knowledge[1], Written { text: "word".to_owned(), line: 9 });
+    assert_eq!(
+        records,
+        [("first".to_owned(), WrittenText { text: "10 * mu".to_owned(), line: 6 })]
+    );
+    assert_eq!(model.knowledge[1], WrittenText { text: "word".to_owned(), line: 9 });
     let Publication::Expressions { parts, noise } = model.publication else { panic!() };
     assert_eq!((parts.len(), noise.len()), (2, 1));
 }

@@ -21,14 +21,14 @@ impl Scale {
 
 /// The part of an axis that is shown. Numbers are positions: logarithms on a logarithmic axis.
 #[derive(Clone, Debug)]
-pub(crate) struct Range {
+pub(crate) struct AxisRange {
     low: f64,
     high: f64,
     /// Positions in rising order, with their labels.
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
-impl Range {
+impl AxisRange {
     /// From a little below to a little above all positions; `None` if there are none.
     pub(crate) fn around(scale: Scale, positions: impl Iterator<Item = f64>) -> Option<Self> {
         let (low, high) = positions
@@ -157,7 +157,7 @@ mod tests {
 
     fn labels(scale: Scale, values: &[f64]) -> String {
         let positions = values.iter().filter_map(|v| scale.position(*v));
-        let range = Range::around(scale, positions).unwrap();
+        let range = AxisRange::around(scale, positions).unwrap();
         for value in values.iter().filter_map(|v| scale.position(*v)) {
             assert!((-1e-9..=1.0 + 1e-9).contains(&range.share(value)), "{value} of {range:?}");
         }
@@ -191,6 +191,6 @@ mod tests {
         for (values, expected) in logarithmic {
             assert_eq!(labels(Scale::Logarithmic, values), *expected, "{values:?}");
         }
-        assert!(Range::around(Scale::Linear, std::iter::empty()).is_none());
+        assert!(AxisRange::around(Scale::Linear, std::iter::empty()).is_none());
     }
 }

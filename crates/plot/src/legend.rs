@@ -50,12 +50,12 @@ pub(crate) fn colour(chart: &Chart, series: &Series) -> RGBColor {
 
 /// Samples and names, in rows.
 pub(crate) struct Legend {
-    entries: Vec<Entry>,
+    entries: Vec<LegendEntry>,
     rows: u32,
     width: f64,
 }
 
-struct Entry {
+struct LegendEntry {
     name: String,
     styles: Vec<Style>,
     colour: RGBColor,
@@ -66,7 +66,7 @@ struct Entry {
 impl Legend {
     /// In rows of at most `most` points, each filled before the next.
     pub(crate) fn new(chart: &Chart, most: f64) -> Self {
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<LegendEntry> = Vec::new();
         let (mut end, mut row) = (0.0, 0);
         for name in names(chart) {
             let has_name = |s: &&Series| s.name == name && !s.style.is_reference();
@@ -79,7 +79,7 @@ impl Legend {
                 (end, row) = (0.0, row + 1);
             }
             let colour = colour(chart, first);
-            entries.push(Entry { name: name.to_owned(), styles, colour, x: end, row });
+            entries.push(LegendEntry { name: name.to_owned(), styles, colour, x: end, row });
             end += length + SPACE;
         }
         let rows = if entries.is_empty() { 0 } else { row + 1 };

@@ -4,7 +4,7 @@ use plotters::drawing::IntoDrawingArea;
 use plotters::prelude::DrawingBackend;
 use plotters::style::{Color, RGBColor, WHITE};
 
-use crate::axis::Range;
+use crate::axis::AxisRange;
 use crate::canvas::{Canvas, failed};
 use crate::dot::{Dot, UNIT, dot};
 use crate::error::PlotError;
@@ -34,10 +34,10 @@ const REFERENCE: RGBColor = RGBColor(110, 110, 110);
 const FRAME: RGBColor = RGBColor(110, 110, 110);
 
 /// A chart with the positions of all its parts. Lengths are in points, from the upper left.
-pub(crate) struct Layout<'a> {
+pub(crate) struct ChartLayout<'a> {
     chart: &'a Chart,
-    x: Range,
-    y: Range,
+    x: AxisRange,
+    y: AxisRange,
     legend: Legend,
     left: f64,
     right: f64,
@@ -47,14 +47,14 @@ pub(crate) struct Layout<'a> {
     height: u32,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> ChartLayout<'a> {
     pub(crate) fn new(chart: &'a Chart) -> Result<Self, PlotError> {
         font_is_known()?;
         let points: usize = chart.series.iter().map(|s| s.points.len()).sum();
         let nothing = || PlotError::Nothing { points };
         let range = |axis: &Axis, positions: &mut dyn Iterator<Item = f64>| match &axis.marks[..] {
-            [] => Range::around(axis.scale, positions).ok_or_else(nothing),
-            marks => Range::marked(axis.scale, marks, positions).ok_or_else(nothing),
+            [] => AxisRange::around(axis.scale, positions).ok_or_else(nothing),
+            marks => AxisRange::marked(axis.scale, marks, positions).ok_or_else(nothing),
         };
         let drawn = || chart.series.iter().filter(|series| !series.style.is_reference());
         let points = || drawn().flat_map(|series| positions(chart, series));

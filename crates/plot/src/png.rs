@@ -5,13 +5,13 @@ use plotters::backend::BitMapBackend;
 use crate::Chart;
 use crate::dot::UNIT;
 use crate::error::PlotError;
-use crate::paint::Layout;
+use crate::paint::ChartLayout;
 
 /// Dots of the drawing in each direction that become one pixel.
 const DOTS: u32 = 2;
 
 pub(crate) fn draw(chart: &Chart) -> Result<Vec<u8>, PlotError> {
-    let layout = Layout::new(chart)?;
+    let layout = ChartLayout::new(chart)?;
     let (width, height) = layout.size();
     let (width, height) = (width * UNIT, height * UNIT);
     let mut dots = vec![255; (width * height * 3) as usize];

@@ -5,10 +5,10 @@ use plotters::backend::SVGBackend;
 use crate::Chart;
 use crate::dot::UNIT;
 use crate::error::PlotError;
-use crate::paint::Layout;
+use crate::paint::ChartLayout;
 
 pub(crate) fn draw(chart: &Chart) -> Result<Vec<u8>, PlotError> {
-    let layout = Layout::new(chart)?;
+    let layout = ChartLayout::new(chart)?;
     let (width, height) = layout.size();
     let mut text = String::new();
     layout.paint(SVGBackend::with_string(&mut text, (width * UNIT, height * UNIT)), false)?;

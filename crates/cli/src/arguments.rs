@@ -312,7 +312,7 @@ pub(crate) struct ExplainArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
@@ -337,7 +337,7 @@ pub(crate) struct BudgetArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 const INIT_EXAMPLES: &str = "\
@@ -378,7 +378,7 @@ pub(crate) struct InitArguments {
 
 /// Formats of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportFormat {
+pub(crate) enum TextOrJson {
     /// For people
     #[default]
     Text,

@@ -17,7 +17,7 @@ const REFRESH: Duration = Duration::from_millis(100);
 const TEMPLATE: &str = "{msg} {bar:32} {percent:>3} %, {elapsed} gone, about {eta} left";
 
 /// The thousandths that are done, and a label.
-type Look<'a> = &'a (dyn Fn() -> (u32, String) + Sync);
+type ProgressLabel<'a> = &'a (dyn Fn() -> (u32, String) + Sync);
 
 /// The bar's label after Ctrl-C. Work that is not charged has ended by then.
 const GIVEN_UP: &str = "charged, so the answer comes (Ctrl-C ends it; asking again is free)";
@@ -44,7 +44,7 @@ pub(crate) fn is_visible() -> bool {
     io::stderr().is_terminal() && !is_delayed()
 }
 
-fn beside<T>(look: Look<'_>, work: impl FnOnce() -> T) -> T {
+fn beside<T>(look: ProgressLabel<'_>, work: impl FnOnce() -> T) -> T {
     if !is_visible() {
         return work();
     }
@@ -60,7 +60,7 @@ fn beside<T>(look: Look<'_>, work: impl FnOnce() -> T) -> T {
 
 /// Draws until the other end of `ended` is gone. Shares and times only: numbers of rows or bytes
 /// would be numbers from the data.
-fn show(look: Look<'_>, ended: &Receiver<()>) {
+fn show(look: ProgressLabel<'_>, ended: &Receiver<()>) {
     if ended.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
         return;
     }

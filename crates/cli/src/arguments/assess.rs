@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{
-    AssessDifferencingArguments, AssessMicrodataArguments, AssessTableArguments, ReportFormat,
+    AssessDifferencingArguments, AssessMicrodataArguments, AssessTableArguments, TextOrJson,
 };
 
 const ASSESS_EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ pub(crate) struct CurveArguments {
 pub(crate) struct ShownArguments {
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 
     /// Also draw delta over epsilon, to an .svg or .png file
     #[arg(long, value_name = "FILE")]
@@ -303,5 +303,5 @@ pub(crate) struct AssessModelArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ReportFormat;
+use super::TextOrJson;
 
 const TABLE_EXAMPLES: &str = "\
 Examples:
@@ -69,7 +69,7 @@ pub(crate) struct AssessTableArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 const DIFFERENCING_EXAMPLES: &str = "\
@@ -116,7 +116,7 @@ pub(crate) struct AssessDifferencingArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 const MICRODATA_EXAMPLES: &str = "\
@@ -166,5 +166,5 @@ pub(crate) struct AssessMicrodataArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }

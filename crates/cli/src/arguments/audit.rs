@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{ContractArgument, MemoryArgument, ReportFormat, SqlArguments};
+use super::{ContractArgument, MemoryArgument, SqlArguments, TextOrJson};
 
 const AUDIT_EXAMPLES: &str = "\
 Examples:
@@ -43,7 +43,7 @@ pub(crate) struct AuditArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 
     #[command(flatten)]
     pub(crate) sql: SqlArguments,

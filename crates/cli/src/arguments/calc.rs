@@ -5,7 +5,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::ReportFormat;
+use super::TextOrJson;
 
 const CALC_EXAMPLES: &str = "\
 Examples:
@@ -73,7 +73,7 @@ pub(crate) struct SelectionArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 /// Ways to choose groups.
@@ -121,7 +121,7 @@ pub(crate) struct ConvertArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 const NOISE_EXAMPLES: &str = "\
@@ -164,7 +164,7 @@ pub(crate) struct NoiseArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 /// Laws of noise.
@@ -214,7 +214,7 @@ pub(crate) struct QuantileArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 const COMPOSE_EXAMPLES: &str = "\
@@ -252,7 +252,7 @@ pub(crate) struct ComposeArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 const SAMPLE_EXAMPLES: &str = "\

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{ContractArgument, MemoryArgument, ReportFormat, SqlMoreArguments};
+use super::{ContractArgument, MemoryArgument, SqlMoreArguments, TextOrJson};
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -26,7 +26,7 @@ pub(crate) struct CheckArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 
     /// The table [default: the query's table, or all tables]; a query may take its place
     #[arg(value_name = "TABLE")]

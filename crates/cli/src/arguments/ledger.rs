@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{ContractArgument, ReportFormat};
+use super::{ContractArgument, TextOrJson};
 
 const LEDGER_EXAMPLES: &str = "\
 Examples:
@@ -43,7 +43,7 @@ pub(crate) struct LedgerCheckArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 const BACKUP_EXAMPLES: &str = "\

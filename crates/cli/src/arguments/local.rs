@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::ReportFormat;
+use super::TextOrJson;
 
 const RANDOMIZE_EXAMPLES: &str = "\
 Examples:
@@ -89,5 +89,5 @@ pub(crate) struct EstimateArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ContractArgument, MemoryArgument, ReportFormat, SqlArguments};
+use super::{ContractArgument, MemoryArgument, SqlArguments, TextOrJson};
 
 const POLICY_EXAMPLES: &str = "\
 Examples:
@@ -102,5 +102,5 @@ pub(crate) struct LossesShown {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{IntervalsArguments, MemoryArgument, PaceArguments, ReportFormat};
+use super::{IntervalsArguments, MemoryArgument, PaceArguments, TextOrJson};
 use crate::table_format::TableFormat;
 
 const RELEASE_EXAMPLES: &str = "\
@@ -59,7 +59,7 @@ pub(crate) struct ReleaseArguments {
         default_missing_value = "text",
         conflicts_with = "out"
     )]
-    pub(crate) explain: Option<ReportFormat>,
+    pub(crate) explain: Option<TextOrJson>,
 
     #[command(flatten)]
     pub(crate) pace: PaceArguments,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{ContractArgument, ReportFormat};
+use super::{ContractArgument, TextOrJson};
 
 const TABLES_EXAMPLES: &str = "\
 Examples:
@@ -20,7 +20,7 @@ pub(crate) struct TablesArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 }
 
 const DESCRIBE_EXAMPLES: &str = "\
@@ -38,7 +38,7 @@ pub(crate) struct DescribeArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 
     /// The table
     #[arg(value_name = "TABLE")]

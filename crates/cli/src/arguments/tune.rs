@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ContractArgument, MemoryArgument, ReportFormat, SqlArguments};
+use super::{ContractArgument, MemoryArgument, SqlArguments, TextOrJson};
 
 const TUNE_EXAMPLES: &str = "\
 Examples:
@@ -30,7 +30,7 @@ pub(crate) struct TuneArguments {
 
     /// Format of the report
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    pub(crate) format: TextOrJson,
 
     #[command(flatten)]
     pub(crate) sql: SqlArguments,

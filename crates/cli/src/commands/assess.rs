@@ -12,19 +12,19 @@ mod plot;
 mod table;
 mod threshold;
 
-use self::plot::Curve;
+use self::plot::DeltaCurve;
 use super::chart::ChartFile;
-use crate::arguments::{AssessArguments, AssessCommand, ReportFormat, ShownArguments};
+use crate::arguments::{AssessArguments, AssessCommand, ShownArguments, TextOrJson};
 use crate::failure::Failure;
-use crate::render::assess::Report;
+use crate::render::assess::AssessReport;
 use crate::stdio;
 
 /// A report, and the functions behind its numbers.
-struct Assessed {
-    report: Report,
+struct Assessment {
+    report: AssessReport,
     /// The publication that is assessed.
     what: &'static str,
-    curves: Vec<Curve>,
+    curves: Vec<DeltaCurve>,
 }
 
 pub(crate) fn run(arguments: &AssessArguments) -> Result<(), Failure> {
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &AssessArguments) -> Result<(), Failure> {
 /// Guarantees as a table, and as curves where they are asked for.
 fn curves(
     output: &ShownArguments,
-    assess: impl FnOnce() -> Result<Assessed, Failure>,
+    assess: impl FnOnce() -> Result<Assessment, Failure>,
 ) -> Result<(), Failure> {
     let plot = output.plot.as_deref().map(ChartFile::to).transpose()?;
     let assessed = assess()?;
@@ -81,13 +81,13 @@ fn curves(
 }
 
 fn printed(
-    format: ReportFormat,
+    format: TextOrJson,
     text: impl FnOnce() -> Result<String, Failure>,
     json: impl FnOnce() -> Result<String, Failure>,
 ) -> Result<(), Failure> {
     let printed = match format {
-        ReportFormat::Text => text()?,
-        ReportFormat::Json => json()?,
+        TextOrJson::Text => text()?,
+        TextOrJson::Json => json()?,
     };
     stdio::print(printed.as_bytes())
 }

@@ -4,7 +4,7 @@ use futures::executor::block_on;
 use hushtable::{AuditOptions, Progress};
 
 use super::{engine, within};
-use crate::arguments::{AuditArguments, ReportFormat};
+use crate::arguments::{AuditArguments, TextOrJson};
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::audit;
@@ -34,8 +34,8 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), Failure> {
     let report =
         watched("auditing", &progress, || block_on(owner.audit(&sql, &options, &progress)))?;
     let text = match arguments.format {
-        ReportFormat::Text => audit::text(&report),
-        ReportFormat::Json => audit::json(&report)?,
+        TextOrJson::Text => audit::text(&report),
+        TextOrJson::Json => audit::json(&report)?,
     };
     ended(stdio::print(text.as_bytes()), report.violation)
 }

@@ -4,7 +4,7 @@ use futures::executor::block_on;
 use hushtable::privacy::Delta;
 
 use super::engine;
-use crate::arguments::{BudgetArguments, ReportFormat};
+use crate::arguments::{BudgetArguments, TextOrJson};
 use crate::failure::Failure;
 use crate::given_numbers::amount;
 use crate::render::budget;
@@ -16,8 +16,8 @@ pub(crate) fn run(arguments: &BudgetArguments) -> Result<(), Failure> {
     let lines = block_on(owner.budgets(delta.transpose()?))?;
     let others = block_on(owner.other_accounts())?;
     let text = match arguments.format {
-        ReportFormat::Text => budget::text(&lines, &others),
-        ReportFormat::Json => budget::json(&lines, &others)?,
+        TextOrJson::Text => budget::text(&lines, &others),
+        TextOrJson::Json => budget::json(&lines, &others)?,
     };
     stdio::print(text.as_bytes())?;
     if let Err(error) = block_on(owner.check_populations()) {

@@ -9,7 +9,7 @@ mod selection;
 
 use clap::error::ErrorKind;
 
-use crate::arguments::{CalcArguments, CalcCommand, ReportFormat};
+use crate::arguments::{CalcArguments, CalcCommand, TextOrJson};
 use crate::failure::Failure;
 use crate::stdio;
 
@@ -23,8 +23,8 @@ pub(crate) fn run(arguments: &CalcArguments) -> Result<(), Failure> {
         CalcCommand::Sample(arguments) => return sample::run(arguments),
     };
     let text = match format {
-        ReportFormat::Text => report.text(),
-        ReportFormat::Json => report.json(),
+        TextOrJson::Text => report.text(),
+        TextOrJson::Json => report.json(),
     };
     stdio::print(text.as_bytes())
 }

@@ -4,7 +4,7 @@ use futures::executor::block_on;
 use hushtable::{Engine, Progress};
 
 use super::{engine, within};
-use crate::arguments::{CheckArguments, ReportFormat};
+use crate::arguments::{CheckArguments, TextOrJson};
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::check;
@@ -22,8 +22,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
         block_on(engine.owner().check(table, sql.as_deref(), &progress))
     })?;
     let text = match arguments.format {
-        ReportFormat::Text => check::text(&report),
-        ReportFormat::Json => check::json(&report)?,
+        TextOrJson::Text => check::text(&report),
+        TextOrJson::Json => check::json(&report)?,
     };
     stdio::print(text.as_bytes())
 }

@@ -3,7 +3,7 @@
 use futures::executor::block_on;
 
 use super::engine;
-use crate::arguments::{ExplainArguments, ReportFormat};
+use crate::arguments::{ExplainArguments, TextOrJson};
 use crate::failure::Failure;
 use crate::render::quoted;
 use crate::{sql_input, stdio};
@@ -18,8 +18,8 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     let analyst = engine.analyst(arguments.question.analyst().as_deref());
     let quote = block_on(analyst.explain(&sql))?;
     let text = match arguments.format {
-        ReportFormat::Text => quoted::text(&quote, arguments.verbose),
-        ReportFormat::Json => quoted::json(&quote)?,
+        TextOrJson::Text => quoted::text(&quote, arguments.verbose),
+        TextOrJson::Json => quoted::json(&quote)?,
     };
     stdio::print(text.as_bytes())
 }

@@ -5,7 +5,7 @@ use hushtable::ledger::LedgerError;
 
 use super::engine;
 use crate::arguments::{
-    LedgerArguments, LedgerBackupArguments, LedgerCheckArguments, LedgerCommand, ReportFormat,
+    LedgerArguments, LedgerBackupArguments, LedgerCheckArguments, LedgerCommand, TextOrJson,
 };
 use crate::failure::Failure;
 use crate::render::grid::visible;
@@ -23,8 +23,8 @@ fn check(arguments: &LedgerCheckArguments) -> Result<(), Failure> {
     let engine = engine(&arguments.contract.path())?;
     let report = block_on(engine.owner().ledger_check())?;
     let text = match arguments.format {
-        ReportFormat::Text => ledger::text(&report),
-        ReportFormat::Json => pretty_json(&report)?,
+        TextOrJson::Text => ledger::text(&report),
+        TextOrJson::Json => pretty_json(&report)?,
     };
     stdio::print(text.as_bytes())?;
     for warning in &report.warnings {

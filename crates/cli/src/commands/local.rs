@@ -10,7 +10,7 @@ use hushtable::output::PendingFile;
 use hushtable::privacy::{Epsilon, normal_quantile};
 use hushtable::{Progress, Secret, Workers, randomise};
 
-use crate::arguments::{EstimateArguments, RandomizeArguments, ReportFormat, ResponseArguments};
+use crate::arguments::{EstimateArguments, RandomizeArguments, ResponseArguments, TextOrJson};
 use crate::delayed_effects;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, real, refuse};
@@ -72,10 +72,10 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<(), Failure> {
         });
     let estimated: Vec<Estimated> = estimated.collect();
     let rendered = match arguments.format {
-        ReportFormat::Text => {
+        TextOrJson::Text => {
             text(reports, &estimated, &arguments.response.epsilon, &arguments.level)
         }
-        ReportFormat::Json => json(reports, &estimated, level)?,
+        TextOrJson::Json => json(reports, &estimated, level)?,
     };
     stdio::print(rendered.as_bytes())
 }

@@ -9,7 +9,7 @@ use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 use super::chart::ChartFile;
 use super::{engine, within};
 use crate::arguments::{
-    ContractArgument, FitArguments, MemoryArgument, PolicyArguments, ReportFormat,
+    ContractArgument, FitArguments, MemoryArgument, PolicyArguments, TextOrJson,
 };
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -26,8 +26,8 @@ pub(crate) fn policy(arguments: &PolicyArguments) -> Result<(), Failure> {
     let report =
         watched("reading", &progress, || block_on(owner.policy(&sql, options, &progress)))?;
     let text = match arguments.output.format {
-        ReportFormat::Text => losses::text(&report),
-        ReportFormat::Json => losses::json(&report)?,
+        TextOrJson::Text => losses::text(&report),
+        TextOrJson::Json => losses::json(&report)?,
     };
     let chart = || chart(report.rho.to_f64(), &report.losses, report.owners.as_ref());
     print_and_draw(&text, plot, chart)
@@ -56,8 +56,8 @@ pub(crate) fn fit(arguments: &FitArguments) -> Result<(), Failure> {
     let progress = Progress::default();
     let report = watched("reading", &progress, || block_on(owner.fit(&sql, &options, &progress)))?;
     let text = match arguments.output.format {
-        ReportFormat::Text => losses::fit_text(&report, &options),
-        ReportFormat::Json => losses::fit_json(&report)?,
+        TextOrJson::Text => losses::fit_text(&report, &options),
+        TextOrJson::Json => losses::fit_json(&report)?,
     };
     print_and_draw(&text, plot, || chart(report.requested_rho.to_f64(), &report.losses, None))
 }

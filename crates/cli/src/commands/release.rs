@@ -10,7 +10,7 @@ use hushtable::{AnswerStep, Charges, Engine, Plan, Progress, Purpose};
 
 use super::note_file::{NoteFile, take_away};
 use super::{charges, within};
-use crate::arguments::{ReleaseArguments, ReportFormat};
+use crate::arguments::{ReleaseArguments, TextOrJson};
 use crate::failure::Failure;
 use crate::progress::{is_visible, watched};
 use crate::render::TableStyle;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
     let Some(folder) = arguments.out.as_deref().filter(|_| arguments.explain.is_none()) else {
         let quote = plan.quoted()?;
         let text = match arguments.explain {
-            Some(ReportFormat::Json) => quoted::json(&quote)?,
+            Some(TextOrJson::Json) => quoted::json(&quote)?,
             _ => quoted::text(&quote, false),
         };
         return stdio::print(text.as_bytes());

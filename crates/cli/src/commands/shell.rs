@@ -15,9 +15,9 @@ use hushtable::privacy::Loss;
 use hushtable::query::{IntervalRequest, MAX_QUERY_BYTES, statement_end};
 use hushtable::{Analyst, Answer, Engine, Plan, Progress, Purpose, Quoted};
 
-use self::command::Command;
-use self::input::{Input, Line};
-use self::words::Words;
+use self::command::ShellCommand;
+use self::input::{Input, InputLine};
+use self::words::Completions;
 use super::note_file::NoteFile;
 use super::query::{account_of, by_extension};
 use super::{engine, tables, within};
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &ShellArguments) -> Result<(), Failure> {
     let analyst = engine.analyst(surroundings::analyst(arguments.analyst.as_deref()).as_deref());
     let left = left(&analyst)?;
     let interactive = io::stdin().is_terminal();
-    let mut input = input::input(Words::of(engine.contract()), &engine.protected())?;
+    let mut input = input::input(Completions::of(engine.contract()), &engine.protected())?;
     if interactive {
         stdio::note("a statement ends with `;`; \\help lists the commands\n");
         stdio::note(&input.history().map(|history| history.message()).unwrap_or_default());
@@ -108,12 +108,12 @@ impl Shell {
             let is_begun = !self.text.trim().is_empty();
             let prompt = if is_begun { CONTINUED.to_owned() } else { self.prompt() };
             match self.line(input, &prompt)? {
-                Line::GivenUp => self.text.clear(),
-                Line::Text(line) => {
+                InputLine::GivenUp => self.text.clear(),
+                InputLine::Text(line) => {
                     self.text += &line;
                     self.text.push('\n');
                 }
-                Line::End => {
+                InputLine::End => {
                     // The last statement may do without its end.
                     let last = std::mem::take(&mut self.text);
                     if !last.trim().is_empty() {
@@ -137,7 +137,7 @@ impl Shell {
                 self.text = rest.to_owned();
                 input.remember(line);
                 let command = command::parse(line);
-                if matches!(command, Ok(Command::Quit)) {
+                if matches!(command, Ok(ShellCommand::Quit)) {
                     return Ok(true);
                 }
                 let done = command.and_then(|command| self.command(command, input));
@@ -193,9 +193,9 @@ impl Shell {
         }
     }
 
-    fn line(&mut self, input: &mut dyn Input, prompt: &str) -> Result<Line, Failure> {
+    fn line(&mut self, input: &mut dyn Input, prompt: &str) -> Result<InputLine, Failure> {
         match self.put_back.take() {
-            Some(line) => Ok(Line::Text(line)),
+            Some(line) => Ok(InputLine::Text(line)),
             None => input.line(prompt),
         }
     }
@@ -212,15 +212,15 @@ impl Shell {
         format!("hushtable [left: {}]> ", left.join("; "))
     }
 
-    fn command(&mut self, command: Command, input: &mut dyn Input) -> Result<(), Failure> {
+    fn command(&mut self, command: ShellCommand, input: &mut dyn Input) -> Result<(), Failure> {
         let contract = self.engine.contract();
         match command {
-            Command::Describe(None) => stdio::print(render::tables::list(contract).as_bytes()),
-            Command::Describe(Some(name)) => {
+            ShellCommand::Describe(None) => stdio::print(render::tables::list(contract).as_bytes()),
+            ShellCommand::Describe(Some(name)) => {
                 let table = tables::named(contract, &name)?;
                 stdio::print(render::tables::describe(contract, table).as_bytes())
             }
-            Command::Auto(on) => {
+            ShellCommand::Auto(on) => {
                 self.auto = on.unwrap_or(!self.auto);
                 stdio::note(match self.auto {
                     true => "auto: statements are charged without asking\n",
@@ -228,19 +228,19 @@ impl Shell {
                 });
                 Ok(())
             }
-            Command::Intervals(intervals) => {
+            ShellCommand::Intervals(intervals) => {
                 self.intervals = intervals;
                 Ok(())
             }
-            Command::Output(file) => {
+            ShellCommand::Output(file) => {
                 self.output = file;
                 Ok(())
             }
-            Command::Budget => {
+            ShellCommand::Budget => {
                 let lines = block_on(self.analyst.budget(None))?;
                 stdio::print(budget::text(&lines, &[]).as_bytes())
             }
-            Command::History(switch) => {
+            ShellCommand::History(switch) => {
                 let message = match input.history() {
                     Some(history) => {
                         if let Some(on) = switch {
@@ -253,8 +253,8 @@ impl Shell {
                 stdio::note(&message);
                 Ok(())
             }
-            Command::Help => stdio::print(command::help().as_bytes()),
-            Command::Quit => Ok(()),
+            ShellCommand::Help => stdio::print(command::help().as_bytes()),
+            ShellCommand::Quit => Ok(()),
         }
     }
 
@@ -310,7 +310,7 @@ impl Shell {
     /// and no consent.
     fn agreed(&mut self, input: &mut dyn Input) -> Result<bool, Failure> {
         match input.line(QUESTION)? {
-            Line::Text(answer) => match answer.trim().to_lowercase().as_str() {
+            InputLine::Text(answer) => match answer.trim().to_lowercase().as_str() {
                 "y" | "yes" => Ok(true),
                 "" | "n" | "no" => Ok(false),
                 _ => {
@@ -318,7 +318,7 @@ impl Shell {
                     Ok(false)
                 }
             },
-            Line::GivenUp | Line::End => Ok(false),
+            InputLine::GivenUp | InputLine::End => Ok(false),
         }
     }
 

@@ -3,7 +3,7 @@
 use hushtable::query::{Contract, Table};
 
 use super::engine;
-use crate::arguments::{DescribeArguments, ReportFormat, TablesArguments};
+use crate::arguments::{DescribeArguments, TablesArguments, TextOrJson};
 use crate::failure::Failure;
 use crate::render::grid::visible;
 use crate::render::tables;
@@ -12,8 +12,8 @@ use crate::stdio;
 pub(crate) fn list(arguments: &TablesArguments) -> Result<(), Failure> {
     let engine = engine(&arguments.contract.path())?;
     let text = match arguments.format {
-        ReportFormat::Text => tables::list(engine.contract()),
-        ReportFormat::Json => tables::list_json(engine.contract())?,
+        TextOrJson::Text => tables::list(engine.contract()),
+        TextOrJson::Json => tables::list_json(engine.contract())?,
     };
     stdio::print(text.as_bytes())
 }
@@ -23,8 +23,8 @@ pub(crate) fn describe(arguments: &DescribeArguments) -> Result<(), Failure> {
     let contract = engine.contract();
     let table = named(contract, &arguments.table)?;
     let text = match arguments.format {
-        ReportFormat::Text => tables::describe(contract, table),
-        ReportFormat::Json => tables::describe_json(contract, table)?,
+        TextOrJson::Text => tables::describe(contract, table),
+        TextOrJson::Json => tables::describe_json(contract, table)?,
     };
     stdio::print(text.as_bytes())
 }

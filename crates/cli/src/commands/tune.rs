@@ -4,7 +4,7 @@ use futures::executor::block_on;
 use hushtable::Progress;
 
 use super::losses::opened;
-use crate::arguments::{ReportFormat, TuneArguments};
+use crate::arguments::{TextOrJson, TuneArguments};
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::tune;
@@ -16,8 +16,8 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<(), Failure> {
     let progress = Progress::default();
     let report = watched("reading", &progress, || block_on(owner.tune(&sql, &progress)))?;
     let text = match arguments.format {
-        ReportFormat::Text => tune::text(&report),
-        ReportFormat::Json => tune::json(&report)?,
+        TextOrJson::Text => tune::text(&report),
+        TextOrJson::Json => tune::json(&report)?,
     };
     stdio::print(text.as_bytes())?;
     plot.map_or(Ok(()), |file| file.write(&tune::chart(&report)))

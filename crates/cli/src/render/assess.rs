@@ -2,7 +2,7 @@
 
 use hushtable::privacy::Epsilon;
 
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::number::{at_least, digits17};
 
 /// Columns to which words are set.
@@ -10,8 +10,8 @@ const WIDTH: usize = 96;
 
 /// Guarantees, and what they mean and rest on.
 #[derive(Clone, Debug)]
-pub(crate) struct Report {
-    pub(crate) rows: Vec<Row>,
+pub(crate) struct AssessReport {
+    pub(crate) rows: Vec<GuaranteeRow>,
     /// For each pair of values, if it is about such.
     pub(crate) pairs: Vec<PairRow>,
     /// Whether the deltas are those of the worst attacker within the assumptions, and not above.
@@ -21,13 +21,13 @@ pub(crate) struct Report {
 
 /// An epsilon or a delta, rounded up where it was computed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Amount {
+pub(crate) enum EpsilonOrDelta {
     /// None if no epsilon is enough.
     Epsilon(Option<Epsilon>),
     Delta(f64),
 }
 
-impl Amount {
+impl EpsilonOrDelta {
     pub(crate) fn epsilon(epsilon: Epsilon) -> Self {
         Self::Epsilon(Some(epsilon))
     }
@@ -49,14 +49,14 @@ impl Amount {
 
 /// One guarantee: `epsilon`, `delta`, and others beside them, by their JSON keys.
 #[derive(Clone, Debug)]
-pub(crate) struct Row(Vec<(&'static str, Amount)>);
+pub(crate) struct GuaranteeRow(Vec<(&'static str, EpsilonOrDelta)>);
 
-impl Row {
-    pub(crate) fn new(epsilon: Amount, delta: Amount) -> Self {
+impl GuaranteeRow {
+    pub(crate) fn new(epsilon: EpsilonOrDelta, delta: EpsilonOrDelta) -> Self {
         Self(vec![("epsilon", epsilon), ("delta", delta)])
     }
 
-    pub(crate) fn push(&mut self, key: &'static str, amount: Amount) {
+    pub(crate) fn push(&mut self, key: &'static str, amount: EpsilonOrDelta) {
         self.0.push((key, amount));
     }
 
@@ -67,7 +67,7 @@ impl Row {
             |name: &str| self.0.iter().find(|(key, _)| *key == name).map(|(_, amount)| *amount);
         let find = |key: &str| of(&format!("{key}{column}")).or_else(|| of(key));
         match (find("epsilon")?, find("delta")?) {
-            (Amount::Epsilon(Some(epsilon)), Amount::Delta(delta)) => {
+            (EpsilonOrDelta::Epsilon(Some(epsilon)), EpsilonOrDelta::Delta(delta)) => {
                 Some((epsilon.to_f64(), delta))
             }
             _ => None,
@@ -86,7 +86,7 @@ impl Row {
 pub(crate) struct PairRow {
     pub(crate) one: String,
     pub(crate) other: String,
-    pub(crate) epsilon: Amount,
+    pub(crate) epsilon: EpsilonOrDelta,
     pub(crate) delta: f64,
     pub(crate) because: &'static str,
 }
@@ -103,10 +103,10 @@ impl PairRow {
     }
 }
 
-impl Report {
+impl AssessReport {
     /// On one line.
     pub(crate) fn json(&self) -> String {
-        let rows: Vec<String> = self.rows.iter().map(Row::json).collect();
+        let rows: Vec<String> = self.rows.iter().map(GuaranteeRow::json).collect();
         let mut fields = vec![format!("\"guarantees\":[{}]", rows.join(","))];
         if !self.pairs.is_empty() {
             let pairs: Vec<String> = self.pairs.iter().map(PairRow::json).collect();
@@ -120,15 +120,15 @@ impl Report {
     /// For people: deltas are rounded up.
     pub(crate) fn text(&self) -> String {
         let headings = self.rows.first().map(|row| row.0.clone()).unwrap_or_default();
-        let headings = headings.iter().map(|(key, _)| (key.replace('_', " "), Side::Left));
-        let mut grid = Grid::new(headings).underlined();
+        let headings = headings.iter().map(|(key, _)| (key.replace('_', " "), Alignment::Left));
+        let mut grid = TextGrid::new(headings).underlined();
         for row in &self.rows {
             grid.push(row.0.iter().map(|(_, amount)| amount.text()));
         }
         let mut out = grid.text(0);
         if !self.pairs.is_empty() {
             let headings = ["one value", "the other", "epsilon", "delta", "because"];
-            let mut grid = Grid::new(headings.map(|name| (name, Side::Left))).underlined();
+            let mut grid = TextGrid::new(headings.map(|name| (name, Alignment::Left))).underlined();
             for pair in &self.pairs {
                 let (epsilon, delta) = (pair.epsilon.text(), at_least(pair.delta));
                 let because = pair.because.to_owned();

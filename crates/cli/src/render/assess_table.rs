@@ -10,7 +10,7 @@ use super::assess::wrapped;
 use super::assess_words::NO_BUDGET;
 use super::audit::CONFIDENTIAL;
 use super::cell::rows;
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::json::{object, value};
 use super::number::{at_least, digits17, number};
 use super::table::cell_text;
@@ -25,7 +25,7 @@ pub(crate) struct TableReport {
     pub(crate) keys: RecordBatch,
     pub(crate) above: Option<u64>,
     /// In the order in which they are shown.
-    pub(crate) groups: Vec<Assessed>,
+    pub(crate) groups: Vec<AssessedGroup>,
     /// A group that nobody is in.
     pub(crate) nobody: GroupRisk,
     pub(crate) epsilon: Epsilon,
@@ -42,7 +42,7 @@ pub(crate) struct TableReport {
 }
 
 /// One group.
-pub(crate) struct Assessed {
+pub(crate) struct AssessedGroup {
     /// Its row among the keys.
     pub(crate) row: usize,
     pub(crate) size: u64,
@@ -58,7 +58,7 @@ impl TableReport {
         self.keys.num_columns() > 0
     }
 
-    fn count(&self, predicate: impl Fn(&Assessed) -> bool) -> usize {
+    fn count(&self, predicate: impl Fn(&AssessedGroup) -> bool) -> usize {
         self.groups.iter().filter(|group| predicate(group)).count()
     }
 
@@ -122,13 +122,13 @@ impl TableReport {
         Ok(out)
     }
 
-    fn totals(&self) -> Grid {
-        let mut grid = Grid::pairs();
+    fn totals(&self) -> TextGrid {
+        let mut grid = TextGrid::pairs();
         let records = self.groups.iter().map(|group| group.size).sum();
         grid.push(["records that count", &whole(records)]);
-        let of = |predicate: &dyn Fn(&Assessed) -> bool| whole(self.count(predicate) as u64);
+        let of = |predicate: &dyn Fn(&AssessedGroup) -> bool| whole(self.count(predicate) as u64);
         let (failed, published) =
-            (|g: &Assessed| !g.risk.passes, |g: &Assessed| self.published(g.size));
+            (|g: &AssessedGroup| !g.risk.passes, |g: &AssessedGroup| self.published(g.size));
         let suppressed = of(&|g| !published(g));
         let mut groups = format!("{} published", of(&published));
         if let Some(above) = self.above {
@@ -167,12 +167,12 @@ impl TableReport {
 
     fn table(&self, most: usize) -> Result<String, Failure> {
         let names = self.keys.schema();
-        let names = names.fields().iter().map(|field| (visible(field.name()), Side::Left));
+        let names = names.fields().iter().map(|field| (visible(field.name()), Alignment::Left));
         let measures = ["records", "published", "known", "unknown", "delta", "", "passes above"];
-        let sides = [Side::Right, Side::Left, Side::Right, Side::Right];
-        let sides = sides.into_iter().chain([Side::Left, Side::Left, Side::Right]);
+        let sides = [Alignment::Right, Alignment::Left, Alignment::Right, Alignment::Right];
+        let sides = sides.into_iter().chain([Alignment::Left, Alignment::Left, Alignment::Right]);
         let measures = measures.into_iter().map(str::to_owned).zip(sides);
-        let mut grid = Grid::new(names.chain(measures)).underlined();
+        let mut grid = TextGrid::new(names.chain(measures)).underlined();
         let keys = rows(&self.keys)?;
         for group in self.groups.iter().take(most) {
             let cells = keys.get(group.row).map(Vec::as_slice).unwrap_or_default();

@@ -3,7 +3,7 @@
 use hushtable::{AuditReport, Compared};
 use serde::Serialize;
 
-use super::grid::{Grid, visible};
+use super::grid::{TextGrid, visible};
 use super::number::{at_least, at_most, number};
 use super::pretty_json;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ const LIMIT: &str = "This can find violations; it can never prove that there are
 
 /// The findings as JSON.
 #[derive(Debug, Serialize)]
-struct Findings<'a> {
+struct AuditFindings<'a> {
     confidential: bool,
     verdict: String,
     #[serde(flatten)]
@@ -26,12 +26,12 @@ struct Findings<'a> {
 
 /// The findings as JSON.
 pub(crate) fn json(report: &AuditReport) -> Result<String, Failure> {
-    pretty_json(&Findings { confidential: true, verdict: verdict(report), report })
+    pretty_json(&AuditFindings { confidential: true, verdict: verdict(report), report })
 }
 
 /// The findings as text.
 pub(crate) fn text(report: &AuditReport) -> String {
-    let mut facts = Grid::pairs();
+    let mut facts = TextGrid::pairs();
     let promised = report.promised;
     facts.push(["neighbouring tables", &report.neighbouring.to_string()]);
     facts.push(["the query's loss", &report.loss.to_string()]);
@@ -53,7 +53,7 @@ pub(crate) fn text(report: &AuditReport) -> String {
 
 fn comparison(ordinal: usize, compared: &Compared, requested: u64, by_size: bool) -> String {
     let [first, second] = &compared.tables;
-    let mut grid = Grid::pairs();
+    let mut grid = TextGrid::pairs();
     let runs = number(compared.runs as f64);
     let runs = match compared.runs < requested {
         true => {

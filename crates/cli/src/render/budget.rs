@@ -5,7 +5,7 @@ use hushtable::privacy::{Delta, Epsilon, Loss};
 use hushtable::{BudgetLine, OtherAccount};
 use serde::Serialize;
 
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::number::at_least;
 use super::pretty_json;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 const MOST_CHARACTERS: usize = 80;
 
 #[derive(Debug, Serialize)]
-struct Report<'a> {
+struct BudgetReport<'a> {
     analyst: &'a str,
     table: &'a str,
     total: Loss,
@@ -39,7 +39,7 @@ struct OtherReport<'a> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum AnyReport<'a> {
-    Budget(Report<'a>),
+    Budget(BudgetReport<'a>),
     Other(OtherReport<'a>),
 }
 
@@ -57,7 +57,7 @@ struct TogetherReport {
 pub(crate) fn json(lines: &[BudgetLine], others: &[OtherAccount]) -> Result<String, Failure> {
     let reports = lines
         .iter()
-        .map(|line| Report {
+        .map(|line| BudgetReport {
             analyst: &line.analyst,
             table: &line.table,
             total: line.account.total,
@@ -98,7 +98,7 @@ pub(crate) fn text(lines: &[BudgetLine], others: &[OtherAccount]) -> String {
 }
 
 fn other_block(other: &OtherAccount) -> String {
-    let mut amounts = Grid::pairs();
+    let mut amounts = TextGrid::pairs();
     for spent in &other.spent {
         amounts.push(["spent", &spent.to_string()]);
     }
@@ -108,7 +108,7 @@ fn other_block(other: &OtherAccount) -> String {
 }
 
 fn block(line: &BudgetLine) -> String {
-    let mut amounts = Grid::pairs();
+    let mut amounts = TextGrid::pairs();
     amounts.push(["total", &line.account.total.to_string()]);
     amounts.push(["spent", &line.account.spent.to_string()]);
     amounts.push(["left", &line.account.left.to_string()]);
@@ -144,12 +144,12 @@ fn charges(charges: &[ChargeRecord]) -> String {
     if charges.is_empty() {
         return "  no charges yet\n".to_owned();
     }
-    let mut grid = Grid::new([
-        ("charge", Side::Right),
-        ("time (UTC)", Side::Left),
-        ("loss", Side::Left),
-        ("answer", Side::Left),
-        ("query", Side::Left),
+    let mut grid = TextGrid::new([
+        ("charge", Alignment::Right),
+        ("time (UTC)", Alignment::Left),
+        ("loss", Alignment::Left),
+        ("answer", Alignment::Left),
+        ("query", Alignment::Left),
     ]);
     for charge in charges {
         let note = if charge.asked == charge.charged {

@@ -5,13 +5,13 @@
 
 use hushtable::privacy::{Delta, Epsilon, Rho};
 
-use super::grid::{Grid, Side};
+use super::grid::{Alignment, TextGrid};
 use super::measurements::nearness;
 use super::number::{at_least, digits17, number, probability};
 
 /// A result of `calc`, with the values that it was computed from.
 #[derive(Clone, Debug)]
-pub(crate) enum Report {
+pub(crate) enum CalcReport {
     /// Group selection.
     Selection {
         strategy: &'static str,
@@ -22,7 +22,7 @@ pub(crate) enum Report {
         by_weight: bool,
         /// The least noisy count or weight that is released.
         threshold: Option<f64>,
-        keep: Vec<Keep>,
+        keep: Vec<KeepChance>,
     },
     /// Epsilon of a rho at a delta, rounded up, for any mechanism and where all noise is Gaussian.
     Epsilon { rho: Rho, delta: Delta, epsilon: Epsilon, gaussian: Epsilon },
@@ -36,9 +36,9 @@ pub(crate) enum Report {
     /// The pure epsilon that a budget in rho pays for, rounded down.
     PureWithin { rho: Rho, epsilon: Epsilon },
     /// Noise with a delta at each epsilon, rounded up.
-    Gaussian { epsilon: Epsilon, delta: f64, variance: f64, worst: Option<Worst> },
+    Gaussian { epsilon: Epsilon, delta: f64, variance: f64, worst: Option<WorstError> },
     /// Noise with an epsilon, rounded up.
-    Laplace { epsilon: f64, variance: f64, worst: Option<Worst> },
+    Laplace { epsilon: f64, variance: f64, worst: Option<WorstError> },
     /// A quantile: its rate, and how many values are in between 95 % of the time, where they are
     /// evenly spread and whatever they are.
     Quantile { rate: f64, even: f64, worst: f64 },
@@ -50,12 +50,12 @@ pub(crate) enum Report {
 
 /// All of a number of values are within the half-width of their exact ones, 95 % of the time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Worst {
+pub(crate) struct WorstError {
     pub(crate) values: u64,
     pub(crate) half_width: u128,
 }
 
-impl Worst {
+impl WorstError {
     fn json(worst: Option<Self>) -> String {
         worst.map_or_else(String::new, |Self { values, half_width }| {
             format!(",\"values\":{values},\"half_width_95\":{half_width}")
@@ -76,12 +76,12 @@ impl Worst {
 
 /// A group's size and chance.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Keep {
+pub(crate) struct KeepChance {
     pub(crate) units: u64,
     pub(crate) probability: f64,
 }
 
-impl Report {
+impl CalcReport {
     /// On one line.
     pub(crate) fn json(&self) -> String {
         let body = match self {
@@ -117,11 +117,11 @@ impl Report {
             Self::RhoOfPure { rho, .. } => format!("\"rho\":{rho}"),
             Self::Gaussian { delta, variance, worst, .. } => {
                 let (delta, variance) = (digits17(*delta), digits17(*variance));
-                format!("\"delta\":{delta},\"variance\":{variance}{}", Worst::json(*worst))
+                format!("\"delta\":{delta},\"variance\":{variance}{}", WorstError::json(*worst))
             }
             Self::Laplace { epsilon, variance, worst } => {
                 let (epsilon, variance) = (digits17(*epsilon), digits17(*variance));
-                format!("\"epsilon\":{epsilon},\"variance\":{variance}{}", Worst::json(*worst))
+                format!("\"epsilon\":{epsilon},\"variance\":{variance}{}", WorstError::json(*worst))
             }
             Self::Quantile { rate, even, worst } => format!(
                 "\"rate\":{},\"values_between_95_even\":{},\"values_between_95\":{}",
@@ -137,7 +137,7 @@ impl Report {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Selection { strategy, epsilon, delta, groups, by_weight, threshold, keep } => {
-                let mut facts = Grid::pairs();
+                let mut facts = TextGrid::pairs();
                 facts.push(["strategy", strategy]);
                 facts.push(["budget", &format!("epsilon = {epsilon}, delta = {delta}")]);
                 facts.push(["groups per unit", &format!("up to {groups}")]);
@@ -148,7 +148,8 @@ impl Report {
                 );
                 facts.push(["threshold", &released]);
                 let mut sizes =
-                    Grid::new([("units", Side::Right), ("probability", Side::Left)]).underlined();
+                    TextGrid::new([("units", Alignment::Right), ("probability", Alignment::Left)])
+                        .underlined();
                 for k in keep {
                     sizes.push([k.units.to_string(), probability(k.probability)]);
                 }
@@ -177,12 +178,12 @@ impl Report {
             }
             Self::Gaussian { epsilon, delta, variance, worst } => {
                 let (delta, variance) = (at_least(*delta), number(*variance));
-                let worst = Worst::text(*worst);
+                let worst = WorstError::text(*worst);
                 format!("epsilon = {epsilon}: delta = {delta}; variance {variance}\n{worst}")
             }
             Self::Laplace { epsilon, variance, worst } => {
                 let (epsilon, variance) = (at_least(*epsilon), number(*variance));
-                format!("epsilon = {epsilon}; variance {variance}\n{}", Worst::text(*worst))
+                format!("epsilon = {epsilon}; variance {variance}\n{}", WorstError::text(*worst))
             }
             Self::Quantile { rate, even, worst } => {
                 format!("rate = {}: {}\n", number(*rate), nearness(*rate, *even, *worst))

@@ -15,7 +15,7 @@ const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// One value of a result.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell<'a> {
+pub(crate) enum ResultCell<'a> {
     Null,
     Bool(bool),
     Int(i64),
@@ -28,7 +28,7 @@ pub(crate) enum Cell<'a> {
 }
 
 /// The rows of a result.
-pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Vec<Cell<'_>>>, Failure> {
+pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Vec<ResultCell<'_>>>, Failure> {
     let row = |i| batch.columns().iter().map(|column| cell(column.as_ref(), i)).collect();
     let rows: Option<Vec<_>> = (0..batch.num_rows()).map(row).collect();
     rows.ok_or_else(|| cannot_show("column"))
@@ -40,28 +40,28 @@ pub(crate) fn is_number(column_type: &DataType) -> bool {
 }
 
 /// `None` for a type that results do not have.
-fn cell(column: &dyn Array, i: usize) -> Option<Cell<'_>> {
+fn cell(column: &dyn Array, i: usize) -> Option<ResultCell<'_>> {
     if column.data_type() == &DataType::Null || column.is_null(i) {
-        return Some(Cell::Null);
+        return Some(ResultCell::Null);
     }
     Some(match column.data_type() {
-        DataType::Boolean => Cell::Bool(column.as_boolean_opt()?.value(i)),
-        DataType::Int64 => Cell::Int(column.as_primitive_opt::<Int64Type>()?.value(i)),
-        DataType::Float64 => Cell::Float(column.as_primitive_opt::<Float64Type>()?.value(i)),
+        DataType::Boolean => ResultCell::Bool(column.as_boolean_opt()?.value(i)),
+        DataType::Int64 => ResultCell::Int(column.as_primitive_opt::<Int64Type>()?.value(i)),
+        DataType::Float64 => ResultCell::Float(column.as_primitive_opt::<Float64Type>()?.value(i)),
         DataType::Decimal128(_, scale) => {
             let digits = column.as_primitive_opt::<Decimal128Type>()?.value(i);
             let scale = u8::try_from(*scale).ok()?;
-            Cell::Decimal(FixedDecimal { digits, scale }.to_string())
+            ResultCell::Decimal(FixedDecimal { digits, scale }.to_string())
         }
-        DataType::Utf8 => Cell::Text(column.as_string_opt::<i32>()?.value(i)),
-        DataType::Utf8View => Cell::Text(column.as_string_view_opt()?.value(i)),
+        DataType::Utf8 => ResultCell::Text(column.as_string_opt::<i32>()?.value(i)),
+        DataType::Utf8View => ResultCell::Text(column.as_string_view_opt()?.value(i)),
         DataType::Date32 => {
             let days = column.as_primitive_opt::<Date32Type>()?.value(i);
-            Cell::Moment(date(i64::from(days)))
+            ResultCell::Moment(date(i64::from(days)))
         }
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
             let micros = column.as_primitive_opt::<TimestampMicrosecondType>()?.value(i);
-            Cell::Moment(timestamp(micros))
+            ResultCell::Moment(timestamp(micros))
         }
         _ => return None,
     })

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::assess::wrapped_at;
 use super::audit::CONFIDENTIAL;
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::number::number;
 use super::pretty_json;
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ const PUBLIC: &str = "Analysts see the contract. Set what you could have said wi
                       something about it.";
 
 #[derive(Serialize)]
-struct Findings<'a> {
+struct CheckFindings<'a> {
     confidential: bool,
     #[serde(flatten)]
     report: &'a CheckReport,
@@ -41,7 +41,7 @@ struct Findings<'a> {
 
 /// The findings as JSON.
 pub(crate) fn json(report: &CheckReport) -> Result<String, Failure> {
-    pretty_json(&Findings { confidential: true, report })
+    pretty_json(&CheckFindings { confidential: true, report })
 }
 
 /// The findings as text.
@@ -57,7 +57,7 @@ pub(crate) fn text(report: &CheckReport) -> String {
 }
 
 fn of_table(table: &TableCheck) -> String {
-    let mut facts = Grid::pairs();
+    let mut facts = TextGrid::pairs();
     facts.push(["files", &count(table.files as u64)]);
     facts.push(["rows", &count(table.rows)]);
     if table.ragged_rows > 0 {
@@ -97,11 +97,11 @@ fn of_table(table: &TableCheck) -> String {
 }
 
 fn columns(table: &TableCheck) -> String {
-    let mut grid = Grid::new([
-        ("column", Side::Left),
-        ("type", Side::Left),
-        ("NULL", Side::Right),
-        ("does not fit", Side::Right),
+    let mut grid = TextGrid::new([
+        ("column", Alignment::Left),
+        ("type", Alignment::Left),
+        ("NULL", Alignment::Right),
+        ("does not fit", Alignment::Right),
     ])
     .underlined();
     for column in &table.columns {
@@ -117,7 +117,8 @@ fn columns(table: &TableCheck) -> String {
 }
 
 fn misfits(columns: &[ColumnCheck]) -> String {
-    let mut grid = Grid::new([("", Side::Left), ("", Side::Right), ("", Side::Left)]);
+    let mut grid =
+        TextGrid::new([("", Alignment::Left), ("", Alignment::Right), ("", Alignment::Left)]);
     for column in columns.iter().filter(|column| column.do_not_fit > 0) {
         forms(&mut grid, &name(&column.name), &column.forms);
     }
@@ -131,7 +132,7 @@ fn misfits(columns: &[ColumnCheck]) -> String {
 }
 
 /// Adds the most frequent forms: the name, how many values have the form, the form.
-fn forms(grid: &mut Grid, name: &str, forms: &Forms) {
+fn forms(grid: &mut TextGrid, name: &str, forms: &Forms) {
     let frequent = forms.most_frequent.iter().take(MOST_FORMS);
     let mut others = forms.others;
     others += forms.most_frequent.iter().skip(MOST_FORMS).map(|form| form.values).sum::<u64>();
@@ -146,15 +147,15 @@ fn forms(grid: &mut Grid, name: &str, forms: &Forms) {
 }
 
 fn ranges(columns: &[ColumnCheck]) -> String {
-    let mut grid = Grid::new([
-        ("column", Side::Left),
-        ("smallest", Side::Right),
-        ("1 %", Side::Right),
-        ("median", Side::Right),
-        ("99 %", Side::Right),
-        ("largest", Side::Right),
-        ("bounds", Side::Right),
-        ("rows outside", Side::Right),
+    let mut grid = TextGrid::new([
+        ("column", Alignment::Left),
+        ("smallest", Alignment::Right),
+        ("1 %", Alignment::Right),
+        ("median", Alignment::Right),
+        ("99 %", Alignment::Right),
+        ("largest", Alignment::Right),
+        ("bounds", Alignment::Right),
+        ("rows outside", Alignment::Right),
     ])
     .underlined();
     let mut any = false;
@@ -179,7 +180,7 @@ fn ranges(columns: &[ColumnCheck]) -> String {
 
 fn keys_text(column: &str, keys: &KeysCheck, rows: u64) -> String {
     let kind = if keys.public { "public_keys" } else { "known_keys" };
-    let mut grid = Grid::pairs();
+    let mut grid = TextGrid::pairs();
     let listed = format!("{} listed", count(keys.listed as u64));
     let without = keys.without_rows.len();
     let named: Vec<String> =
@@ -210,7 +211,7 @@ fn keys_text(column: &str, keys: &KeysCheck, rows: u64) -> String {
 }
 
 fn query(query: &QueryCheck) -> String {
-    let mut facts = Grid::pairs();
+    let mut facts = TextGrid::pairs();
     facts.push(["rows that count", &count(query.rows)]);
     facts.push(["privacy units", &count(query.units)]);
     facts.push(["groups per unit", &spread_text(&query.groups_per_unit)]);
@@ -219,11 +220,11 @@ fn query(query: &QueryCheck) -> String {
         let rows = format!("{}, others are cut off", number(f64::from(rows)));
         facts.push(["most rows of a unit on a side of a join", &rows]);
     }
-    let mut grid = Grid::new([
-        ("measurement", Side::Left),
-        ("limit", Side::Left),
-        ("units touched", Side::Right),
-        ("of the total", Side::Right),
+    let mut grid = TextGrid::new([
+        ("measurement", Alignment::Left),
+        ("limit", Alignment::Left),
+        ("units touched", Alignment::Right),
+        ("of the total", Alignment::Right),
     ])
     .underlined();
     for cut in &query.cut_off {
@@ -260,7 +261,7 @@ fn limit(cut: &CutOff) -> String {
 }
 
 fn groups(groups: &GroupsCheck) -> String {
-    let mut facts = Grid::pairs();
+    let mut facts = TextGrid::pairs();
     facts.push(["groups with a unit", &count(groups.in_data as u64)]);
     let (Some(half), Some(most)) = (groups.shown_half, groups.shown_95) else {
         facts.push(["shown", &format!("{}, whatever the data", count(groups.known as u64))]);

@@ -2,7 +2,7 @@
 
 use hushtable::{ClippedShare, ClippingReport};
 
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::pretty_json;
 use crate::failure::Failure;
 
@@ -14,11 +14,11 @@ pub(crate) fn note(reports: &[ClippingReport]) -> String {
             [_] => String::new(),
             _ => format!(" of {}", of.join(", ")),
         };
-        let mut grid = Grid::new([
-            ("", Side::Left),
-            ("share", Side::Right),
-            ("from", Side::Right),
-            ("to", Side::Right),
+        let mut grid = TextGrid::new([
+            ("", Alignment::Left),
+            ("share", Alignment::Right),
+            ("from", Alignment::Right),
+            ("to", Alignment::Right),
         ]);
         for ClippedShare { what, share, low, high } in shares {
             grid.push([visible(what), percent(*share), percent(*low), percent(*high)]);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use hushtable::arrow::record_batch::RecordBatch;
 
-use super::cell::{Cell, rows};
+use super::cell::{ResultCell, rows};
 use crate::failure::Failure;
 use hushtable::visible::visible;
 
@@ -42,24 +42,24 @@ fn line(out: &mut String, fields: impl Iterator<Item = String>) {
 }
 
 impl CsvStyle {
-    fn field(self, cell: &Cell<'_>) -> String {
+    fn field(self, cell: &ResultCell<'_>) -> String {
         match cell {
-            Cell::Null => String::new(),
-            Cell::Bool(value) => value.to_string(),
-            Cell::Int(value) => value.to_string(),
-            Cell::Decimal(text) => text.clone(),
+            ResultCell::Null => String::new(),
+            ResultCell::Bool(value) => value.to_string(),
+            ResultCell::Int(value) => value.to_string(),
+            ResultCell::Decimal(text) => text.clone(),
             // Years outside of four digits begin with a sign.
-            Cell::Moment(text) => self.text(text),
-            Cell::Float(value) if value.is_infinite() => self.text(&value.to_string()),
+            ResultCell::Moment(text) => self.text(text),
+            ResultCell::Float(value) if value.is_infinite() => self.text(&value.to_string()),
             // The shortest text that reads back as the same float.
-            Cell::Float(value) => {
+            ResultCell::Float(value) => {
                 if *value == 0.0 || (1e-5..1e16).contains(&value.abs()) {
                     value.to_string()
                 } else {
                     format!("{value:e}")
                 }
             }
-            Cell::Text(text) => self.text(text),
+            ResultCell::Text(text) => self.text(text),
         }
     }
 
@@ -124,15 +124,15 @@ mod tests {
             assert_eq!(without_formulas(text), safe, "{text}");
         }
         let safe = CsvStyle { no_formulas: true, visible: false };
-        assert_eq!(safe.field(&Cell::Int(-3)), "-3");
-        assert_eq!(safe.field(&Cell::Float(f64::NEG_INFINITY)), "'-inf");
-        assert_eq!(safe.field(&Cell::Moment("-0001-12-31".to_owned())), "'-0001-12-31");
-        assert_eq!(safe.field(&Cell::Text("=A1,B1")), "\"'=A1,B1\"");
+        assert_eq!(safe.field(&ResultCell::Int(-3)), "-3");
+        assert_eq!(safe.field(&ResultCell::Float(f64::NEG_INFINITY)), "'-inf");
+        assert_eq!(safe.field(&ResultCell::Moment("-0001-12-31".to_owned())), "'-0001-12-31");
+        assert_eq!(safe.field(&ResultCell::Text("=A1,B1")), "\"'=A1,B1\"");
     }
 
     #[test]
     fn terminals_see_escapes() {
         let style = CsvStyle { no_formulas: false, visible: true };
-        assert_eq!(style.field(&Cell::Text("a\nb\u{200b}")), "a\\nb\\u{200b}");
+        assert_eq!(style.field(&ResultCell::Text("a\nb\u{200b}")), "a\\nb\\u{200b}");
     }
 }

@@ -3,7 +3,7 @@
 use hushtable::knowledge::{Bounded, Combination, Differences, PublishedCount, Recovered};
 
 use super::assess::wrapped;
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::json::object;
 use super::number::number;
 use hushtable::published::{CellKey, Divided, Tables};
@@ -136,7 +136,7 @@ impl DifferencingReport {
         let somebody = combinations.iter().filter(|combination| combination.count > 0).count();
         let recovered: Vec<&Recovered> = self.recovered().collect();
         let exactly = recovered.iter().filter(|entry| entry.count.low == entry.count.high).count();
-        let mut facts = Grid::pairs();
+        let mut facts = TextGrid::pairs();
         facts.push(["tables", &whole(self.tables.names.len())]);
         facts.push([
             "cells",
@@ -186,8 +186,12 @@ impl DifferencingReport {
         if combinations.is_empty() {
             return String::new();
         }
-        let headings = [("records", Side::Right), ("who", Side::Left), ("shown by", Side::Left)];
-        let mut grid = Grid::new(headings).underlined();
+        let headings = [
+            ("records", Alignment::Right),
+            ("who", Alignment::Left),
+            ("shown by", Alignment::Left),
+        ];
+        let mut grid = TextGrid::new(headings).underlined();
         for combination in combinations.iter().take(self.few(combinations.len())) {
             let count = if combination.count == 0 {
                 "nobody".to_owned()
@@ -227,8 +231,9 @@ impl DifferencingReport {
         if entries.is_empty() {
             return String::new();
         }
-        let headings = [("records", Side::Right), ("of", Side::Left), ("", Side::Left)];
-        let mut grid = Grid::new(headings).underlined();
+        let headings =
+            [("records", Alignment::Right), ("of", Alignment::Left), ("", Alignment::Left)];
+        let mut grid = TextGrid::new(headings).underlined();
         for entry in entries.iter().take(self.few(entries.len())) {
             let count = match entry.count {
                 PublishedCount { low: 0, high: 0 } => "nobody".to_owned(),

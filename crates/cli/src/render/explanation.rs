@@ -7,7 +7,7 @@ use hushtable::query::{
 };
 
 use super::cut_off;
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::measurements::{counted, measurements};
 use super::mechanisms::compared;
 use super::number::{number, probability};
@@ -44,7 +44,7 @@ fn promise(explanation: &Explanation) -> String {
         (1, _) => "in at most 1 group".to_owned(),
         (most, _) => format!("in at most {} groups", number(f64::from(most))),
     };
-    let mut grid = Grid::pairs();
+    let mut grid = TextGrid::pairs();
     let tables = explanation.tables.join(", ");
     grid.push([if explanation.tables.len() == 1 { "table" } else { "tables" }, &visible(&tables)]);
     if explanation.tables != [explanation.population.as_str()] {
@@ -88,7 +88,7 @@ pub(super) fn unit_and_neighbours(unit: &str, neighbouring: Neighbouring) -> (St
 }
 
 fn groups(groups: &GroupsExplained) -> String {
-    let mut grid = Grid::pairs();
+    let mut grid = TextGrid::pairs();
     let mut appearing = String::new();
     match groups {
         GroupsExplained::Single => {
@@ -117,7 +117,7 @@ fn groups(groups: &GroupsExplained) -> String {
     format!("Groups\n{}{appearing}", grid.text(2))
 }
 
-fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
+fn chosen_privately(private: &PrivateGroups, grid: &mut TextGrid) {
     let by = match private.sizes_in {
         GroupSize::Units => "",
         GroupSize::Pieces => ", after records are split into pieces",
@@ -167,7 +167,7 @@ fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
 
 /// How noise, strategy and split were chosen.
 fn choice(choice: &ChoiceExplained) -> String {
-    let mut grid = Grid::pairs();
+    let mut grid = TextGrid::pairs();
     grid.push(["noise", &choice.noise.to_string()]);
     if let Some(share) = choice.selection_share.filter(|share| *share < 1.0) {
         let text = format!("{} % of the budget", number((1000.0 * share).round() / 10.0));
@@ -192,14 +192,14 @@ fn limits(explanation: &Explanation, limits: &[LimitExplained]) -> String {
         return String::new();
     }
     let mut columns = vec![
-        ("max_groups_contributed".to_owned(), Side::Right),
-        ("mechanisms".to_owned(), Side::Left),
-        ("shown from".to_owned(), Side::Right),
+        ("max_groups_contributed".to_owned(), Alignment::Right),
+        ("mechanisms".to_owned(), Alignment::Left),
+        ("shown from".to_owned(), Alignment::Right),
     ];
     let numbered =
-        (1..=explanation.measurements.len()).map(|n| (format!("#{n} 95 %"), Side::Right));
+        (1..=explanation.measurements.len()).map(|n| (format!("#{n} 95 %"), Alignment::Right));
     columns.extend(numbered);
-    let mut grid = Grid::new(columns);
+    let mut grid = TextGrid::new(columns);
     for limit in limits {
         let current = limit.max_groups_contributed == explanation.max_groups_contributed;
         let most = number(limit.max_groups_contributed.into());
@@ -262,9 +262,9 @@ fn probabilities(keep: &[KeepProbability], units_for_half: u64, size_unit: Group
         sizes.push((units_for_half, None));
     }
     sizes.sort_by_key(|(units, _)| *units);
-    let mut grid = Grid::new([
-        (format!("{size_unit} in a group"), Side::Right),
-        ("it appears with probability".to_owned(), Side::Left),
+    let mut grid = TextGrid::new([
+        (format!("{size_unit} in a group"), Alignment::Right),
+        ("it appears with probability".to_owned(), Alignment::Left),
     ]);
     for (units, known) in sizes {
         let mut text = known.map_or_else(|| "0.5 or more".to_owned(), probability);
@@ -277,11 +277,11 @@ fn probabilities(keep: &[KeepProbability], units_for_half: u64, size_unit: Group
 }
 
 fn outputs(explanation: &Explanation) -> String {
-    let mut grid = Grid::new([
-        ("column", Side::Left),
-        ("type", Side::Left),
-        ("from", Side::Left),
-        ("95 % within", Side::Right),
+    let mut grid = TextGrid::new([
+        ("column", Alignment::Left),
+        ("type", Alignment::Left),
+        ("from", Alignment::Left),
+        ("95 % within", Alignment::Right),
     ]);
     for output in &explanation.outputs {
         let from = match output.measurements.as_slice() {

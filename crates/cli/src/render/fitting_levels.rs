@@ -2,16 +2,16 @@
 
 use hushtable::query::ConsistentPrecision;
 
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::number::number;
 
 /// The standard deviations of levels before and after they are adjusted to each other.
 pub(super) fn fitting_levels(levels: &[ConsistentPrecision]) -> String {
-    let mut grid = Grid::new([
-        ("part", Side::Left),
-        ("measurement", Side::Left),
-        ("noise", Side::Right),
-        ("adjusted", Side::Right),
+    let mut grid = TextGrid::new([
+        ("part", Alignment::Left),
+        ("measurement", Alignment::Left),
+        ("noise", Alignment::Right),
+        ("adjusted", Alignment::Right),
     ]);
     for level in levels {
         let adjusted = level.adjusted.map_or_else(|| "depends on the numbers".to_owned(), number);

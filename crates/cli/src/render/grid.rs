@@ -9,28 +9,28 @@ const GAP: usize = 2;
 
 /// Text in aligned columns. Without headings if they are all empty.
 #[derive(Debug)]
-pub(crate) struct Grid {
-    columns: Vec<(String, Side)>,
+pub(crate) struct TextGrid {
+    columns: Vec<(String, Alignment)>,
     rows: Vec<Vec<String>>,
     underlined: bool,
 }
 
 /// Where a column's texts stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum Alignment {
     Left,
     Right,
 }
 
-impl Grid {
-    pub(crate) fn new(columns: impl IntoIterator<Item = (impl Into<String>, Side)>) -> Self {
+impl TextGrid {
+    pub(crate) fn new(columns: impl IntoIterator<Item = (impl Into<String>, Alignment)>) -> Self {
         let columns = columns.into_iter().map(|(name, side)| (name.into(), side)).collect();
         Self { columns, rows: Vec::new(), underlined: false }
     }
 
     /// Two columns without headings: names, and what they stand for.
     pub(crate) fn pairs() -> Self {
-        Self::new([("", Side::Left), ("", Side::Left)])
+        Self::new([("", Alignment::Left), ("", Alignment::Left)])
     }
 
     /// With a line under each heading.
@@ -75,8 +75,8 @@ impl Grid {
             }
             let blanks = " ".repeat(width.saturating_sub(text.width()));
             match side {
-                Side::Left => line.extend([text.as_str(), &blanks]),
-                Side::Right => line.extend([blanks.as_str(), text]),
+                Alignment::Left => line.extend([text.as_str(), &blanks]),
+                Alignment::Right => line.extend([blanks.as_str(), text]),
             }
         }
         out.push_str(line.trim_end());
@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn wide_characters_count_twice() {
-        let mut grid = Grid::new([("a", Side::Left), ("n", Side::Right)]).underlined();
+        let mut grid =
+            TextGrid::new([("a", Alignment::Left), ("n", Alignment::Right)]).underlined();
         grid.push(["日本", "1"]);
         grid.push(["é", "-10"]);
         insta::assert_snapshot!(grid.text(1), @"

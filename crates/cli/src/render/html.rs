@@ -2,7 +2,7 @@
 
 use hushtable::arrow::record_batch::RecordBatch;
 
-use super::cell::{Cell, is_number, rows};
+use super::cell::{ResultCell, is_number, rows};
 use super::grid::visible;
 use super::table::cell_text;
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ pub(crate) fn html(batch: &RecordBatch, notes: &str) -> Result<String, Failure> 
         out += "<tr>";
         for (cell, field) in row.iter().zip(schema.fields()) {
             let class = match cell {
-                Cell::Null => " class=\"null\"",
+                ResultCell::Null => " class=\"null\"",
                 _ if is_number(field.data_type()) => " class=\"number\"",
                 _ => "",
             };

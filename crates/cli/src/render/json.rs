@@ -9,7 +9,7 @@
 
 use hushtable::arrow::record_batch::RecordBatch;
 
-use super::cell::{Cell, rows};
+use super::cell::{ResultCell, rows};
 use crate::failure::Failure;
 use hushtable::visible::visible_json;
 
@@ -38,21 +38,21 @@ pub(crate) fn json(batch: &RecordBatch) -> Result<String, Failure> {
     Ok(out)
 }
 
-pub(super) fn value(cell: &Cell<'_>) -> String {
+pub(super) fn value(cell: &ResultCell<'_>) -> String {
     match cell {
-        Cell::Null => "null".to_owned(),
-        Cell::Bool(value) => value.to_string(),
-        Cell::Int(value) if value.unsigned_abs() <= MAX_EXACT => value.to_string(),
-        Cell::Int(value) => text(&value.to_string()),
-        Cell::Decimal(digits) if significant(digits) <= EXACT_DIGITS => digits.clone(),
-        Cell::Decimal(digits) => text(digits),
+        ResultCell::Null => "null".to_owned(),
+        ResultCell::Bool(value) => value.to_string(),
+        ResultCell::Int(value) if value.unsigned_abs() <= MAX_EXACT => value.to_string(),
+        ResultCell::Int(value) => text(&value.to_string()),
+        ResultCell::Decimal(digits) if significant(digits) <= EXACT_DIGITS => digits.clone(),
+        ResultCell::Decimal(digits) => text(digits),
         // JSON has no infinities, and null is another group.
-        Cell::Float(value) if value.is_infinite() => {
+        ResultCell::Float(value) if value.is_infinite() => {
             text(if *value > 0.0 { "Infinity" } else { "-Infinity" })
         }
-        Cell::Float(value) => serde_json::Value::from(*value).to_string(),
-        Cell::Text(value) => text(value),
-        Cell::Moment(value) => text(value),
+        ResultCell::Float(value) => serde_json::Value::from(*value).to_string(),
+        ResultCell::Text(value) => text(value),
+        ResultCell::Moment(value) => text(value),
     }
 }
 

@@ -3,7 +3,7 @@
 use hushtable::mechanisms::Estimate;
 use serde_json::json;
 
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::number::number;
 use crate::failure::Failure;
 
@@ -21,11 +21,11 @@ pub(crate) struct Estimated {
 pub(crate) fn text(reports: u64, estimated: &[Estimated], epsilon: &str, level: &str) -> String {
     let percent = level.parse::<f64>().map_or_else(|_| level.to_owned(), |l| number(100.0 * l));
     let interval = format!("{percent} % within");
-    let mut grid = Grid::new([
-        ("value", Side::Left),
-        ("reports", Side::Right),
-        ("estimated rows", Side::Right),
-        (interval.as_str(), Side::Right),
+    let mut grid = TextGrid::new([
+        ("value", Alignment::Left),
+        ("reports", Alignment::Right),
+        ("estimated rows", Alignment::Right),
+        (interval.as_str(), Alignment::Right),
     ])
     .underlined();
     for row in estimated {

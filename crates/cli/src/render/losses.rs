@@ -9,7 +9,7 @@ use hushtable::{
 use serde::Serialize;
 
 use super::audit::CONFIDENTIAL;
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::mechanisms::on_data;
 use super::number::{at_least, number};
 use super::pretty_json;
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 const MOST_GROUPS: usize = 20;
 
 #[derive(Serialize)]
-struct Findings<T> {
+struct LossFindings<T> {
     confidential: bool,
     #[serde(flatten)]
     report: T,
@@ -27,17 +27,17 @@ struct Findings<T> {
 
 /// The losses as JSON.
 pub(crate) fn json(report: &LossReport) -> Result<String, Failure> {
-    pretty_json(&Findings { confidential: true, report })
+    pretty_json(&LossFindings { confidential: true, report })
 }
 
 /// A fit as JSON.
 pub(crate) fn fit_json(report: &FitReport) -> Result<String, Failure> {
-    pretty_json(&Findings { confidential: true, report })
+    pretty_json(&LossFindings { confidential: true, report })
 }
 
 /// The losses as text.
 pub(crate) fn text(report: &LossReport) -> String {
-    let mut facts = Grid::pairs();
+    let mut facts = TextGrid::pairs();
     facts.push(["the query's rho", &report.rho.to_string()]);
     facts.push(["records that it reads", &number(report.records as f64)]);
     let table = visible(&report.table);
@@ -68,11 +68,11 @@ pub(crate) fn text(report: &LossReport) -> String {
 
 /// A fit as text.
 pub(crate) fn fit_text(report: &FitReport, options: &FitOptions) -> String {
-    let mut grid = Grid::new([
-        ("measurement", Side::Left),
-        ("noise, times that asked", Side::Right),
-        ("rho with the contract's thresholds", Side::Right),
-        ("or split with the rho asked", Side::Right),
+    let mut grid = TextGrid::new([
+        ("measurement", Alignment::Left),
+        ("noise, times that asked", Alignment::Right),
+        ("rho with the contract's thresholds", Alignment::Right),
+        ("or split with the rho asked", Alignment::Right),
     ]);
     for fitted in &report.measurements {
         grid.push([
@@ -106,11 +106,11 @@ pub(crate) fn fit_text(report: &FitReport, options: &FitOptions) -> String {
 fn losses(losses: &Losses) -> String {
     let Losses { by_pieces, policy, realised } = losses;
     let columns = [by_pieces, policy, realised];
-    let mut grid = Grid::new([
-        ("", Side::Left),
-        ("by whole pieces", Side::Right),
-        ("by the policy", Side::Right),
-        ("realised", Side::Right),
+    let mut grid = TextGrid::new([
+        ("", Alignment::Left),
+        ("by whole pieces", Alignment::Right),
+        ("by the policy", Alignment::Right),
+        ("realised", Alignment::Right),
     ]);
     let line = |name: String, cell: &dyn Fn(&Distribution) -> String| {
         let mut row = vec![name];
@@ -137,8 +137,8 @@ fn above(distribution: &Distribution) -> String {
 
 /// Every mechanism's losses by its policy function, in a column of its own.
 fn by_mechanism(mechanisms: &[MechanismLosses]) -> String {
-    let names = mechanisms.iter().map(|one| (one.mechanism.to_string(), Side::Right));
-    let mut grid = Grid::new([(String::new(), Side::Left)].into_iter().chain(names));
+    let names = mechanisms.iter().map(|one| (one.mechanism.to_string(), Alignment::Right));
+    let mut grid = TextGrid::new([(String::new(), Alignment::Left)].into_iter().chain(names));
     let mut line = |name: String, cell: &dyn Fn(&Distribution) -> String| {
         grid.push([name].into_iter().chain(mechanisms.iter().map(|one| cell(&one.policy))));
     };
@@ -159,12 +159,12 @@ fn by_mechanism(mechanisms: &[MechanismLosses]) -> String {
 }
 
 fn by_group(groups: &[GroupLosses]) -> String {
-    let mut grid = Grid::new([
-        ("group", Side::Left),
-        ("records", Side::Right),
-        ("more than rho", Side::Right),
-        ("half lose no more than", Side::Right),
-        ("the largest loss", Side::Right),
+    let mut grid = TextGrid::new([
+        ("group", Alignment::Left),
+        ("records", Alignment::Right),
+        ("more than rho", Alignment::Right),
+        ("half lose no more than", Alignment::Right),
+        ("the largest loss", Alignment::Right),
     ]);
     for group in groups.iter().take(MOST_GROUPS) {
         let keys = group.keys.iter().map(|key| key.as_deref().map_or("NULL".to_owned(), visible));

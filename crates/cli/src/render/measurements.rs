@@ -7,7 +7,7 @@ use hushtable::query::{
 
 use hushtable::mechanisms::QuantileSide;
 
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::mechanisms::interval;
 use super::number::{at_most, number};
 use super::policy::MOST_CLASSES;
@@ -17,15 +17,15 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
     if measurements.is_empty() {
         return String::new();
     }
-    let mut grid = Grid::new([
-        ("#", Side::Right),
-        ("what", Side::Left),
-        ("noise", Side::Left),
-        ("one unit adds", Side::Right),
-        ("in steps of", Side::Right),
-        ("noise scale", Side::Right),
-        ("95 % within", Side::Right),
-        ("privacy loss", Side::Left),
+    let mut grid = TextGrid::new([
+        ("#", Alignment::Right),
+        ("what", Alignment::Left),
+        ("noise", Alignment::Left),
+        ("one unit adds", Alignment::Right),
+        ("in steps of", Alignment::Right),
+        ("noise scale", Alignment::Right),
+        ("95 % within", Alignment::Right),
+        ("privacy loss", Alignment::Left),
     ]);
     for (i, m) in measurements.iter().enumerate() {
         let (low, high) = m.bounds;

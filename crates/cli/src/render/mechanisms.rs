@@ -5,7 +5,7 @@ use hushtable::query::{
     IntervalExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile,
 };
 
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::number::{at_least, number};
 
 /// Comparison of the mechanisms for each sum, by cost and precision.
@@ -59,13 +59,13 @@ fn table(
     all: &[MechanismCompared],
 ) -> String {
     let head = |i: usize, first: &str, size: &str| {
-        (if i == 0 { format!("{first} {size}") } else { size.to_owned() }, Side::Right)
+        (if i == 0 { format!("{first} {size}") } else { size.to_owned() }, Alignment::Right)
     };
-    let mut headings = vec![("mechanism".to_owned(), Side::Left)];
+    let mut headings = vec![("mechanism".to_owned(), Alignment::Left)];
     headings.extend(sums.iter().enumerate().map(|(i, m)| head(i, "standard error at a sum of", m)));
     headings.extend(values.iter().enumerate().map(|(i, m)| head(i, "rho of a record of", m)));
     let columns = headings.len();
-    let mut grid = Grid::new(headings);
+    let mut grid = TextGrid::new(headings);
     let mut notes = String::new();
     for compared in all {
         let note = if compared.mechanism == current { " (this query)" } else { "" };

@@ -6,7 +6,7 @@ use hushtable::MicrodataFile;
 use hushtable::knowledge::{EquivalenceClass, Generalised, Linkage, PossibleValues, SingledOut};
 
 use super::assess::wrapped;
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::json::{object, text as string};
 use super::number::number;
 
@@ -246,17 +246,17 @@ impl MicrodataReport {
         out
     }
 
-    fn summary(&self) -> Grid {
+    fn summary(&self) -> TextGrid {
         let headings = [
-            ("table", Side::Left),
-            ("records", Side::Right),
-            ("classes", Side::Right),
-            ("k", Side::Right),
-            ("sensitive", Side::Left),
-            ("l", Side::Right),
-            ("in classes of one value", Side::Left),
+            ("table", Alignment::Left),
+            ("records", Alignment::Right),
+            ("classes", Alignment::Right),
+            ("k", Alignment::Right),
+            ("sensitive", Alignment::Left),
+            ("l", Alignment::Right),
+            ("in classes of one value", Alignment::Left),
         ];
-        let mut grid = Grid::new(headings).underlined();
+        let mut grid = TextGrid::new(headings).underlined();
         for file in &self.tables {
             let records = file.table.records();
             for diversity in self.diversities(file) {
@@ -292,12 +292,12 @@ impl MicrodataReport {
 
     fn of_one_value(&self) -> String {
         let headings = [
-            ("everybody in class", Side::Left),
-            ("of", Side::Left),
-            ("records", Side::Right),
-            ("has", Side::Left),
+            ("everybody in class", Alignment::Left),
+            ("of", Alignment::Left),
+            ("records", Alignment::Right),
+            ("has", Alignment::Left),
         ];
-        let mut grid = Grid::new(headings).underlined();
+        let mut grid = TextGrid::new(headings).underlined();
         let mut all = 0;
         for file in &self.tables {
             for diversity in self.diversities(file) {
@@ -320,7 +320,7 @@ impl MicrodataReport {
 
     fn linkage_text(&self, column: usize, linkage: &Linkage) -> String {
         let name = visible(self.column(column));
-        let mut facts = Grid::pairs();
+        let mut facts = TextGrid::pairs();
         facts.push(["pairs of classes that can hold one person", &whole(linkage.pairs)]);
         facts.push(["one value left, several in each table alone", &whole(linkage.singling_out)]);
         facts.push(["fewer values left than in each alone", &whole(linkage.narrowed)]);
@@ -331,9 +331,12 @@ impl MicrodataReport {
         if linkage.singled_out.is_empty() {
             return out;
         }
-        let headings =
-            [("everybody in both with", Side::Left), ("people", Side::Right), ("has", Side::Left)];
-        let mut grid = Grid::new(headings).underlined();
+        let headings = [
+            ("everybody in both with", Alignment::Left),
+            ("people", Alignment::Right),
+            ("has", Alignment::Left),
+        ];
+        let mut grid = TextGrid::new(headings).underlined();
         let limit = self.limit(linkage.singled_out.len());
         for pair in linkage.singled_out.iter().take(limit) {
             let has = format!("{}={}", self.column(column), pair.value);
@@ -348,12 +351,12 @@ impl MicrodataReport {
     fn person_text(&self, person: &Person) -> String {
         let mut out = format!("\nA person with {}\n\n", visible(&self.who(person.keys.iter())));
         let headings = [
-            ("table", Side::Left),
-            ("classes", Side::Right),
-            ("records", Side::Right),
-            ("may have", Side::Left),
+            ("table", Alignment::Left),
+            ("classes", Alignment::Right),
+            ("records", Alignment::Right),
+            ("may have", Alignment::Left),
         ];
-        let mut grid = Grid::new(headings).underlined();
+        let mut grid = TextGrid::new(headings).underlined();
         for column in 0..self.sensitive.len() {
             let name = self.column(column);
             let (by_table, left) = self.possible(person, column);

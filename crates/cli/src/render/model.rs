@@ -3,8 +3,8 @@
 use hushtable::knowledge::model::{Definition, Normalisation, Parameters};
 use hushtable::privacy::Epsilon;
 
-use super::assess::{Amount, wrapped};
-use super::grid::{Grid, Side, visible};
+use super::assess::{EpsilonOrDelta, wrapped};
+use super::grid::{Alignment, TextGrid, visible};
 use super::model_words as words;
 use super::number::digits17;
 
@@ -35,13 +35,13 @@ pub(crate) enum Heading {
 #[derive(Clone, Debug)]
 pub(crate) struct DefinitionRow {
     pub(crate) definition: Definition,
-    pub(crate) values: Vec<Option<Value>>,
+    pub(crate) values: Vec<Option<ModelAmount>>,
 }
 
 /// An epsilon or delta, and where it is reached.
 #[derive(Clone, Debug)]
-pub(crate) struct Value {
-    pub(crate) amount: Amount,
+pub(crate) struct ModelAmount {
+    pub(crate) amount: EpsilonOrDelta,
     pub(crate) worst: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl ModelReport {
         });
         let headings = ["definition".to_owned()].into_iter().chain(texts);
         let headings = headings.chain(["worst, at delta 0".to_owned()]);
-        let mut grid = Grid::new(headings.map(|name| (name, Side::Left))).underlined();
+        let mut grid = TextGrid::new(headings.map(|name| (name, Alignment::Left))).underlined();
         for row in &self.rows {
             let (name, number) = words::name(row.definition);
             let mut cells = vec![format!("{name} ({number})")];
@@ -68,7 +68,7 @@ impl ModelReport {
         }
         let mut out = grid.text(0);
         out.push('\n');
-        let mut meanings = Grid::pairs();
+        let mut meanings = TextGrid::pairs();
         for row in &self.rows {
             meanings.push([words::name(row.definition).0, words::meaning(row.definition)]);
         }
@@ -89,7 +89,7 @@ impl ModelReport {
             .collect();
         all.push(self.relations().join(" "));
         all.extend(self.dependence.iter().map(|(nu, _, mu)| {
-            let mu = Amount::Epsilon(*mu).text();
+            let mu = EpsilonOrDelta::Epsilon(*mu).text();
             format!(
                 "The last part is (mu, {nu})-bounded dependent on those before it with mu = {mu} \
                      (Definition 18)."
@@ -107,8 +107,10 @@ impl ModelReport {
     fn pure(&self, definition: Definition) -> Option<f64> {
         let row = self.rows.iter().find(|row| row.definition == definition)?;
         match row.values.first()?.as_ref()?.amount {
-            Amount::Epsilon(epsilon) => Some(epsilon.map_or(f64::INFINITY, Epsilon::to_f64)),
-            Amount::Delta(_) => None,
+            EpsilonOrDelta::Epsilon(epsilon) => {
+                Some(epsilon.map_or(f64::INFINITY, Epsilon::to_f64))
+            }
+            EpsilonOrDelta::Delta(_) => None,
         }
     }
 
@@ -151,8 +153,8 @@ impl ModelReport {
         let row = |definition| self.rows.iter().find(move |row| row.definition == definition);
         let (Some(one), Some(other)) = (row(one), row(other)) else { return false };
         let size = |amount| match amount {
-            Amount::Epsilon(epsilon) => epsilon.map_or(f64::INFINITY, Epsilon::to_f64),
-            Amount::Delta(delta) => delta,
+            EpsilonOrDelta::Epsilon(epsilon) => epsilon.map_or(f64::INFINITY, Epsilon::to_f64),
+            EpsilonOrDelta::Delta(delta) => delta,
         };
         one.values.iter().zip(&other.values).any(|pair| match pair {
             (Some(one), Some(other)) => size(one.amount) < size(other.amount) * (1.0 - 1e-5),
@@ -174,7 +176,11 @@ impl ModelReport {
         ];
         if !self.dependence.is_empty() {
             let all = self.dependence.iter().map(|(_, nu, mu)| {
-                format!("{{\"mu\":{},\"nu\":{}}}", Amount::Epsilon(*mu).json(), digits17(*nu))
+                format!(
+                    "{{\"mu\":{},\"nu\":{}}}",
+                    EpsilonOrDelta::Epsilon(*mu).json(),
+                    digits17(*nu)
+                )
             });
             fields.push(format!("\"dependence\":[{}]", all.collect::<Vec<_>>().join(",")));
         }

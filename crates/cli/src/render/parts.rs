@@ -7,7 +7,7 @@ use hushtable::{PartQuoted, Quoted};
 
 use super::explanation::of_one_query;
 use super::fitting_levels::fitting_levels;
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::page;
 use super::plain_quote::standing;
 
@@ -66,12 +66,12 @@ fn chosen(part: &PartQuoted) -> String {
 }
 
 fn overview(parts: &[PartQuoted]) -> String {
-    let mut grid = Grid::new([
-        ("part", Side::Left),
-        ("protects", Side::Left),
-        ("weight", Side::Right),
-        ("privacy loss", Side::Left),
-        ("ledger", Side::Left),
+    let mut grid = TextGrid::new([
+        ("part", Alignment::Left),
+        ("protects", Alignment::Left),
+        ("weight", Alignment::Right),
+        ("privacy loss", Alignment::Left),
+        ("ledger", Alignment::Left),
     ]);
     for part in parts {
         grid.push([

@@ -25,7 +25,7 @@ const MOST_LINES: usize = 8;
 const MARKS: usize = 7;
 
 /// A value with its interval, at a position on the axis of its key.
-struct Point {
+struct PlottedPoint {
     position: f64,
     value: f64,
     ends: Option<(f64, f64)>,
@@ -81,7 +81,7 @@ fn over(
 ) -> Result<Chart, Failure> {
     let cells = rows(view.table)?;
     let column = view.table.column(along);
-    let mut lines: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+    let mut lines: BTreeMap<String, Vec<PlottedPoint>> = BTreeMap::new();
     let mut marks: BTreeMap<i64, (f64, String)> = BTreeMap::new();
     for (row, cells) in cells.iter().enumerate() {
         let others = keys.iter().filter(|key| **key != along);
@@ -168,13 +168,13 @@ fn below(
     })
 }
 
-fn point(view: &TableView<'_>, column: usize, row: usize, position: f64) -> Option<Point> {
+fn point(view: &TableView<'_>, column: usize, row: usize, position: f64) -> Option<PlottedPoint> {
     let value = number(view.table.column(column), row)?;
     let ends = match view.intervals.columns.get(column)? {
         ColumnIntervals::Ends { low, high } => number(low, row).zip(number(high, row)),
         ColumnIntervals::Exact | ColumnIntervals::Without(_) => None,
     };
-    Some(Point { position, value, ends })
+    Some(PlottedPoint { position, value, ends })
 }
 
 /// A number, or a moment as days since 1970.

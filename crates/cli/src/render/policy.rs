@@ -9,7 +9,7 @@ use hushtable::query::{
     PolicyTermExplained,
 };
 
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::number::{at_least, number};
 
 /// Most classes that are listed in text; JSON has all.
@@ -193,12 +193,13 @@ fn examples(examples: &[PolicyExample]) -> String {
     let private = examples.iter().any(|example| example.delta.is_some());
     // Where all noise is Gaussian, there is a mu.
     let gaussian = examples.iter().any(|example| example.mu.is_some());
-    let mut headings = vec![("times its thresholds", Side::Right), ("rho, at most", Side::Right)];
-    headings.extend(gaussian.then_some(("mu", Side::Right)));
-    headings.push(("epsilon at delta = 1e-6", Side::Right));
-    headings.extend(private.then_some(("delta of choosing groups", Side::Right)));
-    headings.push(("rho by whole pieces", Side::Right));
-    let mut grid = Grid::new(headings);
+    let mut headings =
+        vec![("times its thresholds", Alignment::Right), ("rho, at most", Alignment::Right)];
+    headings.extend(gaussian.then_some(("mu", Alignment::Right)));
+    headings.push(("epsilon at delta = 1e-6", Alignment::Right));
+    headings.extend(private.then_some(("delta of choosing groups", Alignment::Right)));
+    headings.push(("rho by whole pieces", Alignment::Right));
+    let mut grid = TextGrid::new(headings);
     for example in examples {
         let mut row = vec![number(example.multiple), at_least(example.exact)];
         row.extend(example.mu.map(at_least));

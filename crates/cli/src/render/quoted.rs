@@ -8,7 +8,7 @@ use hushtable::query::{
 use hushtable::{AccountQuoted, PartQuoted, Quoted, Standing};
 use serde::Serialize;
 
-use super::grid::{Grid, visible};
+use super::grid::{TextGrid, visible};
 use super::number::at_least;
 use super::plain_quote::{Plain, answered_before};
 use super::{explanation, page, parts, pretty_json, workload};
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 
 /// A quote as JSON: the same form for every question.
 #[derive(Debug, Serialize)]
-struct Report<'a> {
+struct QuoteReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     together: Option<&'a JointExplanation>,
     parts: Vec<PartReport<'a>>,
@@ -100,7 +100,7 @@ pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
         left_after: account.left_after(),
         suffices: account.left_after().is_some(),
     });
-    pretty_json(&Report {
+    pretty_json(&QuoteReport {
         together: quoted.together.as_ref(),
         parts: parts.collect(),
         around: quoted.around.as_deref(),
@@ -147,10 +147,10 @@ fn cost(quoted: &Quoted, account: &AccountQuoted) -> String {
     };
     let paying: Vec<&PartQuoted> =
         quoted.parts.iter().filter(|part| part.same_as.is_none()).filter(pays).collect();
-    let words = Words::of(quoted);
+    let words = BudgetWords::of(quoted);
     let per_record = paying.iter().any(|part| part.explanation.policy.is_some());
     let of_whom = if per_record { ", for a record at the thresholds" } else { "" };
-    let mut grid = Grid::pairs();
+    let mut grid = TextGrid::pairs();
     grid.push([words.loss, &format!("{}{of_whom}", account.total)]);
     for implied in implied(quoted) {
         let (epsilon, delta) = (at_least(implied.epsilon), at_least(implied.delta));
@@ -184,13 +184,13 @@ fn implied(quoted: &Quoted) -> &[EpsilonAt] {
 }
 
 /// The words for a question's budget.
-struct Words {
+struct BudgetWords {
     loss: &'static str,
     free: &'static str,
     refused: &'static str,
 }
 
-impl Words {
+impl BudgetWords {
     fn of(quoted: &Quoted) -> Self {
         if let Some(Plain { part, .. }) = Plain::of(quoted) {
             return Self {

@@ -2,32 +2,32 @@
 
 use hushtable::arrow::record_batch::RecordBatch;
 
-use super::cell::{Cell, is_number, rows};
-use super::grid::{Grid, Side, visible};
+use super::cell::{ResultCell, is_number, rows};
+use super::grid::{Alignment, TextGrid, visible};
 use crate::failure::Failure;
 
 /// An aligned table.
 pub(crate) fn table(batch: &RecordBatch) -> Result<String, Failure> {
     let schema = batch.schema();
     let columns = schema.fields().iter().map(|field| {
-        let side = if is_number(field.data_type()) { Side::Right } else { Side::Left };
+        let side = if is_number(field.data_type()) { Alignment::Right } else { Alignment::Left };
         (visible(field.name()), side)
     });
-    let mut grid = Grid::new(columns).underlined();
+    let mut grid = TextGrid::new(columns).underlined();
     for row in rows(batch)? {
         grid.push(row.iter().map(cell_text));
     }
     Ok(grid.text(0))
 }
 
-pub(super) fn cell_text(cell: &Cell<'_>) -> String {
+pub(super) fn cell_text(cell: &ResultCell<'_>) -> String {
     match cell {
-        Cell::Null => "NULL".to_owned(),
-        Cell::Bool(value) => value.to_string(),
-        Cell::Int(value) => value.to_string(),
-        Cell::Decimal(text) | Cell::Moment(text) => text.clone(),
-        Cell::Float(value) => float(*value),
-        Cell::Text(text) => visible(text),
+        ResultCell::Null => "NULL".to_owned(),
+        ResultCell::Bool(value) => value.to_string(),
+        ResultCell::Int(value) => value.to_string(),
+        ResultCell::Decimal(text) | ResultCell::Moment(text) => text.clone(),
+        ResultCell::Float(value) => float(*value),
+        ResultCell::Text(text) => visible(text),
     }
 }
 

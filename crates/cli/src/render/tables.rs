@@ -3,7 +3,7 @@
 use hushtable::query::{Column, ColumnType, Contract, Population, Split, Table, TableUnit};
 use serde_json::{Value, json};
 
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::pretty_json;
 use crate::failure::Failure;
 
@@ -12,8 +12,9 @@ const MOST_KEYS: usize = 8;
 
 /// The tables, a line each.
 pub(crate) fn list(contract: &Contract) -> String {
-    let heading = ["table", "protects", "files"].map(|name| (name, Side::Left));
-    let mut grid = Grid::new(heading.into_iter().chain([("columns", Side::Right)])).underlined();
+    let heading = ["table", "protects", "files"].map(|name| (name, Alignment::Left));
+    let mut grid =
+        TextGrid::new(heading.into_iter().chain([("columns", Alignment::Right)])).underlined();
     for table in contract.tables.values() {
         let columns = table.columns.len().to_string();
         grid.push([
@@ -48,14 +49,14 @@ pub(crate) fn list_json(contract: &Contract) -> Result<String, Failure> {
 
 /// A table with its columns, and the settings of its population.
 pub(crate) fn describe(contract: &Contract, table: &Table) -> String {
-    let heading = ["column", "type", ""].map(|name| (name, Side::Left));
-    let mut grid = Grid::new(heading).underlined();
+    let heading = ["column", "type", ""].map(|name| (name, Alignment::Left));
+    let mut grid = TextGrid::new(heading).underlined();
     for column in &table.columns {
         let notes: Vec<String> =
             unit_note(table, column).into_iter().chain(notes(column)).collect();
         grid.push([visible(&column.name), column.column_type.to_string(), notes.join("; ")]);
     }
-    let mut facts = Grid::pairs();
+    let mut facts = TextGrid::pairs();
     facts.push(["protects", &protects(table)]);
     facts.push(["files", &visible(table.path.as_deref().unwrap_or("-"))]);
     if !table.unique.is_empty() {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::assess::wrapped_at;
 use super::audit::CONFIDENTIAL;
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::number::number;
 use super::pretty_json;
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ const PUBLIC: &str = "Analysts see the contract, and a setting that is taken fro
                       without the data.";
 
 #[derive(Serialize)]
-struct Findings<'a> {
+struct TuneFindings<'a> {
     confidential: bool,
     #[serde(flatten)]
     report: &'a TuneReport,
@@ -38,7 +38,7 @@ struct Findings<'a> {
 
 /// The findings as JSON.
 pub(crate) fn json(report: &TuneReport) -> Result<String, Failure> {
-    pretty_json(&Findings { confidential: true, report, set: lines(report) })
+    pretty_json(&TuneFindings { confidential: true, report, set: lines(report) })
 }
 
 /// The findings as text.
@@ -75,8 +75,9 @@ fn table(report: &TuneReport, setting: &TunedSetting) -> String {
         "total",
         "of values",
     ];
-    let side = |column: usize| if matches!(column, 1 | 3) { Side::Left } else { Side::Right };
-    let mut grid = Grid::new(headings.into_iter().enumerate().map(|(i, name)| (name, side(i))));
+    let side =
+        |column: usize| if matches!(column, 1 | 3) { Alignment::Left } else { Alignment::Right };
+    let mut grid = TextGrid::new(headings.into_iter().enumerate().map(|(i, name)| (name, side(i))));
     for trial in &setting.trials {
         for (index, (name, error)) in report.measurements.iter().zip(&trial.errors).enumerate() {
             let mut row = match index {
@@ -138,20 +139,20 @@ fn lines(report: &TuneReport) -> Vec<String> {
 }
 
 /// A part of an error.
-type Part = fn(&TrialError) -> f64;
+type ErrorPart = fn(&TrialError) -> f64;
 
 /// The relative error over the values of the first setting.
 pub(crate) fn chart(report: &TuneReport) -> Chart {
     let trials = report.settings.first().map_or(&[][..], |setting| setting.trials.as_slice());
     let x = |index: usize, trial: &Trial| trial.value.parse().unwrap_or((index + 1) as f64);
-    let of = |part: Part| {
+    let of = |part: ErrorPart| {
         let points = trials.iter().enumerate().filter_map(|(index, trial)| {
             let error = trial.errors.iter().flatten().find(|error| error.values > 0.0)?;
             Some((x(index, trial), part(error) / error.values))
         });
         points.collect::<Vec<_>>()
     };
-    let parts: [(&str, Part, Style); 4] = [
+    let parts: [(&str, ErrorPart, Style); 4] = [
         ("noise", |error| error.noise, Style::Dashed),
         ("bounding", |error| error.bounding, Style::Dashed),
         ("not shown", |error| error.not_shown, Style::Dashed),

@@ -6,7 +6,7 @@ use hushtable::{PartQuoted, Quoted};
 use super::cut_off;
 use super::explanation::unit_and_neighbours;
 use super::fitting_levels::fitting_levels;
-use super::grid::{Grid, Side, visible};
+use super::grid::{Alignment, TextGrid, visible};
 use super::measurements::{mechanism, near, scale};
 use super::number::number;
 use super::plain_quote::standing;
@@ -36,7 +36,7 @@ fn levels(of: &[ConsistentPrecision]) -> String {
 fn promise(explanation: &JointExplanation) -> String {
     let (unit, neighbours) =
         unit_and_neighbours(&explanation.privacy_unit, explanation.neighbouring);
-    let mut grid = Grid::pairs();
+    let mut grid = TextGrid::pairs();
     grid.push(["population", &visible(&explanation.population)]);
     grid.push(["one unit", &unit]);
     grid.push(["neighbouring tables", &neighbours]);
@@ -47,12 +47,12 @@ fn promise(explanation: &JointExplanation) -> String {
 }
 
 fn queries(parts: &[PartQuoted]) -> String {
-    let mut grid = Grid::new([
-        ("query", Side::Left),
-        ("weight", Side::Right),
-        ("privacy loss", Side::Left),
-        ("groups", Side::Left),
-        ("ledger", Side::Left),
+    let mut grid = TextGrid::new([
+        ("query", Alignment::Left),
+        ("weight", Alignment::Right),
+        ("privacy loss", Alignment::Left),
+        ("groups", Alignment::Left),
+        ("ledger", Alignment::Left),
     ]);
     for part in parts {
         grid.push([
@@ -78,12 +78,12 @@ fn groups(groups: &GroupsExplained) -> String {
 }
 
 fn measurements(parts: &[PartQuoted]) -> String {
-    let mut grid = Grid::new([
-        ("query", Side::Left),
-        ("what", Side::Left),
-        ("noise", Side::Left),
-        ("noise scale", Side::Right),
-        ("95 % within", Side::Right),
+    let mut grid = TextGrid::new([
+        ("query", Alignment::Left),
+        ("what", Alignment::Left),
+        ("noise", Alignment::Left),
+        ("noise scale", Alignment::Right),
+        ("95 % within", Alignment::Right),
     ]);
     let mut any = false;
     for part in parts {

@@ -3,19 +3,19 @@
 use hushtable::knowledge::{Dependence, Guarantee, KnowledgeError};
 use hushtable::privacy::Epsilon;
 
-use super::Assessed;
+use super::Assessment;
 use super::parse::refused;
-use super::plot::Curve;
+use super::plot::DeltaCurve;
 use crate::arguments::AssessComposeArguments;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, refuse};
-use crate::render::assess::{Amount, Report, Row};
+use crate::render::assess::{AssessReport, EpsilonOrDelta, GuaranteeRow};
 use crate::render::assess_words as words;
 
 /// Most releases with a curve of their own.
 const ALONE: usize = 6;
 
-pub(super) fn assess(given: &AssessComposeArguments) -> Result<Assessed, Failure> {
+pub(super) fn assess(given: &AssessComposeArguments) -> Result<Assessment, Failure> {
     let releases = given.releases.iter().map(|text| release(text));
     let releases: Vec<Guarantee> = releases.collect::<Result<_, _>>()?;
     let dependence = dependence(given)?;
@@ -34,18 +34,21 @@ pub(super) fn assess(given: &AssessComposeArguments) -> Result<Assessed, Failure
         _ => words::DEPENDENT,
     };
     let words = format!("{} {tie} {}", words::together(releases.len()), words::NO_BUDGET);
-    let rows = vec![Row::new(Amount::epsilon(all.epsilon), Amount::Delta(all.delta))];
-    let report = Report { rows, pairs: Vec::new(), exact: false, words };
-    let mut curves = vec![Curve::new("", "all together", move |e| all.delta_at(e))];
+    let rows = vec![GuaranteeRow::new(
+        EpsilonOrDelta::epsilon(all.epsilon),
+        EpsilonOrDelta::Delta(all.delta),
+    )];
+    let report = AssessReport { rows, pairs: Vec::new(), exact: false, words };
+    let mut curves = vec![DeltaCurve::new("", "all together", move |e| all.delta_at(e))];
     let mut alone: Vec<Guarantee> = Vec::new();
     for release in releases {
         if !alone.contains(&release) && alone.len() < ALONE {
             alone.push(release);
             let name = format!("({}, {}) alone", release.epsilon, release.delta);
-            curves.push(Curve::unmarked(&name, move |e| release.delta_at(e)));
+            curves.push(DeltaCurve::unmarked(&name, move |e| release.delta_at(e)));
         }
     }
-    Ok(Assessed { report, what: "these releases together", curves })
+    Ok(Assessment { report, what: "these releases together", curves })
 }
 
 fn dependence(given: &AssessComposeArguments) -> Result<Option<Dependence>, Failure> {

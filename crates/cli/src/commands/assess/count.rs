@@ -4,24 +4,24 @@ use std::rc::Rc;
 
 use hushtable::knowledge::{Count, CountNoise, CountWithin, ProbabilityRange};
 
-use super::Assessed;
+use super::Assessment;
 use super::parse::{
     CurvePoints, MOST, Others, curve_points, epsilon_at, epsilon_of, others, refused,
 };
-use super::plot::Curve;
+use super::plot::DeltaCurve;
 use crate::arguments::AssessCountArguments;
 use crate::failure::Failure;
 use crate::given_numbers::{real, refuse, whole};
-use crate::render::assess::{Amount, Report, Row};
+use crate::render::assess::{AssessReport, EpsilonOrDelta, GuaranteeRow};
 use crate::render::assess_words as words;
 
 /// A count of either kind.
-enum Release {
+enum EitherCount {
     Exact(Box<Count>),
     Within(CountWithin),
 }
 
-pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessed, Failure> {
+pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessment, Failure> {
     let curve = curve_points("count", &given.curve)?;
     let known = whole("known", &given.known, 0..=MOST, "100")?;
     let noise = given.noise.as_ref().map(|text| noise(text)).transpose()?;
@@ -30,7 +30,7 @@ pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessed, Failure> 
         Others::Profile(profile) => {
             let count = Count::new(&profile, noise)
                 .map_err(|e| refused(&e, "--unknown 500@0.1 --unknown 300@0.5"))?;
-            (Release::Exact(Box::new(count)), words::unknown(profile.records()))
+            (EitherCount::Exact(Box::new(count)), words::unknown(profile.records()))
         }
         Others::Within(unknown, between) => within(unknown, between, noise)?,
     };
@@ -42,17 +42,23 @@ pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessed, Failure> 
             .map(|epsilon| {
                 let e = epsilon.to_f64();
                 let delta = match &release {
-                    Release::Exact(count) => count.delta(e),
-                    Release::Within(within) => {
+                    EitherCount::Exact(count) => count.delta(e),
+                    EitherCount::Within(within) => {
                         let worst = within.worst(e);
                         exact &= worst.forgone == 0;
                         worst.delta
                     }
                 };
-                let mut row = Row::new(Amount::epsilon(epsilon), Amount::Delta(delta));
+                let mut row = GuaranteeRow::new(
+                    EpsilonOrDelta::epsilon(epsilon),
+                    EpsilonOrDelta::Delta(delta),
+                );
                 if let Some(noise) = noise {
-                    row.push("delta_without_noise", Amount::Delta(release.without_noise(e)));
-                    row.push("delta_noise_alone", Amount::Delta(noise.delta(e)));
+                    row.push(
+                        "delta_without_noise",
+                        EpsilonOrDelta::Delta(release.without_noise(e)),
+                    );
+                    row.push("delta_noise_alone", EpsilonOrDelta::Delta(noise.delta(e)));
                 }
                 row
             })
@@ -67,23 +73,23 @@ pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessed, Failure> 
     }
     let more = if noise.is_some() { words::NOISE } else { "" };
     let words = format!("{} {who}{more} {}", words::meaning("this count"), words::NO_BUDGET);
-    let report = Report { rows, pairs: Vec::new(), exact, words };
+    let report = AssessReport { rows, pairs: Vec::new(), exact, words };
     let curves = curves(&Rc::new(release), noise);
-    Ok(Assessed { report, what: "this count", curves })
+    Ok(Assessment { report, what: "this count", curves })
 }
 
-fn curves(release: &Rc<Release>, noise: Option<CountNoise>) -> Vec<Curve> {
+fn curves(release: &Rc<EitherCount>, noise: Option<CountNoise>) -> Vec<DeltaCurve> {
     let all = Rc::clone(release);
     let all = move |epsilon: f64| match &*all {
-        Release::Exact(count) => count.delta(epsilon),
-        Release::Within(within) => within.worst(epsilon).delta,
+        EitherCount::Exact(count) => count.delta(epsilon),
+        EitherCount::Within(within) => within.worst(epsilon).delta,
     };
-    let Some(noise) = noise else { return vec![Curve::new("", "this count", all)] };
+    let Some(noise) = noise else { return vec![DeltaCurve::new("", "this count", all)] };
     let without = Rc::clone(release);
     vec![
-        Curve::new("", "uncertainty and noise", all),
-        Curve::new("_without_noise", "uncertainty alone", move |e| without.without_noise(e)),
-        Curve::new("_noise_alone", "noise alone", move |e| noise.delta(e)),
+        DeltaCurve::new("", "uncertainty and noise", all),
+        DeltaCurve::new("_without_noise", "uncertainty alone", move |e| without.without_noise(e)),
+        DeltaCurve::new("_noise_alone", "noise alone", move |e| noise.delta(e)),
     ]
 }
 
@@ -91,22 +97,22 @@ fn within(
     unknown: u64,
     between: ProbabilityRange,
     noise: Option<CountNoise>,
-) -> Result<(Release, String), Failure> {
+) -> Result<(EitherCount, String), Failure> {
     let within = CountWithin::new(unknown, between, noise)
         .map_err(|e| refused(&e, "--others 10000 --between 0.05..0.95"))?;
-    Ok((Release::Within(within), words::within(unknown, between)))
+    Ok((EitherCount::Within(within), words::within(unknown, between)))
 }
 
-fn row_at(delta: f64, release: &Release, noise: Option<CountNoise>) -> Row {
+fn row_at(delta: f64, release: &EitherCount, noise: Option<CountNoise>) -> GuaranteeRow {
     let epsilon = match release {
-        Release::Exact(count) => epsilon_at(delta, |e| count.delta(e)),
-        Release::Within(within) => epsilon_of(within.epsilon(delta)),
+        EitherCount::Exact(count) => epsilon_at(delta, |e| count.delta(e)),
+        EitherCount::Within(within) => epsilon_of(within.epsilon(delta)),
     };
-    let mut row = Row::new(epsilon, Amount::Delta(delta));
+    let mut row = GuaranteeRow::new(epsilon, EpsilonOrDelta::Delta(delta));
     if let Some(noise) = noise {
         let alone = match release {
-            Release::Exact(count) => epsilon_at(delta, |e| count.delta_without_noise(e)),
-            Release::Within(within) => epsilon_of(within.epsilon_without_noise(delta)),
+            EitherCount::Exact(count) => epsilon_at(delta, |e| count.delta_without_noise(e)),
+            EitherCount::Within(within) => epsilon_of(within.epsilon_without_noise(delta)),
         };
         row.push("epsilon_without_noise", alone);
         row.push("epsilon_noise_alone", epsilon_at(delta, |e| noise.delta(e)));
@@ -114,7 +120,7 @@ fn row_at(delta: f64, release: &Release, noise: Option<CountNoise>) -> Row {
     row
 }
 
-impl Release {
+impl EitherCount {
     fn without_noise(&self, epsilon: f64) -> f64 {
         match self {
             Self::Exact(count) => count.delta_without_noise(epsilon),

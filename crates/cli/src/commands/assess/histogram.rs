@@ -2,19 +2,19 @@
 
 use hushtable::knowledge::{Histogram, Probability};
 
-use super::Assessed;
+use super::Assessment;
 use super::parse::{CurvePoints, MOST, curve_points, epsilon_at, probability, refused, unknown_of};
-use super::plot::Curve;
+use super::plot::DeltaCurve;
 use crate::arguments::AssessHistogramArguments;
 use crate::failure::Failure;
 use crate::given_numbers::{refuse, whole};
-use crate::render::assess::{Amount, Report, Row};
+use crate::render::assess::{AssessReport, EpsilonOrDelta, GuaranteeRow};
 use crate::render::assess_words as words;
 
 /// Most options.
 const OPTIONS: u64 = 1_000_000;
 
-pub(super) fn assess(given: &AssessHistogramArguments) -> Result<Assessed, Failure> {
+pub(super) fn assess(given: &AssessHistogramArguments) -> Result<Assessment, Failure> {
     let curve = curve_points("histogram", &given.curve)?;
     let others = whole("others", &given.others, 1..=MOST, "10000")?;
     let known = whole("known", &given.known, 0..=MOST, "100")?;
@@ -27,12 +27,17 @@ pub(super) fn assess(given: &AssessHistogramArguments) -> Result<Assessed, Failu
             .into_iter()
             .map(|epsilon| {
                 let delta = histogram.delta(epsilon.to_f64());
-                Row::new(Amount::epsilon(epsilon), Amount::Delta(delta))
+                GuaranteeRow::new(EpsilonOrDelta::epsilon(epsilon), EpsilonOrDelta::Delta(delta))
             })
             .collect(),
         CurvePoints::Epsilons(deltas) => deltas
             .into_iter()
-            .map(|delta| Row::new(epsilon_at(delta, |e| histogram.delta(e)), Amount::Delta(delta)))
+            .map(|delta| {
+                GuaranteeRow::new(
+                    epsilon_at(delta, |e| histogram.delta(e)),
+                    EpsilonOrDelta::Delta(delta),
+                )
+            })
             .collect(),
     };
     let words = format!(
@@ -44,9 +49,13 @@ pub(super) fn assess(given: &AssessHistogramArguments) -> Result<Assessed, Failu
         if lower.len() == 2 { words::TWO_OPTIONS } else { "" },
         words::NO_BUDGET
     );
-    let report = Report { rows, pairs: Vec::new(), exact: false, words };
+    let report = AssessReport { rows, pairs: Vec::new(), exact: false, words };
     let what = "these counts";
-    Ok(Assessed { report, what, curves: vec![Curve::new("", what, move |e| histogram.delta(e))] })
+    Ok(Assessment {
+        report,
+        what,
+        curves: vec![DeltaCurve::new("", what, move |e| histogram.delta(e))],
+    })
 }
 
 fn lower(given: &AssessHistogramArguments) -> Result<Vec<Probability>, Failure> {

@@ -6,13 +6,13 @@ use hushtable::knowledge::{
     KAnonymity, MOST_EPSILON, Pair, ProbabilityRange, Reason, Side, least_epsilon,
 };
 
-use super::Assessed;
+use super::Assessment;
 use super::parse::{CurvePoints, MOST, curve_points, epsilon_at, epsilon_of, interval, refused};
-use super::plot::Curve;
+use super::plot::DeltaCurve;
 use crate::arguments::AssessKAnonymityArguments;
 use crate::failure::Failure;
 use crate::given_numbers::{refuse, whole};
-use crate::render::assess::{Amount, PairRow, Report, Row};
+use crate::render::assess::{AssessReport, EpsilonOrDelta, GuaranteeRow, PairRow};
 use crate::render::assess_words as words;
 
 /// Most pairs with a curve of their own.
@@ -20,7 +20,7 @@ const PAIRS: usize = 6;
 
 const EXAMPLE: &str = "common=0.3..0.6";
 
-pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Failure> {
+pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessment, Failure> {
     let curve = curve_points("k-anonymity", &given.curve)?;
     let others = whole("others", &given.others, 1..=MOST, "1000")?;
     let k = whole("k", &given.k, 1..=MOST + 1, "10")?;
@@ -41,7 +41,7 @@ pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Fail
         Side::Value(index) => values.get(index).map_or("", |(name, _)| name.as_str()).to_owned(),
         Side::Absent => "(absent)".to_owned(),
     };
-    let row = |pair: Pair, epsilon: Amount, delta: f64| PairRow {
+    let row = |pair: Pair, epsilon: EpsilonOrDelta, delta: f64| PairRow {
         one: named(pair.one),
         other: named(pair.other),
         epsilon,
@@ -56,15 +56,21 @@ pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Fail
             for epsilon in epsilons {
                 let all_pairs = table.pairs(epsilon.to_f64());
                 let worst = all_pairs.iter().map(|pair| pair.delta).fold(0.0, f64::max);
-                rows.push(Row::new(Amount::epsilon(epsilon), Amount::Delta(worst)));
+                rows.push(GuaranteeRow::new(
+                    EpsilonOrDelta::epsilon(epsilon),
+                    EpsilonOrDelta::Delta(worst),
+                ));
                 open |= all_pairs.iter().any(|pair| pair.reason == Reason::Unprotected);
-                let at = |pair: Pair| row(pair, Amount::epsilon(epsilon), pair.delta);
+                let at = |pair: Pair| row(pair, EpsilonOrDelta::epsilon(epsilon), pair.delta);
                 pairs.extend(all_pairs.into_iter().map(at));
             }
         }
         CurvePoints::Epsilons(deltas) => {
             for delta in deltas {
-                rows.push(Row::new(epsilon_at(delta, |e| table.delta(e)), Amount::Delta(delta)));
+                rows.push(GuaranteeRow::new(
+                    epsilon_at(delta, |e| table.delta(e)),
+                    EpsilonOrDelta::Delta(delta),
+                ));
                 for pair in table.pairs(0.0) {
                     let of = |e: f64| table.pair(pair.one, pair.other, e);
                     let least = least_epsilon(delta, |e| of(e).delta);
@@ -86,21 +92,21 @@ pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Fail
         if open { words::UNPROTECTED } else { "" },
         words::NO_BUDGET
     );
-    let report = Report { rows, pairs, exact: false, words };
-    Ok(Assessed { report, what: "this table", curves: curves(&Rc::new(table), named) })
+    let report = AssessReport { rows, pairs, exact: false, words };
+    Ok(Assessment { report, what: "this table", curves: curves(&Rc::new(table), named) })
 }
 
 /// The worst pair, and each of them where they are few.
-fn curves(table: &Rc<KAnonymity>, named: impl Fn(Side) -> String) -> Vec<Curve> {
+fn curves(table: &Rc<KAnonymity>, named: impl Fn(Side) -> String) -> Vec<DeltaCurve> {
     let pairs = table.pairs(0.0);
     let worst = Rc::clone(table);
-    let mut curves = vec![Curve::new("", "the worst pair", move |e| worst.delta(e))];
+    let mut curves = vec![DeltaCurve::new("", "the worst pair", move |e| worst.delta(e))];
     if (2..=PAIRS).contains(&pairs.len()) {
         for pair in pairs {
             let name = format!("{} or {}", named(pair.one), named(pair.other));
             let of = Rc::clone(table);
             let delta = move |e: f64| of.pair(pair.one, pair.other, e).delta;
-            curves.push(Curve::unmarked(&name, delta));
+            curves.push(DeltaCurve::unmarked(&name, delta));
         }
     }
     curves

@@ -7,23 +7,23 @@ use hushtable::model::{Described, refused};
 use hushtable::privacy::Epsilon;
 use hushtable_plot::Chart;
 
-use super::plot::{self, Curve};
+use super::plot::{self, DeltaCurve};
 use crate::arguments::AssessModelArguments;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, refuse};
-use crate::render::assess::Amount;
-use crate::render::model::{DefinitionRow, Heading, ModelReport, Value};
+use crate::render::assess::EpsilonOrDelta;
+use crate::render::model::{DefinitionRow, Heading, ModelAmount, ModelReport};
 use crate::render::model_words;
 
 /// The guarantees of a model, and the same as curves.
 pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> {
-    let mut columns = vec![Column::EpsilonAt(Fraction::zero(), "0".to_owned(), 0.0)];
+    let mut columns = vec![DefinitionColumn::EpsilonAt(Fraction::zero(), "0".to_owned(), 0.0)];
     for text in &given.delta {
         let (exact, near) = delta(text)?;
-        columns.push(Column::EpsilonAt(exact, text.trim().to_owned(), near));
+        columns.push(DefinitionColumn::EpsilonAt(exact, text.trim().to_owned(), near));
     }
     for text in &given.epsilon {
-        columns.push(Column::DeltaAt(amount("epsilon", text, "0.1,0.5,1")?));
+        columns.push(DefinitionColumn::DeltaAt(amount("epsilon", text, "0.1,0.5,1")?));
     }
     let described = Rc::new(Described::read(&given.file)?);
     let definitions = &described.definitions;
@@ -40,10 +40,10 @@ pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> 
     let dependence = columns
         .iter()
         .filter_map(|column| match column {
-            Column::EpsilonAt(nu, text, near) => {
+            DefinitionColumn::EpsilonAt(nu, text, near) => {
                 definitions.dependence(nu).map(|mu| (text.clone(), *near, mu.amount))
             }
-            Column::DeltaAt(_) => None,
+            DefinitionColumn::DeltaAt(_) => None,
         })
         .collect();
     let targets = definitions
@@ -54,7 +54,7 @@ pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> 
         })
         .collect();
     let report = ModelReport {
-        headings: columns.iter().map(Column::heading).collect(),
+        headings: columns.iter().map(DefinitionColumn::heading).collect(),
         rows,
         dependence,
         targets,
@@ -67,7 +67,7 @@ pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> 
 /// The results of a model.
 pub(super) struct Modelled {
     pub(super) report: ModelReport,
-    columns: Vec<Column>,
+    columns: Vec<DefinitionColumn>,
     described: Rc<Described>,
 }
 
@@ -76,7 +76,7 @@ impl Modelled {
     pub(super) fn chart(&self) -> Chart {
         let curve = |(index, row): (usize, &DefinitionRow)| {
             let (described, definition) = (Rc::clone(&self.described), row.definition);
-            let curve = Curve::plain(model_words::name(definition).0, move |epsilon| {
+            let curve = DeltaCurve::plain(model_words::name(definition).0, move |epsilon| {
                 // At a smaller epsilon, delta is no smaller. A programme that is too large is not
                 // drawn.
                 let epsilon = Epsilon::from_f64_down(epsilon);
@@ -87,18 +87,22 @@ impl Modelled {
             // Definitions that come to the same lie on each other.
             if index % 2 == 1 { curve.dashed() } else { curve }
         };
-        let mark =
-            |(column, value): (&Column, &Option<Value>)| match (column, value.as_ref()?.amount) {
-                (Column::EpsilonAt(_, _, delta), Amount::Epsilon(Some(epsilon)))
-                    if *delta > 0.0 =>
-                {
-                    Some((epsilon.to_f64(), *delta))
-                }
-                (Column::DeltaAt(epsilon), Amount::Delta(delta)) => Some((epsilon.to_f64(), delta)),
-                _ => None,
-            };
+        let mark = |(column, value): (&DefinitionColumn, &Option<ModelAmount>)| match (
+            column,
+            value.as_ref()?.amount,
+        ) {
+            (DefinitionColumn::EpsilonAt(_, _, delta), EpsilonOrDelta::Epsilon(Some(epsilon)))
+                if *delta > 0.0 =>
+            {
+                Some((epsilon.to_f64(), *delta))
+            }
+            (DefinitionColumn::DeltaAt(epsilon), EpsilonOrDelta::Delta(delta)) => {
+                Some((epsilon.to_f64(), delta))
+            }
+            _ => None,
+        };
         let rows = &self.report.rows;
-        let curves: Vec<Curve> = rows.iter().enumerate().map(curve).collect();
+        let curves: Vec<DeltaCurve> = rows.iter().enumerate().map(curve).collect();
         let marks =
             rows.iter().map(|row| self.columns.iter().zip(&row.values).filter_map(mark).collect());
         let title = "What the model may give away: a measured risk, no privacy budget";
@@ -107,13 +111,13 @@ impl Modelled {
 }
 
 /// A column of the report: a number of every definition.
-enum Column {
+enum DefinitionColumn {
     /// At a delta, with how it was given and the float next to it.
     EpsilonAt(Fraction, String, f64),
     DeltaAt(Epsilon),
 }
 
-impl Column {
+impl DefinitionColumn {
     fn heading(&self) -> Heading {
         match self {
             Self::EpsilonAt(_, text, near) => Heading::EpsilonAt(text.clone(), *near),
@@ -124,13 +128,13 @@ impl Column {
 
 fn value(
     described: &Described,
-    column: &Column,
+    column: &DefinitionColumn,
     definition: Definition,
-) -> Result<Option<Value>, ModelError> {
+) -> Result<Option<ModelAmount>, ModelError> {
     match evaluate(&described.definitions, column, definition) {
         Ok((amount, witness)) => {
             let worst = witness.map(|witness| described.worst(&witness));
-            Ok(Some(Value { amount, worst }))
+            Ok(Some(ModelAmount { amount, worst }))
         }
         Err(ModelError::Large { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -139,17 +143,17 @@ fn value(
 
 fn evaluate(
     definitions: &Definitions,
-    column: &Column,
+    column: &DefinitionColumn,
     definition: Definition,
-) -> Result<(Amount, Option<Witness>), ModelError> {
+) -> Result<(EpsilonOrDelta, Option<Witness>), ModelError> {
     Ok(match column {
-        Column::EpsilonAt(delta, ..) => {
+        DefinitionColumn::EpsilonAt(delta, ..) => {
             let guarantee = definitions.epsilon(definition, delta)?;
-            (Amount::Epsilon(guarantee.amount), guarantee.witness)
+            (EpsilonOrDelta::Epsilon(guarantee.amount), guarantee.witness)
         }
-        Column::DeltaAt(epsilon) => {
+        DefinitionColumn::DeltaAt(epsilon) => {
             let guarantee = definitions.delta(definition, *epsilon)?;
-            (Amount::Delta(guarantee.amount), guarantee.witness)
+            (EpsilonOrDelta::Delta(guarantee.amount), guarantee.witness)
         }
     })
 }

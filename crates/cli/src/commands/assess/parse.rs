@@ -8,7 +8,7 @@ use crate::arguments::{CurveArguments, OthersArguments};
 use crate::commands::usage::wrong_usage;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, refuse, whole};
-use crate::render::assess::Amount;
+use crate::render::assess::EpsilonOrDelta;
 
 /// Most records that are computed with.
 pub(super) const MOST: u64 = 1_000_000_000;
@@ -51,13 +51,13 @@ pub(super) fn delta(text: &str) -> Result<f64, Failure> {
 }
 
 /// The least epsilon at which `at` is at most `delta`.
-pub(super) fn epsilon_at(delta: f64, at: impl Fn(f64) -> f64) -> Amount {
+pub(super) fn epsilon_at(delta: f64, at: impl Fn(f64) -> f64) -> EpsilonOrDelta {
     epsilon_of(least_epsilon(delta, at))
 }
 
 /// An epsilon, rounded up to a decimal, if there is one.
-pub(super) fn epsilon_of(least: Option<f64>) -> Amount {
-    Amount::Epsilon(least.and_then(|least| Epsilon::from_f64_up(least).ok()))
+pub(super) fn epsilon_of(least: Option<f64>) -> EpsilonOrDelta {
+    EpsilonOrDelta::Epsilon(least.and_then(|least| Epsilon::from_f64_up(least).ok()))
 }
 
 pub(super) fn probability(flag: &str, text: &str, example: &str) -> Result<Probability, Failure> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
-use super::Assessed;
+use super::Assessment;
 
 /// Parts of the shown range of epsilon. Where points are costly, only each second, fourth or eighth
 /// end of a part is computed.
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const LEAST: f64 = 1e-12;
 
 /// A column of guarantees as a function.
-pub(super) struct Curve {
+pub(super) struct DeltaCurve {
     /// How its column's name goes on after `epsilon` or `delta`; none if it has no column.
     column: Option<&'static str>,
     name: String,
@@ -27,7 +27,7 @@ pub(super) struct Curve {
     delta: Box<dyn Fn(f64) -> f64>,
 }
 
-impl Curve {
+impl DeltaCurve {
     /// A curve of a column, with the column's guarantees marked on it.
     pub(super) fn new(
         column: &'static str,
@@ -55,7 +55,7 @@ impl Curve {
 }
 
 /// The curves of what was assessed, and what is marked on them.
-pub(super) fn chart(assessed: &Assessed) -> Chart {
+pub(super) fn chart(assessed: &Assessment) -> Chart {
     let marks = assessed.curves.iter().map(|curve| marks(assessed, curve)).collect();
     let what = assessed.what;
     let title = format!("What {what} may give away: a measured risk, no privacy budget");
@@ -63,7 +63,7 @@ pub(super) fn chart(assessed: &Assessed) -> Chart {
 }
 
 /// Curves, with the points that are marked on each.
-pub(super) fn drawn(title: String, curves: &[Curve], marks: Vec<Vec<(f64, f64)>>) -> Chart {
+pub(super) fn drawn(title: String, curves: &[DeltaCurve], marks: Vec<Vec<(f64, f64)>>) -> Chart {
     let (scale, range) = range(marks.iter().flatten().map(|mark| mark.0));
     let least = marks.iter().flatten().map(|mark| mark.1).filter(|delta| *delta > 0.0);
     let floor = least.map(|delta| 1e-3 * delta).fold(LEAST, f64::min);
@@ -99,7 +99,7 @@ pub(super) fn drawn(title: String, curves: &[Curve], marks: Vec<Vec<(f64, f64)>>
 }
 
 /// The points of a curve that the report names.
-fn marks(assessed: &Assessed, curve: &Curve) -> Vec<(f64, f64)> {
+fn marks(assessed: &Assessment, curve: &DeltaCurve) -> Vec<(f64, f64)> {
     let Some(column) = curve.column else { return Vec::new() };
     assessed.report.rows.iter().filter_map(|row| row.point(column)).collect()
 }
@@ -121,7 +121,11 @@ fn range(epsilons: impl Iterator<Item = f64> + Clone) -> (Scale, Vec<f64>) {
 
 /// The deltas of all curves at epsilons of the range, first at few of them and then between these,
 /// until it has taken too long.
-fn sampled(curves: &[Curve], range: &[f64], too_long: impl Fn() -> bool) -> Vec<(f64, Vec<f64>)> {
+fn sampled(
+    curves: &[DeltaCurve],
+    range: &[f64],
+    too_long: impl Fn() -> bool,
+) -> Vec<(f64, Vec<f64>)> {
     let mut samples: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for step in [8, 4, 2, 1] {
         for (index, epsilon) in range.iter().enumerate().step_by(step) {
@@ -139,7 +143,7 @@ fn sampled(curves: &[Curve], range: &[f64], too_long: impl Fn() -> bool) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::assess::{Amount, Report, Row};
+    use crate::render::assess::{AssessReport, EpsilonOrDelta, GuaranteeRow};
 
     #[test]
     fn the_range_holds_what_is_marked() {
@@ -155,16 +159,18 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_marked_on_its_curve() {
-        let [one, two] = ["1", "2"].map(|e| Amount::epsilon(e.parse().unwrap()));
-        let mut at_epsilon = Row::new(one, Amount::Delta(0.1));
-        at_epsilon.push("delta_alone", Amount::Delta(0.2));
-        let mut at_delta = Row::new(Amount::Epsilon(None), Amount::Delta(1e-3));
+        let [one, two] = ["1", "2"].map(|e| EpsilonOrDelta::epsilon(e.parse().unwrap()));
+        let mut at_epsilon = GuaranteeRow::new(one, EpsilonOrDelta::Delta(0.1));
+        at_epsilon.push("delta_alone", EpsilonOrDelta::Delta(0.2));
+        let mut at_delta =
+            GuaranteeRow::new(EpsilonOrDelta::Epsilon(None), EpsilonOrDelta::Delta(1e-3));
         at_delta.push("epsilon_alone", two);
         let rows = vec![at_epsilon, at_delta];
-        let report = Report { rows, pairs: Vec::new(), exact: true, words: String::new() };
+        let report = AssessReport { rows, pairs: Vec::new(), exact: true, words: String::new() };
         let steep = |epsilon: f64| 0.1 * (-20.0 * epsilon).exp();
-        let curves = vec![Curve::new("", "all", steep), Curve::new("_alone", "alone", |_| 0.2)];
-        let chart = chart(&Assessed { report, what: "this count", curves });
+        let curves =
+            vec![DeltaCurve::new("", "all", steep), DeltaCurve::new("_alone", "alone", |_| 0.2)];
+        let chart = chart(&Assessment { report, what: "this count", curves });
 
         let points = |name: &str, style: Style| {
             let found = chart.series.iter().find(|s| s.name == name && s.style == style);
@@ -181,7 +187,7 @@ mod tests {
     #[test]
     fn costly_curves_have_fewer_points() {
         let all: Vec<f64> = (0..=PARTS).map(|i| i as f64).collect();
-        let curves = [Curve::new("", "", |epsilon| -epsilon)];
+        let curves = [DeltaCurve::new("", "", |epsilon| -epsilon)];
         let points = sampled(&curves, &all, || false);
         let expected: Vec<(f64, Vec<f64>)> = all.iter().map(|e| (*e, vec![-e])).collect();
         assert_eq!(points, expected);

@@ -7,12 +7,12 @@ use hushtable::{GroupSizes, Progress, Workers, group_sizes};
 use hushtable_plot::Chart;
 
 use super::parse::{MOST, delta, interval, refused};
-use super::plot::{self, Curve};
+use super::plot::{self, DeltaCurve};
 use crate::arguments::AssessTableArguments;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, refuse, whole};
 use crate::progress::watched;
-use crate::render::assess_table::{Assessed, TableReport};
+use crate::render::assess_table::{AssessedGroup, TableReport};
 use crate::sql_input;
 
 const EXAMPLE: &str = "--unknown 0.8 --between 0.05..0.95 --epsilon 0.5 --delta 1e-6";
@@ -33,11 +33,11 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
         .map_err(|error| refused(&error, EXAMPLE))?;
     let above = table.release.above;
     let nobody = groups.group(0, above);
-    let mut assessed: Vec<Assessed> = table
+    let mut assessed: Vec<AssessedGroup> = table
         .sizes
         .iter()
         .enumerate()
-        .map(|(row, &size)| Assessed { row, size, risk: groups.group(size, above) })
+        .map(|(row, &size)| AssessedGroup { row, size, risk: groups.group(size, above) })
         .collect();
     // Failing ones first, of these those that would be published, the smallest at the top.
     let published = |size: u64| above.is_none_or(|above| size > above);
@@ -66,7 +66,7 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
 pub(super) fn chart(report: &TableReport) -> Chart {
     let above = report.above;
     let published = report.groups.iter().filter(|g| above.is_none_or(|above| g.size > above));
-    let mut published: Vec<&Assessed> = published.collect();
+    let mut published: Vec<&AssessedGroup> = published.collect();
     published.sort_by_key(|group| group.size);
     let mut curves = Vec::new();
     let mut marks = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn chart(report: &TableReport) -> Chart {
         let (size, knows, between) = (group.size, report.knows, report.between);
         drawn.push(size);
         marks.push(vec![(report.epsilon.to_f64(), group.risk.delta)]);
-        curves.push(Curve::plain(&format!("{name} group, of {size}"), move |epsilon| {
+        curves.push(DeltaCurve::plain(&format!("{name} group, of {size}"), move |epsilon| {
             // A delta of 1 is met by all, so that no threshold is searched for.
             let groups = GroupCounts::new(knows, between, epsilon, 1.0);
             groups.map_or(1.0, |mut groups| groups.group(size, above).delta)

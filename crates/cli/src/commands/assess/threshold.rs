@@ -8,25 +8,25 @@ use hushtable::knowledge::{
 };
 use hushtable::privacy::Epsilon;
 
-use super::Assessed;
+use super::Assessment;
 use super::parse::{
     CurvePoints, MOST, Others, curve_points, epsilon_at, group, others, probability, refused,
 };
-use super::plot::Curve;
+use super::plot::DeltaCurve;
 use crate::arguments::AssessThresholdArguments;
 use crate::commands::usage::wrong_usage;
 use crate::failure::Failure;
 use crate::given_numbers::{refuse, whole};
-use crate::render::assess::{Amount, Report, Row};
+use crate::render::assess::{AssessReport, EpsilonOrDelta, GuaranteeRow};
 use crate::render::assess_words as words;
 
 /// A count of either kind.
-enum Release {
+enum EitherThreshold {
     Exact(Box<CountAbove>),
     Within(CountAboveWithin),
 }
 
-impl Release {
+impl EitherThreshold {
     fn delta(&self, epsilon: f64) -> Attackers {
         match self {
             Self::Exact(threshold) => threshold.delta(epsilon),
@@ -35,7 +35,7 @@ impl Release {
     }
 }
 
-pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessed, Failure> {
+pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessment, Failure> {
     let curve = curve_points("threshold", &given.curve)?;
     let above = whole("release-above", &given.release_above, 0..=MOST, "10")?;
     let at_most = given.at_most.as_ref().map(|text| probability("at-most", text, "0.01"));
@@ -50,17 +50,17 @@ pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessed, Failu
             let threshold = CountAbove::new(above, &profile, &known)
                 .map_err(|e| refused(&e, "--release-above 6 --unknown 199@0.01"))?;
             let who = words::unknown(profile.records());
-            (Release::Exact(Box::new(threshold)), known.records(), who)
+            (EitherThreshold::Exact(Box::new(threshold)), known.records(), who)
         }
         Others::Within(unknown, between) => {
             let within = CountAboveWithin::new(above, unknown, known, between)
                 .map_err(|e| refused(&e, example))?;
-            (Release::Within(within), known, words::within(unknown, between))
+            (EitherThreshold::Within(within), known, words::within(unknown, between))
         }
     };
     let forgone = match &release {
-        Release::Exact(_) => 0,
-        Release::Within(within) => within.forgone(),
+        EitherThreshold::Exact(_) => 0,
+        EitherThreshold::Within(within) => within.forgone(),
     };
     if forgone > 0 {
         who.push_str(words::FORGONE);
@@ -76,29 +76,31 @@ pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessed, Failu
         words::known_threshold(known),
         words::NO_BUDGET
     );
-    let report = Report { rows, pairs: Vec::new(), exact: forgone == 0, words };
+    let report = AssessReport { rows, pairs: Vec::new(), exact: forgone == 0, words };
     let active = Rc::new(release);
     let passive = Rc::clone(&active);
     let curves = vec![
-        Curve::new("_active", "active attackers", move |e| active.delta(e).active),
-        Curve::new("_passive", "passive attackers", move |e| passive.delta(e).passive).dashed(),
+        DeltaCurve::new("_active", "active attackers", move |e| active.delta(e).active),
+        DeltaCurve::new("_passive", "passive attackers", move |e| passive.delta(e).passive)
+            .dashed(),
     ];
-    Ok(Assessed { report, what, curves })
+    Ok(Assessment { report, what, curves })
 }
 
 /// `delta` is that of active attackers, which is the larger.
-fn row(epsilon: Epsilon, release: &Release) -> Row {
+fn row(epsilon: Epsilon, release: &EitherThreshold) -> GuaranteeRow {
     let deltas = release.delta(epsilon.to_f64());
-    let mut row = Row::new(Amount::epsilon(epsilon), Amount::Delta(deltas.active));
-    row.push("delta_passive", Amount::Delta(deltas.passive));
-    row.push("delta_active", Amount::Delta(deltas.active));
+    let mut row =
+        GuaranteeRow::new(EpsilonOrDelta::epsilon(epsilon), EpsilonOrDelta::Delta(deltas.active));
+    row.push("delta_passive", EpsilonOrDelta::Delta(deltas.passive));
+    row.push("delta_active", EpsilonOrDelta::Delta(deltas.active));
     row
 }
 
-fn row_at(delta: f64, release: &Release) -> Row {
+fn row_at(delta: f64, release: &EitherThreshold) -> GuaranteeRow {
     let active = epsilon_at(delta, |e| release.delta(e).active);
     let passive = epsilon_at(delta, |e| release.delta(e).passive);
-    let mut row = Row::new(active, Amount::Delta(delta));
+    let mut row = GuaranteeRow::new(active, EpsilonOrDelta::Delta(delta));
     row.push("epsilon_passive", passive);
     row.push("epsilon_active", active);
     row

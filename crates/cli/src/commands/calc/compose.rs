@@ -12,13 +12,13 @@ use super::wrong_usage;
 use crate::arguments::ComposeArguments;
 use crate::failure::Failure;
 use crate::given_numbers::amount;
-use crate::render::calc::Report;
+use crate::render::calc::CalcReport;
 use crate::render::number::at_least;
 
 const ONE_OF_TWO: &str = "events have an epsilon at '--delta <D>', or a delta at '--epsilon \
                           <E>': give one of the two";
 
-pub(super) fn report(arguments: &ComposeArguments) -> Result<Report, Failure> {
+pub(super) fn report(arguments: &ComposeArguments) -> Result<CalcReport, Failure> {
     let mut all = Composition::default();
     let mut events = 0u64;
     for text in &arguments.events {
@@ -35,13 +35,13 @@ pub(super) fn report(arguments: &ComposeArguments) -> Result<Report, Failure> {
         (Some(delta), None) => {
             let delta: Delta = amount("delta", delta, "1e-6")?;
             match all.epsilon_at(delta) {
-                Some(epsilon) => Ok(Report::EpsilonOfEvents { events, delta, epsilon }),
+                Some(epsilon) => Ok(CalcReport::EpsilonOfEvents { events, delta, epsilon }),
                 None => Err(none_at(delta, &all)?),
             }
         }
         (None, Some(epsilon)) => {
             let epsilon = amount("epsilon", epsilon, "1")?;
-            Ok(Report::DeltaOfEvents { events, epsilon, delta: all.delta_at(epsilon) })
+            Ok(CalcReport::DeltaOfEvents { events, epsilon, delta: all.delta_at(epsilon) })
         }
         (Some(_), Some(_)) => wrong_usage("compose", ErrorKind::ArgumentConflict, ONE_OF_TWO),
         (None, None) => wrong_usage("compose", ErrorKind::MissingRequiredArgument, ONE_OF_TWO),
@@ -61,12 +61,12 @@ fn none_at(delta: Delta, all: &Composition) -> Result<Failure, Failure> {
 }
 
 /// The parts of one `--event`.
-struct Given<'a> {
+struct EventArgument<'a> {
     text: &'a str,
     example: &'static str,
 }
 
-impl Given<'_> {
+impl EventArgument<'_> {
     fn refuse(&self, what: &str) -> Failure {
         Failure::new(
             format!("event = {} is not valid: {what}", self.text),
@@ -91,7 +91,7 @@ impl Given<'_> {
 
 /// `kind:values`, and perhaps `xK`.
 fn parsed(text: &str) -> Result<(Event, u64), Failure> {
-    let general = Given { text, example: "gaussian:0.5x10" };
+    let general = EventArgument { text, example: "gaussian:0.5x10" };
     let Some((kind, rest)) = text.trim().split_once(':') else {
         return Err(general.refuse("it must be a kind and its values, with a colon between them"));
     };
@@ -103,7 +103,7 @@ fn parsed(text: &str) -> Result<(Event, u64), Failure> {
     Ok((event(text, kind, &values)?, times))
 }
 
-fn times_in(given: &Given<'_>, text: &str) -> Result<u64, Failure> {
+fn times_in(given: &EventArgument<'_>, text: &str) -> Result<u64, Failure> {
     match text.trim().parse() {
         Ok(times) if (1..=Composition::MOST).contains(&times) => Ok(times),
         _ => {
@@ -116,21 +116,21 @@ fn times_in(given: &Given<'_>, text: &str) -> Result<u64, Failure> {
 fn event(text: &str, kind: &str, values: &[&str]) -> Result<Event, Failure> {
     match kind.trim() {
         "discrete-laplace" => {
-            let given = Given { text, example: "discrete-laplace:0.1x100" };
+            let given = EventArgument { text, example: "discrete-laplace:0.1x100" };
             let [epsilon] = values else { return Err(given.refuse("it has one value, epsilon")) };
             Ok(Event::DiscreteLaplace { epsilon: given.amount("epsilon", epsilon, false)? })
         }
         "gaussian" => {
-            let given = Given { text, example: "gaussian:0.5x10" };
+            let given = EventArgument { text, example: "gaussian:0.5x10" };
             let [mu] = values else { return Err(given.refuse("it has one value, mu")) };
             let mu: Mu = given.amount("mu", mu, false)?;
             Ok(Event::Gaussian { mu_squared: MuSquared::from(mu) })
         }
         "discrete-gaussian" => {
-            lattice(&Given { text, example: "discrete-gaussian:20,1x10" }, values)
+            lattice(&EventArgument { text, example: "discrete-gaussian:20,1x10" }, values)
         }
         "approx" => {
-            let given = Given { text, example: "approx:0.1,1e-8x3" };
+            let given = EventArgument { text, example: "approx:0.1,1e-8x3" };
             let [epsilon, delta] = values else {
                 return Err(given.refuse("it has two values, epsilon and delta"));
             };
@@ -139,7 +139,7 @@ fn event(text: &str, kind: &str, values: &[&str]) -> Result<Event, Failure> {
             Ok(Event::Approximate { epsilon, delta })
         }
         "bounded-range" => {
-            let given = Given { text, example: "bounded-range:1,10x3" };
+            let given = EventArgument { text, example: "bounded-range:1,10x3" };
             let (epsilon, draws) = match values {
                 [epsilon] => (epsilon, "1"),
                 [epsilon, draws] => (epsilon, *draws),
@@ -155,7 +155,7 @@ fn event(text: &str, kind: &str, values: &[&str]) -> Result<Event, Failure> {
             Ok(Event::BoundedRange { epsilon: given.amount("epsilon", epsilon, false)?, draws })
         }
         "zcdp" => {
-            let given = Given { text, example: "zcdp:0.05x10" };
+            let given = EventArgument { text, example: "zcdp:0.05x10" };
             let (rho, delta) = match values {
                 [rho] => (rho, "0"),
                 [rho, delta] => (rho, *delta),
@@ -164,14 +164,14 @@ fn event(text: &str, kind: &str, values: &[&str]) -> Result<Event, Failure> {
             let rho: Rho = given.amount("rho", rho, false)?;
             Ok(Event::Concentrated { rho, delta: given.amount("delta", delta, true)? })
         }
-        _ => Err(Given { text, example: "gaussian:0.5x10" }.refuse(
+        _ => Err(EventArgument { text, example: "gaussian:0.5x10" }.refuse(
             "the kind must be discrete-laplace, gaussian, discrete-gaussian, bounded-range, approx \
              or zcdp",
         )),
     }
 }
 
-fn lattice(given: &Given<'_>, values: &[&str]) -> Result<Event, Failure> {
+fn lattice(given: &EventArgument<'_>, values: &[&str]) -> Result<Event, Failure> {
     let (sigma_squared, sensitivity) = match values {
         [sigma_squared] => (sigma_squared, "1"),
         [sigma_squared, sensitivity] => (sigma_squared, *sensitivity),

@@ -10,13 +10,13 @@ use super::wrong_usage;
 use crate::arguments::ConvertArguments;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, refuse};
-use crate::render::calc::Report;
+use crate::render::calc::CalcReport;
 
 const GIVEN: &str = "give two of '--rho <R>', '--epsilon <E>' and '--delta <D>' to convert them \
                      into the third; without a delta, '--epsilon <E>' alone into rho and '--rho \
                      <R>' alone into epsilon";
 
-pub(super) fn report(arguments: &ConvertArguments) -> Result<Report, Failure> {
+pub(super) fn report(arguments: &ConvertArguments) -> Result<CalcReport, Failure> {
     let rho = |text: &str| amount::<Rho>("rho", text, "0.5");
     let epsilon = |text: &str| amount::<Epsilon>("epsilon", text, "1");
     let delta = |text: &str| amount::<Delta>("delta", text, "1e-6");
@@ -26,18 +26,18 @@ pub(super) fn report(arguments: &ConvertArguments) -> Result<Report, Failure> {
         (None, Some(e), Some(d)) => to_rho(epsilon(e)?, delta(d)?),
         (None, Some(e), None) => {
             let epsilon = epsilon(e)?;
-            Ok(Report::RhoOfPure { epsilon, rho: pure_rho(epsilon) })
+            Ok(CalcReport::RhoOfPure { epsilon, rho: pure_rho(epsilon) })
         }
         (Some(r), None, None) => {
             let rho = rho(r)?;
-            Ok(Report::PureWithin { rho, epsilon: pure_epsilon(rho, 1) })
+            Ok(CalcReport::PureWithin { rho, epsilon: pure_epsilon(rho, 1) })
         }
         (Some(_), Some(_), Some(_)) => wrong_usage("convert", ErrorKind::ArgumentConflict, GIVEN),
         _ => wrong_usage("convert", ErrorKind::MissingRequiredArgument, GIVEN),
     }
 }
 
-fn to_epsilon(rho: Rho, delta: Delta) -> Result<Report, Failure> {
+fn to_epsilon(rho: Rho, delta: Delta) -> Result<CalcReport, Failure> {
     if delta.is_zero() && !rho.is_zero() {
         let range = "a number above 0 and below 1, as no epsilon is enough at zero";
         return Err(refuse("delta", delta, range, "1e-6"));
@@ -55,19 +55,19 @@ fn to_epsilon(rho: Rho, delta: Delta) -> Result<Report, Failure> {
     let gaussian = gaussian_epsilon_at(mu(rho), delta.to_f64());
     // Both are rounded up, and Gaussian noise is never worse.
     let gaussian = Epsilon::from_f64_up(gaussian).map_or(epsilon, |rounded| rounded.min(epsilon));
-    Ok(Report::Epsilon { rho, delta, epsilon, gaussian })
+    Ok(CalcReport::Epsilon { rho, delta, epsilon, gaussian })
 }
 
-fn to_delta(rho: Rho, epsilon: Epsilon) -> Report {
+fn to_delta(rho: Rho, epsilon: Epsilon) -> CalcReport {
     let least = zcdp_delta_at(rho.to_f64(), epsilon.to_f64());
     let gaussian = gaussian_delta(mu(rho), epsilon.to_f64()).min(least);
     // A delta too small for a double is not zero.
     let floor = if rho.is_zero() { 0.0 } else { f64::MIN_POSITIVE };
-    Report::Delta { rho, epsilon, delta: least.max(floor), gaussian: gaussian.max(floor) }
+    CalcReport::Delta { rho, epsilon, delta: least.max(floor), gaussian: gaussian.max(floor) }
 }
 
 /// The largest rho, of those that a contract can hold, that fits into (epsilon, delta).
-fn to_rho(epsilon: Epsilon, delta: Delta) -> Result<Report, Failure> {
+fn to_rho(epsilon: Epsilon, delta: Delta) -> Result<CalcReport, Failure> {
     let rho = zcdp_rho_within(epsilon, delta);
     if rho.is_zero() {
         return Err(Failure::new(
@@ -81,7 +81,7 @@ fn to_rho(epsilon: Epsilon, delta: Delta) -> Result<Report, Failure> {
     let mu = analytic_gaussian_mu(epsilon.to_f64(), delta.to_f64());
     let gaussian =
         Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).map_or(rho, |rounded| rounded.max(rho));
-    Ok(Report::Rho { epsilon, delta, rho, gaussian })
+    Ok(CalcReport::Rho { epsilon, delta, rho, gaussian })
 }
 
 /// The mu of Gaussian noise with that rho, rounded up.

@@ -12,7 +12,7 @@ use super::wrong_usage;
 use crate::arguments::{NoiseArguments, NoiseMechanism};
 use crate::failure::Failure;
 use crate::given_numbers::{amount, real, refuse, whole};
-use crate::render::calc::{Report, Worst};
+use crate::render::calc::{CalcReport, WorstError};
 
 /// The range in which the formulas neither overflow nor lose all digits.
 const SENSITIVITY: &str = "a number from 1e-12 to 1e15";
@@ -24,7 +24,7 @@ pub(super) const LARGEST: f64 = 1_099_511_627_776.0;
 /// Below, `gaussian_delta` may cancel to zero.
 const LEAST_MU: f64 = 1e-9;
 
-pub(super) fn report(arguments: &NoiseArguments) -> Result<Report, Failure> {
+pub(super) fn report(arguments: &NoiseArguments) -> Result<CalcReport, Failure> {
     let values = arguments.values.as_deref();
     let values =
         values.map(|text| whole("values", text, 1..=1_000_000_000_000, "60")).transpose()?;
@@ -63,9 +63,9 @@ pub(super) fn report(arguments: &NoiseArguments) -> Result<Report, Failure> {
 }
 
 /// Error of the worst of that many values.
-fn worst(values: Option<u64>, scale: f64, tail: impl Fn(i128) -> f64) -> Option<Worst> {
+fn worst(values: Option<u64>, scale: f64, tail: impl Fn(i128) -> f64) -> Option<WorstError> {
     let values = values?;
-    Some(Worst { values, half_width: half_width(scale, (INTERVAL_LEVEL, values), tail) })
+    Some(WorstError { values, half_width: half_width(scale, (INTERVAL_LEVEL, values), tail) })
 }
 
 fn rounded(
@@ -73,7 +73,7 @@ fn rounded(
     sensitivity: &str,
     epsilon: &str,
     values: Option<u64>,
-) -> Result<Report, Failure> {
+) -> Result<CalcReport, Failure> {
     let range = "a number from 1e-12 to 2^80, the square of a sigma of 2^40";
     let squared = real("sigma-squared", sigma_squared, 1e-12..=LARGEST * LARGEST, range, "20")?;
     let sensitivity = real("sensitivity", sensitivity, 1e-12..=1e15, SENSITIVITY, "1")?;
@@ -94,7 +94,7 @@ fn rounded(
     }
     let delta = gaussian_delta(mu, epsilon.to_f64());
     let law = RoundedGaussian::new(dyadic);
-    Ok(Report::Gaussian {
+    Ok(CalcReport::Gaussian {
         epsilon,
         // A delta too small for a double is not zero.
         delta: delta.max(f64::MIN_POSITIVE),
@@ -108,7 +108,7 @@ fn discrete(
     sensitivity: &str,
     epsilon: &str,
     values: Option<u64>,
-) -> Result<Report, Failure> {
+) -> Result<CalcReport, Failure> {
     let range = DiscreteGaussianLoss::MIN_SIGMA_SQUARED..=DiscreteGaussianLoss::MAX_SIGMA_SQUARED;
     let words = "a number from 0.01 to 2^40 = 1099511627776 for a discrete Gaussian, whose \
                  delta is a sum of about 20 sigma terms";
@@ -121,15 +121,15 @@ fn discrete(
     let drawn = Dyadic::at_least(squared).map(Drawn::new);
     let drawn = drawn.map_err(|error| cannot("sigma-squared", sigma_squared, error))?;
     let worst = worst(values, squared.sqrt(), |x| drawn.tail(x));
-    Ok(Report::Gaussian { epsilon, delta, variance: law.variance(), worst })
+    Ok(CalcReport::Gaussian { epsilon, delta, variance: law.variance(), worst })
 }
 
-fn laplace(scale: &str, sensitivity: &str, values: Option<u64>) -> Result<Report, Failure> {
+fn laplace(scale: &str, sensitivity: &str, values: Option<u64>) -> Result<CalcReport, Failure> {
     let number = real("scale", scale, 0.01..=LARGEST, SCALES, "3.5")?;
     let sensitivity = real("sensitivity", sensitivity, 1e-12..=1e15, SENSITIVITY, "1")?;
     let ratio = Ratio::exactly(number).map_err(|error| cannot("scale", scale, error))?;
     let law = DiscreteLaplace::new(ratio);
-    Ok(Report::Laplace {
+    Ok(CalcReport::Laplace {
         epsilon: laplace_epsilon(sensitivity, number),
         variance: law.variance(),
         worst: worst(values, number, |x| law.tail(x)),

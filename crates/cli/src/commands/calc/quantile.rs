@@ -9,11 +9,11 @@ use super::wrong_usage;
 use crate::arguments::QuantileArguments;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, refuse, whole};
-use crate::render::calc::Report;
+use crate::render::calc::CalcReport;
 
 const ONE_OF_TWO: &str = "a quantile needs one of '--epsilon <E>' and '--rho <R>'";
 
-pub(super) fn report(arguments: &QuantileArguments) -> Result<Report, Failure> {
+pub(super) fn report(arguments: &QuantileArguments) -> Result<CalcReport, Failure> {
     let loss = match (&arguments.epsilon, &arguments.rho) {
         (Some(epsilon), None) => Loss::pure(amount::<Epsilon>("epsilon", epsilon, "1")?),
         (None, Some(rho)) => Loss::concentrated(amount::<Rho>("rho", rho, "0.1")?),
@@ -44,7 +44,7 @@ pub(super) fn report(arguments: &QuantileArguments) -> Result<Report, Failure> {
             "for example `--rho 0.1` or `--epsilon 1`",
         )
     })?;
-    Ok(Report::Quantile {
+    Ok(CalcReport::Quantile {
         rate: quantile.rate(),
         even: quantile.rank_distance_even(INTERVAL_LEVEL),
         worst: quantile.rank_distance(INTERVAL_LEVEL),

@@ -22,12 +22,12 @@ const BATCH: usize = 65_536;
 const MOST_DRAWS: u64 = 1_000_000_000_000;
 
 /// Where the randomness comes from.
-enum Source {
+enum RandomSource {
     System(Generator),
     Seed(Rehearsal),
 }
 
-impl Source {
+impl RandomSource {
     fn fill(&mut self, law: &dyn Law, draws: &mut [i128]) -> Result<(), EntropyError> {
         match self {
             Self::System(generator) => law.fill(generator, draws),
@@ -41,8 +41,8 @@ pub(super) fn run(arguments: &SampleArguments) -> Result<(), Failure> {
     let mut left = whole("draws", &arguments.draws, 1..=MOST_DRAWS, "1000000")?;
     let seed = arguments.seed.as_ref().map(|s| whole("seed", s, 0..=u64::MAX, "7")).transpose()?;
     let mut source = match seed {
-        Some(seed) => Source::Seed(Rehearsal::new(seed)),
-        None => Source::System(Generator::from_os().map_err(silent)?),
+        Some(seed) => RandomSource::Seed(Rehearsal::new(seed)),
+        None => RandomSource::System(Generator::from_os().map_err(silent)?),
     };
     let mut draws = vec![0i128; BATCH];
     let mut text = String::new();

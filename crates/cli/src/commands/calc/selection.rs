@@ -6,7 +6,7 @@ use hushtable::privacy::{Delta, Epsilon, Loss, Neighbouring};
 use crate::arguments::{SelectionArguments, SelectionStrategy};
 use crate::failure::Failure;
 use crate::given_numbers::{amount, refuse, whole};
-use crate::render::calc::{Keep, Report};
+use crate::render::calc::{CalcReport, KeepChance};
 
 /// Most groups of one unit that are calculated with.
 const MOST_GROUPS: u64 = 1_000_000_000;
@@ -14,7 +14,7 @@ const MOST_GROUPS: u64 = 1_000_000_000;
 /// Counts up to here are whole numbers to every reader of JSON.
 const MOST_UNITS: u64 = 1 << 53;
 
-pub(super) fn report(arguments: &SelectionArguments) -> Result<Report, Failure> {
+pub(super) fn report(arguments: &SelectionArguments) -> Result<CalcReport, Failure> {
     let epsilon: Epsilon = amount("epsilon", &arguments.epsilon, "1")?;
     if epsilon.is_zero() {
         let range = "a number above 0, at most 1000000";
@@ -38,7 +38,7 @@ pub(super) fn report(arguments: &SelectionArguments) -> Result<Report, Failure> 
         None => Selection::of_smallest_groups(loss, reach),
     };
     let selection = selection.map_err(|error| cannot(error, epsilon, delta, groups))?;
-    Ok(Report::Selection {
+    Ok(CalcReport::Selection {
         strategy: name(selection.strategy()),
         epsilon,
         delta,
@@ -47,7 +47,7 @@ pub(super) fn report(arguments: &SelectionArguments) -> Result<Report, Failure> 
         threshold: selection.threshold(),
         keep: units
             .into_iter()
-            .map(|units| Keep { units, probability: selection.keep_probability(units) })
+            .map(|units| KeepChance { units, probability: selection.keep_probability(units) })
             .collect(),
     })
 }

@@ -23,7 +23,7 @@ pub(super) const COMMANDS: [(&str, &str, &str); 9] = [
 
 /// A command, checked.
 #[derive(Debug, PartialEq)]
-pub(super) enum Command {
+pub(super) enum ShellCommand {
     /// Lists the tables, or describes one.
     Describe(Option<String>),
     /// Sets whether statements are charged without asking; the other way round without a word.
@@ -43,7 +43,7 @@ pub(super) enum Command {
 }
 
 /// Reads a line that begins with a backslash.
-pub(super) fn parse(line: &str) -> Result<Command, Failure> {
+pub(super) fn parse(line: &str) -> Result<ShellCommand, Failure> {
     let line = line.trim().trim_end_matches(';').trim_end();
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let argument = Some(argument.trim()).filter(|text| !text.is_empty());
@@ -56,7 +56,7 @@ pub(super) fn parse(line: &str) -> Result<Command, Failure> {
             format!("{name} on"),
         )),
     };
-    let alone = |command: Command| match argument {
+    let alone = |command: ShellCommand| match argument {
         None => Ok(command),
         Some(other) => Err(Failure::new(
             format!("{name} takes no argument, but has `{other}`"),
@@ -64,9 +64,9 @@ pub(super) fn parse(line: &str) -> Result<Command, Failure> {
         )),
     };
     match name {
-        "\\d" => Ok(Command::Describe(argument.map(str::to_owned))),
-        "\\auto" => Ok(Command::Auto(switch()?)),
-        "\\intervals" => Ok(Command::Intervals(match argument {
+        "\\d" => Ok(ShellCommand::Describe(argument.map(str::to_owned))),
+        "\\auto" => Ok(ShellCommand::Auto(switch()?)),
+        "\\intervals" => Ok(ShellCommand::Intervals(match argument {
             Some("off") => None,
             given => {
                 let level = given.unwrap_or("95").parse::<Level>();
@@ -78,17 +78,17 @@ pub(super) fn parse(line: &str) -> Result<Command, Failure> {
         "\\o" => {
             let file = argument.map(PathBuf::from);
             match file.as_deref().filter(|path| by_extension(path).is_none()) {
-                None => Ok(Command::Output(file)),
+                None => Ok(ShellCommand::Output(file)),
                 Some(path) => Err(Failure::new(
                     format!("the name `{}` does not say which format to write", path.display()),
                     "end it in .csv, .json, .md, .html or .parquet",
                 )),
             }
         }
-        "\\budget" => alone(Command::Budget),
-        "\\history" => Ok(Command::History(switch()?)),
-        "\\help" | "\\h" | "\\?" => alone(Command::Help),
-        "\\q" | "\\quit" => alone(Command::Quit),
+        "\\budget" => alone(ShellCommand::Budget),
+        "\\history" => Ok(ShellCommand::History(switch()?)),
+        "\\help" | "\\h" | "\\?" => alone(ShellCommand::Help),
+        "\\q" | "\\quit" => alone(ShellCommand::Quit),
         other => {
             let names: Vec<&str> = COMMANDS.iter().map(|(name, ..)| *name).collect();
             Err(Failure::new(
@@ -128,11 +128,14 @@ mod tests {
 
     #[test]
     fn commands_are_read() {
-        assert_eq!(parse("\\d visits;").unwrap(), Command::Describe(Some("visits".to_owned())));
-        assert_eq!(parse("  \\auto  on ").unwrap(), Command::Auto(Some(true)));
-        assert_eq!(parse("\\intervals off").unwrap(), Command::Intervals(None));
-        assert_eq!(parse("\\o").unwrap(), Command::Output(None));
-        assert_eq!(parse("\\o a b.csv").unwrap(), Command::Output(Some("a b.csv".into())));
+        assert_eq!(
+            parse("\\d visits;").unwrap(),
+            ShellCommand::Describe(Some("visits".to_owned()))
+        );
+        assert_eq!(parse("  \\auto  on ").unwrap(), ShellCommand::Auto(Some(true)));
+        assert_eq!(parse("\\intervals off").unwrap(), ShellCommand::Intervals(None));
+        assert_eq!(parse("\\o").unwrap(), ShellCommand::Output(None));
+        assert_eq!(parse("\\o a b.csv").unwrap(), ShellCommand::Output(Some("a b.csv".into())));
         let refusals = ["\\dd", "\\auto yes", "\\o x.txt", "\\q now", "\\intervals 120"];
         let refused = refusals.map(|line| parse(line).unwrap_err().to_string());
         insta::assert_snapshot!(refused.concat());

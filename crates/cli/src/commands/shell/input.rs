@@ -10,12 +10,12 @@ use rustyline::history::MemHistory;
 use rustyline::{Config, Editor};
 
 use super::history::History;
-use super::words::Words;
+use super::words::Completions;
 use crate::failure::Failure;
 
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum InputLine {
     /// Its text, without the end of the line.
     Text(String),
     /// The statement that was begun is given up: Ctrl-C.
@@ -27,7 +27,7 @@ pub(super) enum Line {
 /// Where lines come from.
 pub(super) trait Input {
     /// The next line.
-    fn line(&mut self, prompt: &str) -> Result<Line, Failure>;
+    fn line(&mut self, prompt: &str) -> Result<InputLine, Failure>;
 
     /// Keeps a statement or command for later.
     fn remember(&mut self, _entry: &str) {}
@@ -40,24 +40,24 @@ pub(super) trait Input {
 
 /// The terminal, where standard input is one; else standard input. A history is kept outside of
 /// what is protected.
-pub(super) fn input(words: Words, protected: &Protected) -> Result<Box<dyn Input>, Failure> {
+pub(super) fn input(words: Completions, protected: &Protected) -> Result<Box<dyn Input>, Failure> {
     if io::stdin().is_terminal() {
         return Ok(Box::new(Terminal::new(words, protected)?));
     }
-    Ok(Box::new(Lines(io::stdin().lock())))
+    Ok(Box::new(InputLines(io::stdin().lock())))
 }
 
 /// Lines of a file, a pipe or a test.
-pub(super) struct Lines<R>(pub(super) R);
+pub(super) struct InputLines<R>(pub(super) R);
 
-impl<R: BufRead> Input for Lines<R> {
-    fn line(&mut self, _prompt: &str) -> Result<Line, Failure> {
+impl<R: BufRead> Input for InputLines<R> {
+    fn line(&mut self, _prompt: &str) -> Result<InputLine, Failure> {
         let mut bytes = Vec::new();
         let one_more = MAX_QUERY_BYTES as u64 + 1;
         let mut limited = self.0.by_ref().take(one_more);
         let read = limited.read_until(b'\n', &mut bytes).map_err(|e| cannot_read(&e))?;
         if read == 0 {
-            return Ok(Line::End);
+            return Ok(InputLine::End);
         }
         if bytes.len() > MAX_QUERY_BYTES {
             // The rest of the line must not be taken for a statement.
@@ -72,18 +72,18 @@ impl<R: BufRead> Input for Lines<R> {
                 "convert it first: iconv -t UTF-8 questions.sql",
             )
         })?;
-        Ok(Line::Text(text.trim_end_matches(['\n', '\r']).to_owned()))
+        Ok(InputLine::Text(text.trim_end_matches(['\n', '\r']).to_owned()))
     }
 }
 
 /// A terminal with an editor of lines, completion and a history.
 struct Terminal {
-    editor: Editor<Words, MemHistory>,
+    editor: Editor<Completions, MemHistory>,
     history: History,
 }
 
 impl Terminal {
-    fn new(words: Words, protected: &Protected) -> Result<Self, Failure> {
+    fn new(words: Completions, protected: &Protected) -> Result<Self, Failure> {
         let config = Config::builder()
             .history_ignore_dups(true)
             .and_then(|config| config.max_history_size(super::history::MOST_ENTRIES))
@@ -102,11 +102,11 @@ impl Terminal {
 }
 
 impl Input for Terminal {
-    fn line(&mut self, prompt: &str) -> Result<Line, Failure> {
+    fn line(&mut self, prompt: &str) -> Result<InputLine, Failure> {
         match self.editor.readline(prompt) {
-            Ok(text) => Ok(Line::Text(text)),
-            Err(ReadlineError::Interrupted) => Ok(Line::GivenUp),
-            Err(ReadlineError::Eof) => Ok(Line::End),
+            Ok(text) => Ok(InputLine::Text(text)),
+            Err(ReadlineError::Interrupted) => Ok(InputLine::GivenUp),
+            Err(ReadlineError::Eof) => Ok(InputLine::End),
             Err(error) => Err(no_terminal(&error)),
         }
     }
@@ -139,13 +139,13 @@ mod tests {
 
     #[test]
     fn lines_come_without_their_ends_and_have_a_limit() {
-        let mut lines = Lines(&b"SELECT 1;\r\n\nlast"[..]);
+        let mut lines = InputLines(&b"SELECT 1;\r\n\nlast"[..]);
         for text in ["SELECT 1;", "", "last"] {
-            assert_eq!(lines.line("").unwrap(), Line::Text(text.to_owned()));
+            assert_eq!(lines.line("").unwrap(), InputLine::Text(text.to_owned()));
         }
-        assert_eq!(lines.line("").unwrap(), Line::End);
+        assert_eq!(lines.line("").unwrap(), InputLine::End);
         let long = "x".repeat(MAX_QUERY_BYTES + 1) + "\nSELECT 1;";
-        assert!(Lines(long.as_bytes()).line("").is_err());
-        assert!(Lines(&b"\xff\n"[..]).line("").is_err());
+        assert!(InputLines(long.as_bytes()).line("").is_err());
+        assert!(InputLines(&b"\xff\n"[..]).line("").is_err());
     }
 }

@@ -30,12 +30,12 @@ const CLAUSES: [&str; 16] = [
 ];
 
 /// Every word that can be completed.
-pub(super) struct Words {
+pub(super) struct Completions {
     tables: Vec<String>,
     all: Vec<String>,
 }
 
-impl Words {
+impl Completions {
     /// The contract's names, and those of the language. They are declared, not read from data.
     pub(super) fn of(contract: &Contract) -> Self {
         let tables: Vec<String> = contract.tables.keys().cloned().collect();
@@ -71,7 +71,7 @@ impl Words {
     }
 }
 
-impl Completer for Words {
+impl Completer for Completions {
     type Candidate = String;
 
     fn complete(
@@ -84,13 +84,13 @@ impl Completer for Words {
     }
 }
 
-impl Hinter for Words {
+impl Hinter for Completions {
     type Hint = String;
 }
 
-impl Highlighter for Words {}
-impl Validator for Words {}
-impl Helper for Words {}
+impl Highlighter for Completions {}
+impl Validator for Completions {}
+impl Helper for Completions {}
 
 #[cfg(test)]
 mod tests {
@@ -108,7 +108,7 @@ mod tests {
             [tables.visits.budgets]
             ana = { epsilon = 1 }
         "#;
-        let words = Words::of(&Contract::parse(contract, "hushtable.toml").unwrap());
+        let words = Completions::of(&Contract::parse(contract, "hushtable.toml").unwrap());
         let completed = |line: &str| words.completed(line, line.len());
         assert_eq!(completed("SELECT COUNT(DISTINCT cust"), (22, vec!["customer_id".to_owned()]));
         assert_eq!(completed("FROM vis").1, ["visited_on", "visits"]);

@@ -109,7 +109,7 @@ impl Modules {
 }
 
 /// The code without items that are for tests alone.
-fn without_tests(code: &str) -> String {
+pub(crate) fn without_tests(code: &str) -> String {
     let mut retained = String::new();
     let mut lines = code.lines();
     while let Some(line) = lines.next() {

@@ -6,6 +6,7 @@ mod cycles;
 mod documents;
 mod modules;
 mod theorems;
+mod types;
 mod words;
 
 use std::collections::BTreeMap;
@@ -209,25 +210,6 @@ fn read_sources() -> BTreeMap<PathBuf, String> {
     walk(&root().join("tools"), &mut texts);
     walk(&root().join("fuzz"), &mut texts);
     texts
-}
-
-/// One word, one thing: a public type's name has one meaning in all crates.
-#[test]
-fn no_two_public_types_share_a_name() {
-    let mut paths_by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (path, text) in sources() {
-        for line in text.lines() {
-            let mut words = line.trim_start().split(|c: char| !c.is_alphanumeric());
-            let is_type = words.next() == Some("pub")
-                && words.next().is_some_and(|w| ["struct", "enum", "trait", "type"].contains(&w));
-            if let Some(name) = words.next().filter(|_| is_type) {
-                paths_by_name.entry(name.to_owned()).or_default().push(path.display().to_string());
-            }
-        }
-    }
-    assert!(paths_by_name.len() > 250, "{} types", paths_by_name.len());
-    paths_by_name.retain(|_, paths| paths.len() > 1);
-    assert!(paths_by_name.is_empty(), "names of more than one type: {paths_by_name:#?}");
 }
 
 /// Names that files of several modules share, since they hold one idea on two levels: a function's

@@ -11,6 +11,7 @@ mod local;
 mod losses;
 mod release;
 mod shell;
+mod summary;
 mod tables;
 mod tune;
 
@@ -41,6 +42,7 @@ pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments}
 pub(crate) use losses::{FitArguments, PolicyArguments};
 pub(crate) use release::ReleaseArguments;
 pub(crate) use shell::ShellArguments;
+pub(crate) use summary::{SummaryArguments, SummaryFormat};
 pub(crate) use tables::{DescribeArguments, TablesArguments};
 pub(crate) use tune::TuneArguments;
 
@@ -57,6 +59,7 @@ Examples:
   hushtable query \"SELECT …\"                 the answer, with noise
   hushtable shell                            query after query, with prices and completion
   hushtable release --out 2022 workload.toml many queries under one budget
+  hushtable summary visits                   every column of a table under one budget
   hushtable budget                           what was spent, and what is left
   hushtable calc convert --rho 1 --delta 1e-6
                                              what a budget means, without any data
@@ -92,6 +95,7 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     Shell(ShellArguments),
     Release(ReleaseArguments),
+    Summary(SummaryArguments),
     Budget(BudgetArguments),
     Ledger(LedgerArguments),
     Init(InitArguments),

@@ -18,6 +18,7 @@ mod note_file;
 pub(crate) mod query;
 pub(crate) mod release;
 pub(crate) mod shell;
+pub(crate) mod summary;
 pub(crate) mod tables;
 pub(crate) mod tune;
 mod usage;

@@ -35,6 +35,7 @@ pub(crate) mod plain_quote;
 pub(crate) mod plot;
 mod policy;
 pub(crate) mod quoted;
+pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod tune;

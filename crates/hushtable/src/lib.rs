@@ -96,7 +96,7 @@ pub mod query {
     pub use hushtable_numbers::{MAX_LATTICE, Number};
     pub use hushtable_plan::{
         AutomaticLimit, Clamps, PrivateQuery, Relation, Warning, WarningCode, Workload,
-        WorkloadQuery, option_names,
+        WorkloadQuery, option_names, summary,
     };
     pub use hushtable_quote::{
         ChoiceExplained, ClassesExplained, ConsistentPrecision, EpsilonAt, ExchangeExplained,

@@ -23,4 +23,4 @@ pub use relation::{
     UnitAggregate, WindowFunction, WindowOrder, WindowedColumn,
 };
 pub use warning::{Warning, WarningCode};
-pub use workload::{MAX_QUERIES, Workload, WorkloadQuery};
+pub use workload::{MAX_QUERIES, Workload, WorkloadQuery, summary};

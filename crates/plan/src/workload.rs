@@ -4,6 +4,7 @@ mod binding;
 mod hierarchy;
 mod query_names;
 mod read;
+pub mod summary;
 
 use hushtable_contract::{ContractError, Defaults};
 use hushtable_privacy::Loss;

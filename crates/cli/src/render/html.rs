@@ -46,7 +46,7 @@ pub(crate) fn html(batch: &RecordBatch, notes: &str) -> Result<String, Failure> 
 }
 
 /// Text that is no markup.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let escape = |c: char| match c {
         '&' => "&amp;".to_owned(),
         '<' => "&lt;".to_owned(),

@@ -111,7 +111,7 @@ impl TableView<'_> {
     }
 
     /// The columns with noise that have no intervals, and why.
-    fn without(&self) -> Vec<(String, &'static str)> {
+    pub(super) fn without(&self) -> Vec<(String, &'static str)> {
         let schema = self.table.schema();
         let columns = schema.fields().iter().zip(&self.intervals.columns);
         let without = columns.filter_map(|(field, intervals)| match intervals {

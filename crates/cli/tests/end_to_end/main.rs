@@ -28,6 +28,7 @@ mod queries;
 mod shells;
 mod sources;
 mod statements;
+mod summaries;
 mod support;
 mod surroundings;
 mod terminals;

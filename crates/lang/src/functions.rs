@@ -33,7 +33,7 @@ const SEARCHED: u64 = 2;
 const FOUND: u64 = 6;
 
 /// A form of SQL that calls a function: its names and its signature.
-pub(crate) struct FunctionForm {
+pub(crate) struct Form {
     /// The names, our own first.
     pub(crate) names: &'static [&'static str],
     /// A call that works, perhaps with words that say what it `is`.
@@ -89,7 +89,7 @@ impl Constants<'_> {
     }
 }
 
-impl FunctionForm {
+impl Form {
     const fn new(
         names: &'static [&'static str],
         example: &'static str,
@@ -148,7 +148,7 @@ impl Signature {
 }
 
 /// The forms of SQL with that name.
-pub(crate) fn forms(name: &str) -> impl Iterator<Item = &'static FunctionForm> {
+pub(crate) fn forms(name: &str) -> impl Iterator<Item = &'static Form> {
     FORMS.iter().chain(WRITTEN).filter(move |form| form.names.contains(&name))
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn scalar_names() -> impl Iterator<Item = &'static str> {
 
 /// Names of scalar functions, and whether each is our own one or another of the same function.
 pub(crate) fn all_names() -> impl Iterator<Item = (&'static str, bool)> {
-    let names = |form: &'static FunctionForm| form.names.iter().enumerate();
+    let names = |form: &'static Form| form.names.iter().enumerate();
     FORMS.iter().chain(WRITTEN).flat_map(names).map(|(index, name)| (*name, index == 0))
 }
 
@@ -279,7 +279,7 @@ fn longest(all: &[Option<u64>]) -> Option<u64> {
 /// Calls that work of all functions in the table: `x` may be of any type, `y` is a float, `n` a
 /// whole number, `day` a date and `moment` a timestamp.
 pub fn function_examples() -> impl Iterator<Item = &'static str> {
-    FORMS.iter().chain(WRITTEN).map(FunctionForm::example_call)
+    FORMS.iter().chain(WRITTEN).map(Form::example_call)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::error::{Refusal, similar};
 use crate::expr::{BinaryOp, Expr, ExprKind};
 use crate::functions::{
-    Constants, Function, FunctionForm, Signature, Takes, all_names, forms, hint_for, scalar_names,
+    Constants, Form, Function, Signature, Takes, all_names, forms, hint_for, scalar_names,
 };
 use crate::types::{ColumnType, Value};
 
@@ -45,7 +45,7 @@ impl<R: Resolve> Binder<'_, R> {
     fn called(
         &mut self,
         name: &str,
-        form: &FunctionForm,
+        form: &Form,
         signature: &Signature,
         arguments: &[&ast::Expr],
     ) -> Result<Option<Expr>, Refusal> {

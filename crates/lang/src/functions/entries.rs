@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Takes::{Constant, ConstantText, Filling, Float, Number, Text, Value as Any, Whole};
 use super::{
-    AT_ONCE, CASED, CHOSEN, COUNT, FOUND, FunctionForm, HASHED, Nulls, Operands, SEARCHED, Texts,
-    WORDED, at_most, bytes_of, longest,
+    AT_ONCE, CASED, CHOSEN, COUNT, FOUND, Form, HASHED, Nulls, Operands, SEARCHED, Texts, WORDED,
+    at_most, bytes_of, longest,
 };
 use crate::date_forms::form_bytes;
 use crate::date_part::DatePart;
@@ -65,7 +65,7 @@ macro_rules! functions {
         }
 
         /// The forms of SQL that call a function of the table.
-        pub(super) static FORMS: &[FunctionForm] = &[$($($form,)*)*];
+        pub(super) static FORMS: &[Form] = &[$($($form,)*)*];
 
         // An entry need not use all that is constant in its function.
         #[allow(unused_variables)]
@@ -74,7 +74,7 @@ macro_rules! functions {
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$function $(($parameter))? $({ $($field,)* })? => {
-                        let forms: &[FunctionForm] = const { &[$($form,)*] };
+                        let forms: &[Form] = const { &[$($form,)*] };
                         let first = forms.first().and_then(|form| form.names.first());
                         functions!(@given first.copied().unwrap_or_default() $(, $name)?)
                     })*
@@ -144,13 +144,13 @@ functions! {
     }
     /// Absolute value.
     Abs => {
-        sql: [FunctionForm::new(&["ABS"], "ABS(x)", &[Number], SAME, |_| Some(Function::Abs))],
+        sql: [Form::new(&["ABS"], "ABS(x)", &[Number], SAME, |_| Some(Function::Abs))],
         cost: |of| 5,
         range: |of| Some(of.first()?.absolute()),
     }
     /// -1, 0 or 1.
     Sign => {
-        sql: [FunctionForm::new(&["SIGN"], "SIGN(x)", &[Number], SAME, |_| Some(Function::Sign))],
+        sql: [Form::new(&["SIGN"], "SIGN(x)", &[Number], SAME, |_| Some(Function::Sign))],
         cost: |of| 5,
         range: |of| match (of.first(), of.types.first()) {
             (Some(range), _) => Some(range.sign(of.one())),
@@ -161,13 +161,13 @@ functions! {
     }
     /// Greatest whole float at or below.
     Floor => {
-        sql: [FunctionForm::new(&["FLOOR"], "FLOOR(x)", &[Float], FLOAT, |_| Some(Function::Floor))],
+        sql: [Form::new(&["FLOOR"], "FLOOR(x)", &[Float], FLOAT, |_| Some(Function::Floor))],
         cost: |of| 10,
         range: |of| of.first()?.rising(f64::floor),
     }
     /// Least whole float at or above.
     Ceil => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["CEIL", "CEILING"],
             "CEIL(x)",
             &[Float],
@@ -179,7 +179,7 @@ functions! {
     }
     /// Float rounded to that many digits after the point, halves away from zero.
     Round(digits: i8) => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["ROUND"],
             "ROUND(x, 1)",
             &[Float, Constant(|n| (-18..=18).contains(&n), "number of digits from -18 to 18")],
@@ -200,7 +200,7 @@ functions! {
     }
     /// Float without its fraction.
     Trunc => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["TRUNC", "TRUNCATE"],
             "TRUNC(x)",
             &[Float],
@@ -212,13 +212,13 @@ functions! {
     }
     /// Square root of a float.
     Sqrt => {
-        sql: [FunctionForm::new(&["SQRT"], "SQRT(x)", &[Float], FLOAT, |_| Some(Function::Sqrt))],
+        sql: [Form::new(&["SQRT"], "SQRT(x)", &[Float], FLOAT, |_| Some(Function::Sqrt))],
         cost: |of| 50,
         range: |of| of.first()?.square_root(),
     }
     /// Natural logarithm of a float.
     Ln => {
-        sql: [FunctionForm::new(&["LN", "LOG"], "LN(x)", &[Float], FLOAT, |_| Some(Function::Ln))],
+        sql: [Form::new(&["LN", "LOG"], "LN(x)", &[Float], FLOAT, |_| Some(Function::Ln))],
         // Results near zero are dearest.
         cost: |of| 90,
         // Bounds of rows, for which nothing is given, do not rest on how libraries round.
@@ -226,19 +226,19 @@ functions! {
     }
     /// Decimal logarithm of a float.
     Log10 => {
-        sql: [FunctionForm::new(&["LOG10"], "LOG10(x)", &[Float], FLOAT, |_| Some(Function::Log10))],
+        sql: [Form::new(&["LOG10"], "LOG10(x)", &[Float], FLOAT, |_| Some(Function::Log10))],
         cost: |of| 90,
         range: |of| if of.released { of.first()?.logarithm(f64::log10) } else { of.unknown() },
     }
     /// Exponential of a float.
     Exp => {
-        sql: [FunctionForm::new(&["EXP"], "EXP(x)", &[Float], FLOAT, |_| Some(Function::Exp))],
+        sql: [Form::new(&["EXP"], "EXP(x)", &[Float], FLOAT, |_| Some(Function::Exp))],
         cost: |of| 90,
         range: |of| if of.released { of.first()?.rising_nearly(f64::exp) } else { of.unknown() },
     }
     /// Greatest argument; NULL if one is NULL.
     Greatest => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["GREATEST"],
             "GREATEST(x, y)",
             &[Any],
@@ -252,7 +252,7 @@ functions! {
     }
     /// Least argument; NULL if one is NULL.
     Least => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["LEAST"],
             "LEAST(x, y)",
             &[Any],
@@ -267,14 +267,14 @@ functions! {
     /// The first argument that is not NULL.
     Coalesce => {
         sql: [
-            FunctionForm::new(
+            Form::new(
                 &["COALESCE"],
                 "COALESCE(x, y)",
                 &[Any],
                 SAME,
                 |_| Some(Function::Coalesce),
             ).repeated(),
-            FunctionForm::new(
+            Form::new(
                 &["IFNULL", "NVL"],
                 "IFNULL(x, y)",
                 &[Any, Any],
@@ -291,7 +291,7 @@ functions! {
     /// Which of the buckets between two constant bounds a float is in: 0 below, 1 to n within, n +
     /// 1 from the upper bound up. The operands are the float, the bounds and n.
     WidthBucket => {
-        sql: [FunctionForm::written(&["WIDTH_BUCKET"], "WIDTH_BUCKET(x, 0, 200000, 20)")],
+        sql: [Form::written(&["WIDTH_BUCKET"], "WIDTH_BUCKET(x, 0, 200000, 20)")],
         cost: |of| 20,
         range: |of| match (of.range)(3)? {
             Range::Exact(_, buckets) => Some(Range::Exact(0, buckets.checked_add(1)?)),
@@ -300,13 +300,13 @@ functions! {
     }
     /// How many of the ascending constants are not above the first argument.
     RangeBucket => {
-        sql: [FunctionForm::written(&["RANGE_BUCKET"], "RANGE_BUCKET(x, [0, 10, 100])")],
+        sql: [Form::written(&["RANGE_BUCKET"], "RANGE_BUCKET(x, [0, 10, 100])")],
         cost: |of| (5 + of.shortest() / AT_ONCE) * of.operands(),
         range: |of| Some(Range::Exact(0, i128::try_from(of.types.len().checked_sub(1)?).ok()?)),
     }
     /// Lower case.
     Lower => {
-        sql: [FunctionForm::new(&["LOWER"], "LOWER(x)", &[Text], TEXT, |_| Some(Function::Lower))],
+        sql: [Form::new(&["LOWER"], "LOWER(x)", &[Text], TEXT, |_| Some(Function::Lower))],
         cost: |of| CASED * of.longest() + of.new_text(),
         bytes: |of| (3 * of.first()).min(MAX_STRING_BYTES),
         // One character becomes up to three.
@@ -314,33 +314,33 @@ functions! {
     }
     /// Upper case.
     Upper => {
-        sql: [FunctionForm::new(&["UPPER"], "UPPER(x)", &[Text], TEXT, |_| Some(Function::Upper))],
+        sql: [Form::new(&["UPPER"], "UPPER(x)", &[Text], TEXT, |_| Some(Function::Upper))],
         cost: |of| CASED * of.longest() + of.new_text(),
         bytes: |of| (3 * of.first()).min(MAX_STRING_BYTES),
         characters: |of| (*of.first()?)?.checked_mul(3),
     }
     /// Each word with its first letter in upper case and the others in lower case.
     InitCap => {
-        sql: [FunctionForm::new(&["INITCAP"], "INITCAP(x)", &[Text], TEXT, |_| Some(Function::InitCap))],
+        sql: [Form::new(&["INITCAP"], "INITCAP(x)", &[Text], TEXT, |_| Some(Function::InitCap))],
         cost: |of| WORDED * of.longest() + of.new_text(),
         bytes: |of| (3 * of.first()).min(MAX_STRING_BYTES),
         characters: |of| (*of.first()?)?.checked_mul(3),
     }
     /// Without white space at both ends.
     Trim => {
-        sql: [FunctionForm::new(&["TRIM"], "TRIM(x)", &[Text], TEXT, |_| Some(Function::Trim))],
+        sql: [Form::new(&["TRIM"], "TRIM(x)", &[Text], TEXT, |_| Some(Function::Trim))],
         cost: |of| of.longest() + of.new_text(),
         characters: |of| *of.first()?,
     }
     /// Without white space at the start.
     LTrim => {
-        sql: [FunctionForm::new(&["LTRIM"], "LTRIM(x)", &[Text], TEXT, |_| Some(Function::LTrim))],
+        sql: [Form::new(&["LTRIM"], "LTRIM(x)", &[Text], TEXT, |_| Some(Function::LTrim))],
         cost: |of| of.longest() + of.new_text(),
         characters: |of| *of.first()?,
     }
     /// Without white space at the end.
     RTrim => {
-        sql: [FunctionForm::new(&["RTRIM"], "RTRIM(x)", &[Text], TEXT, |_| Some(Function::RTrim))],
+        sql: [Form::new(&["RTRIM"], "RTRIM(x)", &[Text], TEXT, |_| Some(Function::RTrim))],
         cost: |of| of.longest() + of.new_text(),
         characters: |of| *of.first()?,
     }
@@ -353,13 +353,13 @@ functions! {
     } => {
         name: if left && right { "TRIM" } else if left { "LTRIM" } else { "RTRIM" },
         sql: [
-            FunctionForm::new(&["TRIM", "BTRIM"], "TRIM(x, '0 ')", &[Text, ConstantText], TEXT, |_| {
+            Form::new(&["TRIM", "BTRIM"], "TRIM(x, '0 ')", &[Text, ConstantText], TEXT, |_| {
                 Some(Function::TrimOf { left: true, right: true })
             }),
-            FunctionForm::new(&["LTRIM"], "LTRIM(x, '0')", &[Text, ConstantText], TEXT, |_| {
+            Form::new(&["LTRIM"], "LTRIM(x, '0')", &[Text, ConstantText], TEXT, |_| {
                 Some(Function::TrimOf { left: true, right: false })
             }),
-            FunctionForm::new(&["RTRIM"], "RTRIM(x, '.')", &[Text, ConstantText], TEXT, |_| {
+            Form::new(&["RTRIM"], "RTRIM(x, '.')", &[Text, ConstantText], TEXT, |_| {
                 Some(Function::TrimOf { left: false, right: true })
             })
         ],
@@ -368,13 +368,13 @@ functions! {
     }
     /// The characters in reverse.
     Reverse => {
-        sql: [FunctionForm::new(&["REVERSE"], "REVERSE(x)", &[Text], TEXT, |_| Some(Function::Reverse))],
+        sql: [Form::new(&["REVERSE"], "REVERSE(x)", &[Text], TEXT, |_| Some(Function::Reverse))],
         cost: |of| of.longest() + of.new_text(),
         characters: |of| *of.first()?,
     }
     /// Number of characters.
     Length => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH", "STRLEN"],
             "LENGTH(x)",
             &[Text],
@@ -392,7 +392,7 @@ functions! {
         length: Option<u32>,
     } => {
         sql: [
-            FunctionForm::new(
+            Form::new(
                 &["SUBSTR", "SUBSTRING"],
                 "SUBSTR(x, 1, 2) is the first two characters, RIGHT(x, 2) the last two",
                 &[Text, FROM, COUNT],
@@ -407,7 +407,7 @@ functions! {
                 },
             )
             .optional(1),
-            FunctionForm::new(
+            Form::new(
                 &["LEFT"],
                 "LEFT(x, 2) is the first two characters, RIGHT(x, 2) the last two",
                 &[Text, COUNT],
@@ -444,7 +444,7 @@ functions! {
     }
     /// The given number of last characters.
     Right(length: u32) => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["RIGHT"],
             "RIGHT(x, 2) is the last two characters, SUBSTR(x, 1, 2) the first two",
             &[Text, COUNT],
@@ -464,11 +464,11 @@ functions! {
     } => {
         name: if left { "LPAD" } else { "RPAD" },
         sql: [
-            FunctionForm::new(&["LPAD"], "LPAD(x, 5, '0')", PADDED, TEXT, |of| {
+            Form::new(&["LPAD"], "LPAD(x, 5, '0')", PADDED, TEXT, |of| {
                 Some(Function::Pad { length: of.get(0)?, left: true })
             })
             .optional(1),
-            FunctionForm::new(&["RPAD"], "RPAD(x, 5, '.')", PADDED, TEXT, |of| {
+            Form::new(&["RPAD"], "RPAD(x, 5, '.')", PADDED, TEXT, |of| {
                 Some(Function::Pad { length: of.get(0)?, left: false })
             })
             .optional(1)
@@ -482,7 +482,7 @@ functions! {
     }
     /// Position of the second text in the first, from 1; 0 where it does not occur.
     Position => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["STRPOS", "INSTR"],
             "STRPOS(x, 'a')",
             &[Text, Text],
@@ -495,7 +495,7 @@ functions! {
     }
     /// Whether the first text starts with the second.
     StartsWith => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["STARTS_WITH"],
             "STARTS_WITH(x, 'a')",
             &[Text, Text],
@@ -506,7 +506,7 @@ functions! {
     }
     /// Whether the first text ends with the second.
     EndsWith => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["ENDS_WITH"],
             "ENDS_WITH(x, 'a')",
             &[Text, Text],
@@ -517,7 +517,7 @@ functions! {
     }
     /// The first text with every occurrence of a constant replaced by another.
     Replace => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["REPLACE"],
             "REPLACE(x, '-', '')",
             &[Text, ConstantText, ConstantText],
@@ -538,7 +538,7 @@ functions! {
     /// The first text with each character that is in one constant replaced by the one at its place
     /// in another; left out where there is none.
     Translate => {
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["TRANSLATE"],
             "TRANSLATE(x, 'áé.', 'ae')",
             &[Text, ConstantText, ConstantText],
@@ -561,7 +561,7 @@ functions! {
         or_empty: bool,
     } => {
         sql: [
-            FunctionForm::new(
+            Form::new(
                 &["SPLIT_PART"],
                 "SPLIT_PART(x, '/', 1) is the part before the first /",
                 &[
@@ -575,7 +575,7 @@ functions! {
                 TEXT,
                 |of| Some(Function::SplitPart { part: of.get(0)?, or_empty: true }),
             ),
-            FunctionForm::written(
+            Form::written(
                 &["SPLIT"],
                 "SPLIT(x, '/')[SAFE_OFFSET(0)] is the part before the first /",
             )
@@ -586,7 +586,7 @@ functions! {
     /// The texts, one after the other.
     Concat => {
         name: "||",
-        sql: [FunctionForm::new(
+        sql: [Form::new(
             &["CONCAT"],
             "CONCAT(x, '!')",
             &[Text],
@@ -599,7 +599,7 @@ functions! {
     }
     /// The texts after the first that are not NULL, with the first between them.
     ConcatWith => {
-        sql: [FunctionForm::new(&["CONCAT_WS"], "CONCAT_WS(', ', x, x)", &[Text, Text], TEXT, |_| {
+        sql: [Form::new(&["CONCAT_WS"], "CONCAT_WS(', ', x, x)", &[Text, Text], TEXT, |_| {
             Some(Function::ConcatWith)
         })
         .repeated()],
@@ -625,19 +625,19 @@ functions! {
     /// A part of a date or timestamp as an integer.
     DatePart(part: DatePart) => {
         sql: [
-            FunctionForm::written(&["EXTRACT"], "EXTRACT(YEAR FROM day)"),
-            FunctionForm::written(&["YEAR"], "YEAR(day)"),
-            FunctionForm::written(&["QUARTER"], "QUARTER(day)"),
-            FunctionForm::written(&["MONTH"], "MONTH(day)"),
-            FunctionForm::written(&["WEEK"], "WEEK(day)"),
-            FunctionForm::written(&["WEEKOFYEAR"], "WEEKOFYEAR(day)"),
-            FunctionForm::written(&["DAY", "DAYOFMONTH"], "DAY(day)"),
-            FunctionForm::written(&["DAYOFWEEK"], "DAYOFWEEK(day)"),
-            FunctionForm::written(&["DAYOFYEAR"], "DAYOFYEAR(day)"),
-            FunctionForm::written(&["HOUR"], "HOUR(moment)"),
-            FunctionForm::written(&["MINUTE"], "MINUTE(moment)"),
-            FunctionForm::written(&["SECOND"], "SECOND(moment)"),
-            FunctionForm::written(&["DATE_PART"], "DATE_PART('year', day)")
+            Form::written(&["EXTRACT"], "EXTRACT(YEAR FROM day)"),
+            Form::written(&["YEAR"], "YEAR(day)"),
+            Form::written(&["QUARTER"], "QUARTER(day)"),
+            Form::written(&["MONTH"], "MONTH(day)"),
+            Form::written(&["WEEK"], "WEEK(day)"),
+            Form::written(&["WEEKOFYEAR"], "WEEKOFYEAR(day)"),
+            Form::written(&["DAY", "DAYOFMONTH"], "DAY(day)"),
+            Form::written(&["DAYOFWEEK"], "DAYOFWEEK(day)"),
+            Form::written(&["DAYOFYEAR"], "DAYOFYEAR(day)"),
+            Form::written(&["HOUR"], "HOUR(moment)"),
+            Form::written(&["MINUTE"], "MINUTE(moment)"),
+            Form::written(&["SECOND"], "SECOND(moment)"),
+            Form::written(&["DATE_PART"], "DATE_PART('year', day)")
         ],
         cost: |of| 30,
         range: |of| Range::of_part(part),
@@ -645,22 +645,22 @@ functions! {
     /// The start of the part that a date or timestamp is in.
     DateTrunc(part: DatePart) => {
         sql: [
-            FunctionForm::written(
+            Form::written(
                 &["DATE_TRUNC", "TIMESTAMP_TRUNC", "DATETIME_TRUNC"],
                 "DATE_TRUNC(day, MONTH)",
             ),
-            FunctionForm::written(&["LAST_DAY"], "LAST_DAY(day)")
+            Form::written(&["LAST_DAY"], "LAST_DAY(day)")
         ],
         cost: |of| 45,
     }
     /// A date or timestamp moved by that many of the part.
     DateAdd(part: DatePart) => {
         sql: [
-            FunctionForm::written(
+            Form::written(
                 &["DATE_ADD", "TIMESTAMP_ADD", "DATETIME_ADD"],
                 "DATE_ADD(day, INTERVAL 30 DAY)",
             ),
-            FunctionForm::written(
+            Form::written(
                 &["DATE_SUB", "TIMESTAMP_SUB", "DATETIME_SUB"],
                 "DATE_SUB(day, INTERVAL 30 DAY)",
             )
@@ -675,29 +675,29 @@ functions! {
         whole: bool,
     } => {
         sql: [
-            FunctionForm::written(
+            Form::written(
                 &["DATE_DIFF", "DATETIME_DIFF"],
                 "DATE_DIFF(day, DATE '2026-01-31', MONTH)",
             ),
-            FunctionForm::written(
+            Form::written(
                 &["TIMESTAMP_DIFF"],
                 "TIMESTAMP_DIFF(moment, TIMESTAMP '2026-01-31', HOUR)",
             ),
-            FunctionForm::written(&["DATEDIFF"], "DATEDIFF(day, DATE '2026-01-31')")
+            Form::written(&["DATEDIFF"], "DATEDIFF(day, DATE '2026-01-31')")
         ],
         cost: |of| 60,
     }
     /// A date or timestamp written in a constant form.
     DateFormat => {
         sql: [
-            FunctionForm::written(
+            Form::written(
                 &["FORMAT_DATE", "FORMAT_TIMESTAMP", "FORMAT_DATETIME"],
                 "FORMAT_DATE('%Y-%m', day)",
             ),
-            FunctionForm::written(&["STRFTIME"], "STRFTIME(day, '%Y-%m')"),
-            FunctionForm::written(&["TO_CHAR"], "TO_CHAR(day, 'YYYY-MM')"),
-            FunctionForm::written(&["DAYNAME"], "DAYNAME(day)"),
-            FunctionForm::written(&["MONTHNAME"], "MONTHNAME(day)")
+            Form::written(&["STRFTIME"], "STRFTIME(day, '%Y-%m')"),
+            Form::written(&["TO_CHAR"], "TO_CHAR(day, 'YYYY-MM')"),
+            Form::written(&["DAYNAME"], "DAYNAME(day)"),
+            Form::written(&["MONTHNAME"], "MONTHNAME(day)")
         ],
         cost: |of| 30 + 5 * of.result as u64 + of.new_text(),
         bytes: |of| of.constant.map_or(0, form_bytes),
@@ -705,9 +705,9 @@ functions! {
     /// A date or timestamp that a text is in a constant form.
     DateParse => {
         sql: [
-            FunctionForm::written(&["PARSE_DATE"], "PARSE_DATE('%d.%m.%Y', x)"),
-            FunctionForm::written(&["PARSE_TIMESTAMP", "PARSE_DATETIME"], "PARSE_TIMESTAMP('%F %T', x)"),
-            FunctionForm::written(&["STRPTIME"], "STRPTIME(x, '%Y-%m-%d')")
+            Form::written(&["PARSE_DATE"], "PARSE_DATE('%d.%m.%Y', x)"),
+            Form::written(&["PARSE_TIMESTAMP", "PARSE_DATETIME"], "PARSE_TIMESTAMP('%F %T', x)"),
+            Form::written(&["STRPTIME"], "STRPTIME(x, '%Y-%m-%d')")
         ],
         // Each piece of the form looks at a bounded number of bytes.
         cost: |of| of.constant.map_or(0, |form| 40 + 5 * form_bytes(form) as u64),
@@ -716,14 +716,14 @@ functions! {
     MakeDate => {
         name: "DATE",
         sql: [
-            FunctionForm::new(
+            Form::new(
                 &["MAKE_DATE", "DATE_FROM_PARTS", "DATEFROMPARTS", "DATE"],
                 "DATE(2026, 1, 31)",
                 &[Whole, Whole, Whole],
                 Some(ColumnType::Date),
                 |_| Some(Function::MakeDate),
             ),
-            FunctionForm::written(&["DATE"], "DATE(moment)")
+            Form::written(&["DATE"], "DATE(moment)")
         ],
         cost: |of| 40,
     }
@@ -734,23 +734,23 @@ const PADDED: &[super::Takes] =
     &[Text, Constant(|n| (0..=MAX_PADDED).contains(&n), "length of at most 200"), Filling];
 
 /// Forms that the binder writes with operators and with functions of the table.
-pub(super) static WRITTEN: &[FunctionForm] = &[
-    FunctionForm::written(&["LOG"], "LOG(x, 10)"),
-    FunctionForm::written(&["LOG2"], "LOG2(x)"),
-    FunctionForm::written(&["POWER", "POW"], "POWER(x, 2)"),
-    FunctionForm::written(&["DIV"], "DIV(n, 2)"),
-    FunctionForm::written(&["MOD"], "MOD(n, 2)"),
-    FunctionForm::written(&["SAFE_DIVIDE", "IEEE_DIVIDE"], "SAFE_DIVIDE(x, y)"),
-    FunctionForm::written(&["NULLIF"], "NULLIF(x, y)"),
-    FunctionForm::written(&["IF", "IIF", "IFF"], "IF(x > 0, x, y)"),
-    FunctionForm::written(&["CONTAINS"], "CONTAINS(x, 'a')"),
-    FunctionForm::written(&["POSITION"], "POSITION('a' IN x)"),
-    FunctionForm::written(
+pub(super) static WRITTEN: &[Form] = &[
+    Form::written(&["LOG"], "LOG(x, 10)"),
+    Form::written(&["LOG2"], "LOG2(x)"),
+    Form::written(&["POWER", "POW"], "POWER(x, 2)"),
+    Form::written(&["DIV"], "DIV(n, 2)"),
+    Form::written(&["MOD"], "MOD(n, 2)"),
+    Form::written(&["SAFE_DIVIDE", "IEEE_DIVIDE"], "SAFE_DIVIDE(x, y)"),
+    Form::written(&["NULLIF"], "NULLIF(x, y)"),
+    Form::written(&["IF", "IIF", "IFF"], "IF(x > 0, x, y)"),
+    Form::written(&["CONTAINS"], "CONTAINS(x, 'a')"),
+    Form::written(&["POSITION"], "POSITION('a' IN x)"),
+    Form::written(
         &["REGEXP_CONTAINS", "REGEXP_LIKE", "REGEXP_MATCHES"],
         "REGEXP_CONTAINS(x, r'flu|covid')",
     ),
-    FunctionForm::written(&["REGEXP_EXTRACT", "REGEXP_SUBSTR"], "REGEXP_EXTRACT(x, r'^([^@]+)@')"),
-    FunctionForm::written(&["REGEXP_COUNT"], "REGEXP_COUNT(x, r'[0-9]')"),
-    FunctionForm::written(&["REGEXP_REPLACE"], r"REGEXP_REPLACE(x, r'([0-9]+) EUR', r'\1')"),
-    FunctionForm::written(&["CAST", "SAFE_CAST", "TRY_CAST"], "CAST(x AS INT64)"),
+    Form::written(&["REGEXP_EXTRACT", "REGEXP_SUBSTR"], "REGEXP_EXTRACT(x, r'^([^@]+)@')"),
+    Form::written(&["REGEXP_COUNT"], "REGEXP_COUNT(x, r'[0-9]')"),
+    Form::written(&["REGEXP_REPLACE"], r"REGEXP_REPLACE(x, r'([0-9]+) EUR', r'\1')"),
+    Form::written(&["CAST", "SAFE_CAST", "TRY_CAST"], "CAST(x AS INT64)"),
 ];

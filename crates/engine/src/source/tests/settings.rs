@@ -317,7 +317,8 @@ proptest! {
         ] {
             let text = parts.map(String::as_str).join(separator);
             let parser = parser('.', None, &[], Some(order));
-            prop_assert_eq!(parser.date(Some(text.as_bytes())), ParsedField::Value(days), "{}", text);
+            let date = parser.date(Some(text.as_bytes()));
+            prop_assert_eq!(date, ParsedField::Value(days), "{}", text);
         }
     }
 

@@ -3,7 +3,7 @@
 use hushtable_mechanisms::TruncatedGeometric;
 use hushtable_noise::Law;
 
-use super::pair::Output;
+use super::pair::RunOutput;
 use super::*;
 
 /// The largest bound on epsilon at `delta`, of tables that were read for one query when the noise
@@ -155,7 +155,7 @@ fn a_threshold_off_by_one_is_caught() {
         for ([one, other], _) in &tables(&folder, &ask).0 {
             let pair = TablePair::new(&quote, [one, other]).unwrap();
             let draw = |side: usize, generator: &mut Generator| {
-                let mut output = Output { groups: Vec::new(), sums: vec![Vec::new()] };
+                let mut output = RunOutput { groups: Vec::new(), sums: vec![Vec::new()] };
                 for (at, group) in pair.differing.iter().enumerate() {
                     // The one measurement counts units.
                     let units = group.sums[0][side] as u64;

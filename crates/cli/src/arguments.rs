@@ -6,6 +6,7 @@ mod audit;
 mod calc;
 mod check;
 mod generate;
+mod learn;
 mod ledger;
 mod local;
 mod losses;
@@ -35,6 +36,7 @@ pub(crate) use calc::{
 };
 pub(crate) use check::CheckArguments;
 pub(crate) use generate::{GenerateArguments, GenerateCommand};
+pub(crate) use learn::LearnArguments;
 pub(crate) use ledger::{
     LedgerArguments, LedgerBackupArguments, LedgerCheckArguments, LedgerCommand,
 };
@@ -96,6 +98,7 @@ pub(crate) enum Command {
     Shell(ShellArguments),
     Release(ReleaseArguments),
     Summary(SummaryArguments),
+    Learn(LearnArguments),
     Budget(BudgetArguments),
     Ledger(LedgerArguments),
     Init(InitArguments),
@@ -411,6 +414,7 @@ mod tests {
             "explain",
             "shell",
             "release",
+            "learn",
             "budget",
             "ledger",
             "init",

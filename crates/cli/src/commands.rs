@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod init;
 mod interview;
+pub(crate) mod learn;
 pub(crate) mod ledger;
 pub(crate) mod local;
 pub(crate) mod losses;

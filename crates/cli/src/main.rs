@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => Some(&arguments.pace),
         Command::Release(arguments) => Some(&arguments.pace),
         Command::Summary(arguments) => Some(&arguments.pace),
+        Command::Learn(arguments) => Some(&arguments.pace),
         _ => None,
     };
     let pace = option.map_or(Ok(Pace::none(started)), |option| {
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Shell(arguments) => commands::shell::run(arguments),
         Command::Release(arguments) => commands::release::run(arguments),
         Command::Summary(arguments) => commands::summary::run(arguments),
+        Command::Learn(arguments) => commands::learn::run(arguments),
         Command::Budget(arguments) => commands::budget::run(arguments),
         Command::Ledger(arguments) => commands::ledger::run(arguments),
         Command::Init(arguments) => commands::init::run(arguments),

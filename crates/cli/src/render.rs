@@ -18,6 +18,7 @@ pub(crate) mod grid;
 pub(crate) mod html;
 pub(crate) mod intervals;
 pub(crate) mod json;
+pub(crate) mod learnt;
 pub(crate) mod ledger;
 pub(crate) mod local;
 pub(crate) mod losses;

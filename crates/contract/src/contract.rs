@@ -4,6 +4,7 @@ mod columns;
 mod csv;
 mod defaults;
 mod former;
+mod learnt;
 pub mod read;
 mod split;
 mod tables;
@@ -25,6 +26,7 @@ use hushtable_mechanisms::Strategy;
 
 pub use csv::{CsvSettingError, CsvSettings, DateOrder, NumberFormat, TextFormat};
 pub use defaults::{MAX_GROUPS, MAX_ROWS, MAX_ROWS_JOINED, defaults, loss};
+pub use learnt::LearntBounds;
 pub use read::ContractError;
 pub use units::{Population, TableUnit};
 
@@ -104,6 +106,9 @@ pub struct Column {
     pub split: Option<Split>,
     /// Values that are known to be group keys without the data; others may appear, too.
     pub known_keys: Option<Vec<Value>>,
+    /// Bounds of a row's value that the analyst who asks has on record; in no contract's text.
+    #[serde(skip)]
+    pub learnt: Option<LearntBounds>,
 }
 
 impl Column {
@@ -122,6 +127,7 @@ impl Column {
             public_keys: None,
             split: None,
             known_keys: None,
+            learnt: None,
         }
     }
 }
@@ -278,6 +284,21 @@ impl Table {
         }
         let mut candidates = self.columns.iter().filter(|c| c.name.eq_ignore_ascii_case(name));
         candidates.next().filter(|_| candidates.next().is_none())
+    }
+
+    /// Whether bounds of a column can be learnt: it has numbers without bounds, and does not name
+    /// the privacy unit.
+    pub fn can_learn(&self, column: &Column) -> bool {
+        let names_unit = match &self.unit {
+            TableUnit::Column(unit) => *unit == column.name,
+            TableUnit::Through { column: through, .. } => *through == column.name,
+            TableUnit::Row => false,
+            TableUnit::Public => true,
+        };
+        column.column_type.is_numeric()
+            && column.bounds.is_none()
+            && column.split.is_none()
+            && !names_unit
     }
 
     /// The column that an expression over the stored columns is, if it is one: a column of the

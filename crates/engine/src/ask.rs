@@ -1,11 +1,11 @@
-//! Questions: text in SQL or a workload, bound once, then planned, quoted or answered.
+//! Questions: text in SQL, a workload or columns whose bounds are to be learnt; bound once, then planned, quoted or answered.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use hushtable_lang::Refusal;
 use hushtable_noise::Generator;
-use hushtable_plan::{PrivateQuery, SqlStatement, Workload};
+use hushtable_plan::{Learning, LearntColumns, PrivateQuery, SqlStatement, Workload};
 use hushtable_privacy::Loss;
 
 use crate::answer::Timings;
@@ -55,9 +55,10 @@ impl Session {
         purpose: Purpose,
         progress: &Progress,
     ) -> Result<StatementPlan, EngineError> {
-        let statement = heavy(|| SqlStatement::bind(sql, self.contract()))?;
+        let session = heavy(|| self.with_learnt(analyst, sql))?;
+        let statement = heavy(|| SqlStatement::bind(sql, session.contract()))?;
         let origin = QuestionOrigin::Sql(sql.to_owned());
-        self.plan_bound(origin, statement, analyst, purpose, progress).await
+        session.plan_bound(origin, statement, analyst, purpose, progress).await
     }
 
     /// Plans all queries of a workload, as [`plan`](Self::plan) does.
@@ -72,8 +73,32 @@ impl Session {
         purpose: Purpose,
         progress: &Progress,
     ) -> Result<StatementPlan, EngineError> {
-        let statement = heavy(|| workload.statement(self.contract()))?;
+        let text: String = workload.queries.iter().map(|query| query.sql.as_str()).collect();
+        let payer = analyst.or(workload.analyst.as_deref());
+        let session = heavy(|| self.with_learnt(payer, &text))?;
+        let statement = heavy(|| workload.statement(session.contract()))?;
         let origin = QuestionOrigin::Workload(Box::new(workload.clone()));
+        session.plan_bound(origin, statement, analyst, purpose, progress).await
+    }
+
+    /// Plans the question from which bounds of a table's columns are learnt, as
+    /// [`plan`](Self::plan) does: for `loss` in equal shares, or a tenth of what the contract's
+    /// defaults give a query.
+    ///
+    /// # Errors
+    /// When a column is not there or has bounds, when nothing says what it may cost, and when the
+    /// analyst has no budget on the table.
+    pub async fn plan_learning(
+        self: &Arc<Self>,
+        (table, columns): (&str, &LearntColumns),
+        loss: Option<Loss>,
+        analyst: Option<&str>,
+        purpose: Purpose,
+        progress: &Progress,
+    ) -> Result<StatementPlan, EngineError> {
+        let learning = heavy(|| Learning::new(self.contract(), table, columns, loss))?;
+        let statement = learning.statement.clone();
+        let origin = QuestionOrigin::Learning(Box::new(learning));
         self.plan_bound(origin, statement, analyst, purpose, progress).await
     }
 

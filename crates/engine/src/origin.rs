@@ -1,8 +1,9 @@
-//! Where the parts of a statement come from: a text in SQL, or the queries of a workload.
+//! Where the parts of a statement come from: a text in SQL, the queries of a workload, or columns
+//! whose bounds are to be learnt.
 
 use hushtable_contract::{ContractError, Population};
 use hushtable_lang::Refusal;
-use hushtable_plan::{SqlStatement, Workload};
+use hushtable_plan::{Learning, SqlStatement, Workload};
 use hushtable_privacy::Loss;
 
 use crate::error::EngineError;
@@ -14,6 +15,8 @@ pub(crate) enum QuestionOrigin {
     Sql(String),
     /// A workload, each query of which is a part.
     Workload(Box<Workload>),
+    /// Columns whose bounds are to be learnt, each of which is a part.
+    Learning(Box<Learning>),
 }
 
 impl QuestionOrigin {
@@ -21,7 +24,7 @@ impl QuestionOrigin {
     pub(crate) fn sql(&self) -> Option<&str> {
         match self {
             Self::Sql(sql) => Some(sql),
-            Self::Workload(_) => None,
+            Self::Workload(_) | Self::Learning(_) => None,
         }
     }
 
@@ -35,8 +38,13 @@ impl QuestionOrigin {
         match self {
             Self::Sql(_) => statement.parts.len(),
             // Each table is for readers of its own.
-            Self::Workload(_) => 1,
+            Self::Workload(_) | Self::Learning(_) => 1,
         }
+    }
+
+    /// Whether each part is an answer by itself.
+    pub(crate) fn has_answer_for_each(&self) -> bool {
+        matches!(self, Self::Workload(_) | Self::Learning(_))
     }
 
     /// How the tables of a workload are adjusted to each other, in the words of its file.
@@ -79,7 +87,7 @@ impl QuestionOrigin {
     pub(crate) fn refused(&self, refusal: Refusal) -> EngineError {
         match self {
             Self::Sql(sql) => refusal.within(sql).into(),
-            Self::Workload(_) => self.error_of(0, refusal.into()),
+            Self::Workload(_) | Self::Learning(_) => self.error_of(0, refusal.into()),
         }
     }
 }

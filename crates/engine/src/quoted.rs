@@ -80,7 +80,9 @@ impl Quoted {
     /// that pays for it.
     pub fn plain(&self) -> Option<(&PartQuoted, &AccountQuoted)> {
         match (self.parts.as_slice(), self.accounts.as_slice()) {
-            ([part], [account]) if self.around.is_none() && self.together.is_none() => {
+            ([part], [account])
+                if self.around.is_none() && self.together.is_none() && !part.is_histogram =>
+            {
                 Some((part, account))
             }
             _ => None,

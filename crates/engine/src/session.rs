@@ -118,6 +118,11 @@ impl Session {
         Self { ledger: Some(ledger.into()), ..self }
     }
 
+    /// With a contract that says more of the same tables.
+    pub(crate) fn with_contract(self, contract: Contract) -> Self {
+        Self { contract, ..self }
+    }
+
     /// Limits the memory of all that is asked of this session at once. A query that needs more
     /// fails, and its charge stays.
     ///

@@ -27,6 +27,7 @@ use crate::answer::Question;
 use crate::around::AroundPlan;
 use crate::error::EngineError;
 use crate::exact::Scan;
+use crate::learnt;
 use crate::origin::QuestionOrigin;
 use crate::progress::Progress;
 use crate::record::{family, fingerprint};
@@ -242,9 +243,22 @@ impl StatementPlan {
             let wishes = question.quote.query().wishes();
             question.extend(&format!("limits {} {wishes}", self.part(from)?.question.hash));
         }
+        // Where bounds are learnt, later questions find the record by the column, whatever the data
+        // are then.
+        let learnt = match &self.origin {
+            QuestionOrigin::Learning(learning) => {
+                Some(learnt::identity_of_part(&self.session, learning, index)?)
+            }
+            QuestionOrigin::Sql(_) | QuestionOrigin::Workload(_) => None,
+        };
+        if let Some(column) = &learnt {
+            question.extend(column);
+        }
         let mut identity = fingerprint(&question.analyst, &question.hash, &all)?;
-        let family = family(question.quote.query())?;
-        let family = fingerprint(&question.analyst, &family, &all)?;
+        let family = match &learnt {
+            Some(column) => learnt::column_family(column),
+            None => fingerprint(&question.analyst, &family(question.quote.query())?, &all)?,
+        };
         if let Some(ledger) = ledger
             && let Some(payer) = payers.first()
             && self.may_be_part_of_another(index)?
@@ -276,7 +290,8 @@ impl StatementPlan {
                 || other.limits_from.contains(&index)
                 || other.report_of.contains(&index)
         };
-        Ok(part.reads.is_empty()
+        Ok(!matches!(self.origin, QuestionOrigin::Learning(_))
+            && part.reads.is_empty()
             && part.limits_from.is_empty()
             && part.is_asked()
             && self.statement.consistent.is_empty()

@@ -10,6 +10,7 @@ mod distinct;
 mod errors;
 mod identities;
 mod joined_rows;
+mod learnt;
 mod mechanisms;
 mod one_draw;
 mod one_row;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
+use hushtable_contract::LearntBounds;
 use hushtable_engine::{
     Answer, AnswerTable, BudgetLine, Charges, Progress, Purpose, Quoted, Session, Statement,
     StatementPlan,
 };
-use hushtable_plan::{Warning, Workload};
-use hushtable_privacy::Delta;
+use hushtable_plan::{LearntColumns, Warning, Workload};
+use hushtable_privacy::{Delta, Loss};
 
 use crate::Error;
 use crate::answering_delay::AnsweringDelay;
@@ -102,6 +103,51 @@ impl Analyst {
             session.plan_workload(&workload, name.as_deref(), purpose, &progress).await
         };
         Ok(self.planned(self.run(plan).await?))
+    }
+
+    /// Plans the question from which bounds of a table's columns are learnt, as
+    /// [`plan`](Self::plan) does. Of each column it releases how many units there are by their
+    /// largest value of a row. Later questions of this analyst have their bounds from that. It costs
+    /// `loss`, of which each column has an equal share, or a tenth of what the contract's defaults
+    /// give a query.
+    ///
+    /// # Errors
+    /// When a column is not there or has bounds, when nothing says what it may cost, and when the
+    /// analyst has no budget on the table.
+    pub async fn plan_learning(
+        &self,
+        table: &str,
+        columns: &LearntColumns,
+        loss: Option<Loss>,
+        purpose: Purpose,
+        progress: &Progress,
+    ) -> Result<Plan, Error> {
+        let (session, table, name) = self.owned(table);
+        let columns = columns.clone();
+        let progress = self.visible(progress);
+        let plan = async move {
+            let of = (table.as_str(), &columns);
+            session.plan_learning(of, loss, name.as_deref(), purpose, &progress).await
+        };
+        Ok(self.planned(self.run(plan).await?))
+    }
+
+    /// The bounds of a table's columns that this analyst has on record, which later questions use.
+    /// Costs nothing, reads no value of protected tables, and changes no file.
+    ///
+    /// # Errors
+    /// When there is no such table, and when the ledger cannot be read.
+    pub async fn learnt(&self, table: &str) -> Result<Vec<LearntBounds>, Error> {
+        let (session, table, name) = self.owned(table);
+        self.block(move || {
+            let contract = session.contract();
+            let found = contract.table(&table).ok_or_else(|| Error::NoSuchTable {
+                table,
+                tables: contract.tables.keys().cloned().collect(),
+            })?;
+            session.learnt_of(found, name.as_deref())
+        })
+        .await
     }
 
     /// Answers a query: charges it, reads the data, adds noise, puts the release on record.

@@ -86,8 +86,8 @@ pub use workers::Workers;
 /// Contracts, and what queries promise.
 pub mod query {
     pub use hushtable_contract::{
-        Column, Contract, ContractError, CsvSettings, Defaults, GroupLimit, IntervalRequest, Level,
-        NoiseKind, Population, Prefer, Split, SplitBy, Table, TableUnit,
+        Column, Contract, ContractError, CsvSettings, Defaults, GroupLimit, IntervalRequest,
+        LearntBounds, Level, NoiseKind, Population, Prefer, Split, SplitBy, Table, TableUnit,
     };
     pub use hushtable_lang::{
         ColumnType, MAX_QUERY_BYTES, Refusal, function_names, statement_end, with_parameters,
@@ -95,8 +95,8 @@ pub mod query {
     pub use hushtable_mechanisms::Strategy;
     pub use hushtable_numbers::{MAX_LATTICE, Number};
     pub use hushtable_plan::{
-        AutomaticLimit, Clamps, PrivateQuery, Relation, Warning, WarningCode, Workload,
-        WorkloadQuery, option_names, summary,
+        AutomaticLimit, Clamps, LearntColumns, PrivateQuery, Relation, Warning, WarningCode,
+        Workload, WorkloadQuery, option_names, summary,
     };
     pub use hushtable_quote::{
         ChoiceExplained, ClassesExplained, ConsistentPrecision, EpsilonAt, ExchangeExplained,

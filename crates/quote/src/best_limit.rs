@@ -9,6 +9,7 @@
 
 mod chosen_bounds;
 mod decay;
+mod learnt;
 mod sizes;
 mod tail;
 
@@ -20,6 +21,7 @@ use hushtable_plan::{
 
 use self::chosen_bounds::chosen_bounds;
 use self::decay::Octaves;
+pub use self::learnt::learnt_bounds;
 use crate::quote::Quote;
 
 /// The limits of a query that follow from its released histograms, in their order: of each, the

@@ -8,7 +8,7 @@ mod precision;
 mod workload;
 mod written;
 
-use hushtable_contract::NoiseKind;
+use hushtable_contract::{LearntBounds, NoiseKind};
 use hushtable_lang::{ColumnType, Expr, ExprKind, Value};
 use hushtable_mechanisms::{
     Additive, AdditiveLaw, QuantileSide, Selection, Strategy, SumMechanism,
@@ -90,6 +90,9 @@ pub struct Explanation {
     /// For a total in rho: the epsilon that it implies at some deltas.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub total_as_epsilon: Vec<EpsilonAt>,
+    /// The bounds that are on record from an earlier question.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learnt_bounds: Vec<LearntBounds>,
     /// Probable mistakes in the query.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -506,6 +509,7 @@ impl Explanation {
             total: quote.total(),
             policy: explain_policy(quote),
             total_as_epsilon,
+            learnt_bounds: query.learnt().to_vec(),
             warnings: query.warnings().to_vec(),
         }
     }

@@ -16,7 +16,7 @@ mod quote;
 mod runner_up;
 mod tie;
 
-pub use best_limit::chosen_limits;
+pub use best_limit::{chosen_limits, learnt_bounds};
 pub use consistent::{
     AdjustOptions, Adjusted, AdjustedNoise, ConsistentPrecision, LeastSquares, LevelCells,
     QuotedLevels, adjust,

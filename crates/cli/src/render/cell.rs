@@ -69,7 +69,7 @@ fn cell(column: &dyn Array, i: usize) -> Option<ResultCell<'_>> {
 
 /// The Gregorian date, for every day that fits: what libraries for dates have no year for would
 /// otherwise have to be an error.
-fn date(days: i64) -> String {
+pub(crate) fn date(days: i64) -> String {
     // Years from March, so that leap days come last; eras of 400 years have 146,097 days.
     let from_march = days + 719_468;
     let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));

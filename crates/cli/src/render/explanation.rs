@@ -8,6 +8,7 @@ use hushtable::query::{
 
 use super::cut_off;
 use super::grid::{Alignment, TextGrid, visible};
+use super::learnt;
 use super::measurements::{counted, measurements};
 use super::mechanisms::compared;
 use super::number::{number, probability};
@@ -30,6 +31,7 @@ pub(super) fn of_one_query(
         policy(explanation.policy.as_ref()),
         compared(mechanisms),
         outputs(explanation),
+        learnt_bounds(explanation),
         warned(&explanation.warnings),
     ];
     let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();
@@ -184,6 +186,16 @@ fn choice(choice: &ChoiceExplained) -> String {
         grid.push(["second best", &text]);
     }
     format!("Choice of mechanisms\n{}", grid.text(2))
+}
+
+/// The bounds that are on record from an earlier question.
+fn learnt_bounds(explanation: &Explanation) -> String {
+    let lines = learnt::lines(&explanation.learnt_bounds);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    format!("Bounds on record\n{lines}")
 }
 
 /// Costs of other limits on the groups of a unit.

@@ -9,6 +9,7 @@ use hushtable::query::{
 use super::assess::wrapped_at;
 use super::explanation::mechanisms;
 use super::grid::visible;
+use super::learnt;
 use super::number::{at_least, number, probability};
 use super::plain_quote::{Plain, answered_before};
 
@@ -60,6 +61,9 @@ fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> Strin
         let mut lines = vec!["noise only; 95 of 100 values are within".to_owned()];
         lines.extend(precision);
         out += &entries("Precision", &lines);
+    }
+    if !explanation.learnt_bounds.is_empty() {
+        out += &entries("Bounds", &learnt::lines(&explanation.learnt_bounds));
     }
     let cut_off = &explanation.intervals.not_in_them;
     if !cut_off.is_empty() {

@@ -77,7 +77,7 @@ fn overview(parts: &[PartQuoted]) -> String {
         grid.push([
             part.name.clone(),
             protected(&part.explanation),
-            share(part),
+            share(part, parts),
             match &part.same_as {
                 Some(other) => format!("that of {other}"),
                 None => part.explanation.total.to_string(),
@@ -101,11 +101,12 @@ fn protected(explanation: &Explanation) -> String {
 }
 
 /// The share of a part in the statement's budget.
-fn share(part: &PartQuoted) -> String {
+fn share(part: &PartQuoted, parts: &[PartQuoted]) -> String {
+    let has_limits_from_it = |other: &PartQuoted| other.limits_from.contains(&part.name);
     match part.weight {
         _ if !part.report_of.is_empty() => format!("a tenth of {}", part.report_of.join(", ")),
         _ if part.same_as.is_some() => String::new(),
-        _ if part.is_histogram => "for limits, of a tenth".to_owned(),
+        _ if parts.iter().any(has_limits_from_it) => "for limits, of a tenth".to_owned(),
         Some(weight) => weight.to_string(),
         None => "its own budget".to_owned(),
     }

@@ -162,6 +162,7 @@ pub(super) fn single() -> Quoted {
         total: loss,
         policy: None,
         total_as_epsilon: Vec::new(),
+        learnt_bounds: Vec::new(),
         warnings: Vec::new(),
     };
     let account = Account {
@@ -206,6 +207,7 @@ pub(super) fn public() -> Quoted {
             EpsilonAt { delta: 1e-6, epsilon: 5.256_52 },
             EpsilonAt { delta: 1e-9, epsilon: 6.437_1 },
         ],
+        learnt_bounds: Vec::new(),
         warnings: Vec::new(),
     };
     let account =
@@ -300,6 +302,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
         } else {
             Vec::new()
         },
+        learnt_bounds: Vec::new(),
         warnings: Vec::new(),
     };
     let account =

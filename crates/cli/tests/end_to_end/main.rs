@@ -13,6 +13,7 @@ mod checks;
 mod drafts;
 mod examples;
 mod kills;
+mod learnt;
 mod ledgers;
 mod local;
 mod losses;

@@ -77,6 +77,7 @@ pub(super) fn columns(
             known_keys,
             // Read when all columns are known, as it may name another one.
             split: None,
+            learnt: None,
         };
         let column = match settings.get("bounds") {
             None => column,

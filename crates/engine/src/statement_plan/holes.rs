@@ -10,6 +10,7 @@ use super::StatementPlan;
 use super::running::ReleasedPart;
 use crate::answer::Question;
 use crate::error::EngineError;
+use crate::released_sizes::released_sizes;
 use crate::value::value_at;
 
 impl StatementPlan {
@@ -94,24 +95,6 @@ fn check_price(quote: &Quote, question: &Question) -> Result<(), EngineError> {
             "the chosen limits of a part cost more than was quoted for it",
         ))
     }
-}
-
-/// The sizes of a released histogram with their numbers of units.
-fn released_sizes(table: &RecordBatch) -> Result<ReleasedSizes, EngineError> {
-    let column = |index| {
-        table
-            .columns()
-            .get(index)
-            .ok_or(EngineError::inconsistent("a released histogram has fewer than two columns"))
-    };
-    let (sizes, units) = (column(0)?, column(1)?);
-    let row = |row| match (value_at(sizes, row), value_at(units, row)) {
-        (Some(Value::Int(size)), Some(Value::Int(units))) => Ok((size, units as f64)),
-        _ => Err(EngineError::inconsistent(
-            "a released histogram has a size or a number of units that is not whole",
-        )),
-    };
-    (0..table.num_rows()).map(row).collect()
 }
 
 /// Stand-in for values that are read before they are released.

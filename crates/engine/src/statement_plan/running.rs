@@ -20,7 +20,6 @@ use crate::consistent;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::intervals::Uncertainty;
-use crate::origin::QuestionOrigin;
 use crate::record::{RecordedRelease, ReleaseStatement, decode};
 use crate::release::ReleasedTable;
 use crate::runtime::heavy;
@@ -108,9 +107,9 @@ impl StatementPlan {
         self,
         generator: &mut Generator,
     ) -> Result<(Answer, Timings), EngineError> {
-        if let QuestionOrigin::Workload(_) = self.origin {
+        if self.origin.has_answer_for_each() {
             return Err(EngineError::Refused(Refusal::new(
-                "a workload has an answer for each of its queries, and no single one",
+                "the question has an answer for each of its parts, and no single one",
                 "release it; nothing was charged",
             )));
         }
@@ -181,7 +180,7 @@ impl StatementPlan {
 
     /// Whether each part is an output by itself, which needs the release of no other part.
     fn is_streamed(&self) -> bool {
-        matches!(self.origin, QuestionOrigin::Workload(_))
+        self.origin.has_answer_for_each()
             && self.statement.consistent.is_empty()
             && self.parts.iter().all(|part| part.same_as.is_none())
     }
@@ -193,7 +192,7 @@ impl StatementPlan {
         whole: &mut StatementContents,
         mut answered: impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
     ) -> Result<(), E> {
-        if let QuestionOrigin::Workload(_) = self.origin {
+        if self.origin.has_answer_for_each() {
             return self.answer_each(0, released, whole, &mut answered);
         }
         let (table, behind) = match (&self.statement.around, &self.around) {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use hushtable_ledger::{ChargeRecord, ChargeState, Location};
 use hushtable_noise::TestSeed;
-use hushtable_plan::SqlStatement;
+use hushtable_plan::{LearntColumns, SqlStatement};
+use hushtable_privacy::Loss;
 
 use super::{Place, Wait};
 use crate::ask::{Purpose, open_workload};
@@ -31,6 +32,8 @@ max_rows_per_group = 1
 id = { type = "int" }
 town = { type = "string" }
 age = { type = "int", bounds = [0, 100] }
+height = { type = "int" }
+weight = { type = "float" }
 [tables.people.budgets]
 ana = { epsilon = 100, delta = 1e-3 }
 "#;
@@ -47,15 +50,16 @@ sql = "SELECT town, COUNT(*) AS n FROM people GROUP BY town"
 "#;
 
 fn place() -> Place {
-    let mut people = "id,town,age\n".to_owned();
+    let mut people = "id,town,age,height,weight\n".to_owned();
     for person in 0..200 {
-        people += &format!("{person},{},{}\n", ["A", "B"][person % 2], person % 90);
+        let (town, age, height) = (["A", "B"][person % 2], person % 90, 100 + person % 90);
+        people += &format!("{person},{town},{age},{height},{}.5\n", height - 90);
     }
     Place::new(CONTRACT, &[("people.csv", &people), ("workload.toml", WORKLOAD)])
 }
 
 /// Every way in, with the number of its private parts.
-const WAYS: [(&str, usize); 5] = [
+const WAYS: [(&str, usize); 6] = [
     ("SELECT town, COUNT(*) AS n FROM people GROUP BY town HAVING COUNT(*) >= 101", 1),
     ("SELECT town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)", 2),
     (
@@ -69,10 +73,23 @@ const WAYS: [(&str, usize); 5] = [
         2,
     ),
     ("workload.toml", 2),
+    (LEARN, 2),
 ];
+
+/// Bounds of two columns are learnt.
+const LEARN: &str = "learn people";
 
 fn ask(session: Arc<Session>, way: &str) -> Result<(), EngineError> {
     let mut generator = TestSeed(1).generator();
+    if way == LEARN {
+        let progress = Progress::default();
+        let of = ("people", &LearntColumns::All);
+        let loss = Some(Loss::pure("1".parse().unwrap()));
+        let plan = session.plan_learning(of, loss, None, Purpose::Answer, &progress).wait()?;
+        let released =
+            plan.release_with(&mut generator, |_| {}, |_| Ok::<_, EngineError>(None)).wait();
+        return released.map(drop);
+    }
     if !way.ends_with(".toml") {
         let progress = Progress::default();
         let asked = session.query_with(way, None, &progress, &mut generator);
@@ -234,7 +251,7 @@ fn a_process_that_ends_never_draws_twice_for_a_charge() {
 #[test]
 fn the_ways_have_as_many_parts_as_they_say() {
     let session = open(&place().contract());
-    for (way, parts) in WAYS.iter().filter(|(way, _)| !way.ends_with(".toml")) {
+    for (way, parts) in WAYS.iter().filter(|(way, _)| way.starts_with("SELECT")) {
         let statement = SqlStatement::bind(way, session.contract()).unwrap();
         assert_eq!(statement.parts.len(), *parts, "{way}");
     }

@@ -294,8 +294,13 @@ impl Aggregates<'_> {
 
     /// Bounds of each row's value: those of the call, of the column, or that the structure of the
     /// expression tells.
-    fn row_bounds(&self, operand: &Expr, arguments: &Arguments) -> Option<RowBounds> {
+    fn row_bounds(&mut self, operand: &Expr, arguments: &Arguments) -> Option<RowBounds> {
         let known = RowBounds::of(operand, arguments, self.table);
+        if !matches!(known, Some(RowBounds::Given(..)))
+            && let Some((low, high)) = self.learnt_of_sum(operand)
+        {
+            return Some(RowBounds::Given(low, high));
+        }
         let column = self.table.bounded_column(operand).filter(|column| column.split.is_none());
         let Some((low, high)) = column.and_then(|column| column.bounds) else { return known };
         match known {

@@ -198,6 +198,7 @@ impl PrivateQuery {
             intervals: None,
             warnings: Vec::new(),
             listed: Vec::new(),
+            learnt: Vec::new(),
             rows_as_units: false,
             automatic: Automatic::default(),
             relation,

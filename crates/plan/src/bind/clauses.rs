@@ -105,6 +105,7 @@ pub(super) fn bind(
         warnings: Vec::new(),
         rows_as_units: false,
         automatic: Vec::new(),
+        learnt: Vec::new(),
     };
     let outputs = outputs(select, &mut aggregates, &keys)?;
     if select.distinct.is_some() {
@@ -121,7 +122,7 @@ pub(super) fn bind(
     let having = having.transpose()?;
     let order_by = order_by(query, &mut scope, &aliases)?;
     let (limit, offset) = limits(query)?;
-    let Aggregates { measurements, mut warnings, rows_as_units, automatic: bounds, .. } =
+    let Aggregates { measurements, mut warnings, rows_as_units, automatic: bounds, learnt, .. } =
         aggregates;
     measurements.iter().for_each(|m| row_conditions.measure(&m.measure));
     let mut group_conditions = Conditions::of_groups(&keys, &measurements, &stored);
@@ -178,6 +179,7 @@ pub(super) fn bind(
         intervals: options.intervals,
         warnings,
         listed: names,
+        learnt,
         rows_as_units,
         automatic: Automatic {
             groups: example_groups,

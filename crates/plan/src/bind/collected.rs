@@ -1,5 +1,6 @@
 //! Collects the measurements of a query.
 
+use hushtable_contract::LearntBounds;
 use hushtable_lang::bind_expr::bind_row_expression;
 use hushtable_lang::{ColumnType, Expr, Refusal};
 use sqlparser::ast;
@@ -27,6 +28,8 @@ pub(super) struct Aggregates<'a> {
     pub(super) rows_as_units: bool,
     /// The sums whose bounds are chosen privately.
     pub(super) automatic: Vec<AutomaticBounds>,
+    /// The bounds in use that are on record.
+    pub(super) learnt: Vec<LearntBounds>,
 }
 
 impl Aggregates<'_> {

@@ -110,7 +110,7 @@ impl Aggregates<'_> {
     /// A value from the middle of its bounds: those of the query, the contract's, or those that its
     /// structure tells.
     fn centred(
-        &self,
+        &mut self,
         function: &ast::Function,
         operand: &Expr,
         given: Option<(hushtable_numbers::Number, hushtable_numbers::Number)>,
@@ -123,7 +123,8 @@ impl Aggregates<'_> {
             ));
         }
         let declared = self.table.bounded_column(operand).and_then(|c| c.bounds);
-        let numbers = given.or(declared).map(|(low, high)| (low.to_f64(), high.to_f64()));
+        let numbers = given.or(declared).or_else(|| self.learnt(operand));
+        let numbers = numbers.map(|(low, high)| (low.to_f64(), high.to_f64()));
         let known = || match RowBounds::of(operand, arguments, self.table) {
             Some(RowBounds::Known(range)) => range.to_f64(operand.column_type),
             _ => None,

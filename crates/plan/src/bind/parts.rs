@@ -73,7 +73,7 @@ pub struct Part {
     pub report_of: Vec<usize>,
     /// The parts from which its limits are chosen: histograms of sizes of its units.
     pub limits_from: Vec<usize>,
-    /// Whether limits of another part are chosen from it.
+    /// Whether limits of another part, or bounds of later questions, are chosen from it.
     pub is_histogram: bool,
     /// The earlier part whose release it reuses in another form, at no cost.
     pub same_as: Option<usize>,
@@ -86,6 +86,11 @@ impl Part {
     /// A query of a workload.
     pub(crate) fn of_workload(name: String, sql: String, weight: u32, query: PrivateQuery) -> Self {
         Self { weight: Some(weight), ..Self::alone(name, sql, query) }
+    }
+
+    /// A histogram that bounds of later questions are chosen from.
+    pub(crate) fn of_learning(name: String, sql: String, query: PrivateQuery) -> Self {
+        Self { weight: Some(1), is_histogram: true, ..Self::alone(name, sql, query) }
     }
 
     /// The clipping report of the part at that index, which has that name.

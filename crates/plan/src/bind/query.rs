@@ -1,6 +1,6 @@
 //! The checked query.
 
-use hushtable_contract::{IntervalRequest, NoiseKind, Prefer};
+use hushtable_contract::{IntervalRequest, LearntBounds, NoiseKind, Prefer};
 use hushtable_lang::cost::RowPart;
 use hushtable_lang::{ColumnType, Expr, Refusal, cost};
 use hushtable_mechanisms::{Reach, RecordMechanism};
@@ -83,6 +83,9 @@ pub struct PrivateQuery {
     /// listed: by name, for readers. The condition has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) listed: Vec<String>,
+    /// The bounds that are on record from an earlier question, for readers. Measurements have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) learnt: Vec<LearntBounds>,
     /// Whether a count of rows is measured as one of units, of which one row counts. The same is
     /// asked without it.
     #[serde(skip)]
@@ -283,6 +286,7 @@ impl PrivateQuery {
             intervals: None,
             warnings: Vec::new(),
             listed: Vec::new(),
+            learnt: Vec::new(),
             rows_as_units: false,
             ..self.unnamed()
         }

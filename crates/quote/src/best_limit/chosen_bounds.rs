@@ -1,6 +1,6 @@
 //! The bounds of a sum, from a released histogram of contributions.
 
-use hushtable_lang::{ColumnType, Refusal};
+use hushtable_lang::{ColumnType, Expr, Refusal};
 use hushtable_numbers::Number;
 use hushtable_plan::{
     AutomaticBounds, EXAMPLE_BOUND, Measure, Measurement, ReleasedSizes, size_buckets,
@@ -25,18 +25,30 @@ pub(super) fn chosen_bounds(
     released: &ReleasedSizes,
     deviation: f64,
 ) -> Result<ChosenBounds, Refusal> {
-    let ends = size_buckets(&sum.of);
+    let (noise, least) = noise_at_one(quote, sum)?;
+    let whole = sum.of.column_type == ColumnType::Int;
+    let terms = ErrorTerms { groups: groups(quote, released), noise, whole };
+    best_bounds(&sum.of, least, &terms, (released, deviation))
+}
+
+/// The bounds that are best for a sum on these terms, each at least `least`.
+pub(super) fn best_bounds(
+    of: &Expr,
+    least: f64,
+    terms: &ErrorTerms,
+    (released, deviation): (&ReleasedSizes, f64),
+) -> Result<ChosenBounds, Refusal> {
+    let (terms, whole) = (*terms, terms.whole);
+    let ends = size_buckets(of);
     let buckets = i64::try_from(ends.len()).map_err(|_| no_histogram())?;
     // The bucket in the middle is of values about zero.
     let side = |sign: i64| {
         let units = (1..=buckets).map(|offset| units_of(released, buckets + sign * offset));
-        let scale = deviation / std::f64::consts::SQRT_2;
+        // Where there is no noise to speak of, still above zero.
+        let scale = (deviation / std::f64::consts::SQRT_2).max(1e-9);
         Sizes { ends: ends.clone(), units: units.collect(), scale }
     };
     let (above, below) = (side(1), side(-1));
-    let (noise, least) = noise_at_one(quote, sum)?;
-    let whole = sum.of.column_type == ColumnType::Int;
-    let terms = ErrorTerms { groups: groups(quote, released), noise, whole };
     let round = |bound: f64| round(bound.max(least), whole).ok_or_else(no_histogram);
     let nothing = Number::whole(0);
     let chosen = match (above.visible(), below.visible()) {

@@ -92,8 +92,9 @@ fn middle(mut windows: Vec<BucketWindow>) -> Option<BucketWindow> {
 /// Minus the logarithm of Chernoff's bound on the probability that the sum of `number` independent
 /// Laplace variables of scale one is at least `sum`: the largest t sum + number ln(1 - t^2).
 fn surprise(sum: f64, number: f64) -> f64 {
-    let t = ((number * number + sum * sum).sqrt() - number) / sum;
-    t * sum + number * (-t * t).ln_1p()
+    // t = (r - number) / sum, written so that nothing is left of no difference of large numbers.
+    let both = number.hypot(sum) + number;
+    sum * (sum / both) + number * (2.0 * number / both).ln()
 }
 
 #[cfg(test)]
@@ -116,6 +117,8 @@ mod tests {
                 );
             }
         }
+        // Of hardly any noise, too.
+        assert!(surprise(1e25, 1.0) > 9e24);
         // It is the largest over t.
         for (x, n) in [(2.0, 1.0), (30.0, 8.0), (100.0, 32.0)] {
             let at = |t: f64| t * x + n * (-t * t).ln_1p();

@@ -21,6 +21,8 @@ use datafusion::catalog::streaming::StreamingTable;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
+#[cfg(test)]
+use datafusion::execution::SessionState;
 use datafusion::execution::{SessionStateBuilder, SessionStateDefaults};
 use datafusion::physical_expr::expressions::lit;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
@@ -29,7 +31,7 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, collect};
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 use hushtable_lang::Refusal;
 use hushtable_plan::Around;
 
@@ -42,6 +44,7 @@ use self::slot::Slot;
 use crate::error::EngineError;
 use crate::invariant::Invariant;
 use crate::memory::QueryMemory;
+use crate::pinned;
 use crate::rebuild::rebuilt;
 
 /// A result, and the cells of its columns, which say where their values come from.
@@ -122,6 +125,12 @@ impl AroundPlan {
         Ok(Self { context, plan, columns: around.columns.clone(), found, tables: slots })
     }
 
+    /// The session that it was planned in, and the operators.
+    #[cfg(test)]
+    pub(crate) fn inside(&self) -> (SessionState, &Arc<dyn ExecutionPlan>) {
+        (self.context.state(), &self.plan)
+    }
+
     /// The names of the tables that it reads, by which cells number them.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|(name, _)| name.as_str())
@@ -157,7 +166,7 @@ async fn planned(
     memory: &QueryMemory,
 ) -> Result<PlannedAround, DataFusionError> {
     // One partition: nothing depends on which of several is first.
-    let config = SessionConfig::new().with_target_partitions(1).with_information_schema(false);
+    let config = pinned::config().with_target_partitions(1).with_information_schema(false);
     let state = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(memory.tasks().runtime_env())

@@ -4,16 +4,17 @@
 //! most `max_groups_contributed` groups of each unit, those with the least keyed hash of (unit,
 //! group), and clamps each sum before it joins its group. A group that a unit's hashes push out
 //! never comes back, since the largest hash that is kept only falls: so which groups are kept does
-//! not depend on the order of the rows, and no more than the kept ones need memory; but values that
-//! are kept one by one stay until the end, also those of groups that were pushed out.
+//! not depend on the order of the rows, and no more than the kept ones need memory; but rows with
+//! values that are kept one by one stay until the end, also those of groups that were pushed out.
 //!
 //! Rows are packed to words and wait (`packed`) until there are enough of them to be worth it. Then
 //! they go to their units, one part of these after the other (`units`), so that what is kept of a
 //! part (`part`) is in the processor's cache. How many rows wait, and in how many parts units are,
 //! follows from numbers of rows, and from the memory that units take.
 
+mod list_fields;
 mod packed;
-mod pair_values;
+mod pair_rows;
 mod part;
 mod rules;
 mod tally;
@@ -28,6 +29,7 @@ use crate::intern::{Interner, inconsistent, too_many};
 use crate::members::PartialMembers;
 use crate::survey::{Extremes, Survey};
 use crate::value_lists::ValueList;
+use packed::PackedLayout;
 use part::{NOTHING, clamped};
 pub(crate) use tally::{ContributionTally, CountHistogram, Cut, Tallied, Tallies};
 use units::{Grown, UnitStates};
@@ -311,8 +313,10 @@ impl Bounder {
         let units = match &mut self.units {
             Some(units) => units,
             none => {
-                let accumulators = (&self.accumulators[..], &self.ones[..]);
-                none.insert(UnitStates::new(rows, unit, (key, most), accumulators)?)
+                // A tally has values beyond their range, too.
+                let whole = self.tallied.is_some();
+                let layout = PackedLayout::new(&self.accumulators, &self.ones, whole);
+                none.insert(UnitStates::new(rows, unit, (key, most), layout)?)
             }
         };
         let groups = group_ids(&mut self.groups, rows, &single)?;

@@ -220,8 +220,8 @@ impl Program {
                 return Ok(ArrayOperand { array, constant });
             }
             ProgramNode::Arithmetic(op, left, right) => {
-                let (left, right) = (left.evaluate(columns, rows)?, right.evaluate(columns, rows)?);
-                arithmetic::binary(*op, &left, &right, self.column_type)?
+                let (left, right) = (left.operand(columns, rows)?, right.operand(columns, rows)?);
+                arithmetic::binary(*op, (&left, &right), rows, self.column_type)?
             }
             ProgramNode::In(e, listed) => {
                 listed.found(&e.evaluate(columns, rows)?, e.column_type)?

@@ -44,6 +44,7 @@ mod owner;
 mod partial_groups;
 mod passes_rows;
 mod pieces;
+mod pinned;
 mod progress;
 mod public_rows;
 mod quoted;

@@ -6,11 +6,12 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryPool, UnboundedMemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 
 use crate::backend::{Backend, Embedded};
 use crate::error::EngineError;
 use crate::memory_limit::MemoryLimit;
+use crate::pinned;
 
 /// The pool that operators take their memory from. Nothing is written to disk where it does not
 /// suffice: that would be a plain copy of protected rows. And the backend that runs plans, in this
@@ -40,7 +41,7 @@ impl QueryMemory {
             .with_memory_pool(pool)
             .with_disk_manager_builder(disk)
             .build_arc()?;
-        let context = SessionContext::new_with_config_rt(SessionConfig::new(), runtime);
+        let context = SessionContext::new_with_config_rt(pinned::config(), runtime);
         Ok(Self { tasks: context.task_ctx(), limit, backend: Arc::new(Embedded) })
     }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, new_null_array,
 };
-use datafusion::arrow::compute::{filter, kernels::boolean};
+use datafusion::arrow::compute::kernels::boolean;
+use datafusion::arrow::compute::{FilterBuilder, FilterPredicate};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
 use hushtable_lang::{Expr, MAX_KEY_BYTES, MAX_STRING_BYTES};
@@ -123,8 +124,10 @@ impl RowProgram {
         }
         match &keep {
             Some(keep) if count < rows => {
-                let unit = unit.map(|unit| filter(&unit, keep)).transpose()?;
-                self.compute(&self.padded(&kept(&columns, keep)?)?, unit, count)
+                // Which rows stay is looked up once for all columns.
+                let keep = FilterBuilder::new(keep).optimize().build();
+                let unit = unit.map(|unit| keep.filter(&unit)).transpose()?;
+                self.compute(&self.padded(&kept(&columns, &keep, rows)?)?, unit, count)
             }
             _ => self.compute(&padded, unit, rows),
         }
@@ -221,12 +224,16 @@ impl ContributionBatch {
     }
 }
 
-fn kept(columns: &[ArrayRef], keep: &BooleanArray) -> Result<Vec<ArrayRef>, ArrowError> {
+fn kept(
+    columns: &[ArrayRef],
+    keep: &FilterPredicate,
+    rows: usize,
+) -> Result<Vec<ArrayRef>, ArrowError> {
     let mut filtered: Vec<ArrayRef> = Vec::with_capacity(columns.len());
     for column in columns {
         // A filler of no rows stands for a column that is not read.
-        let same = column.len() != keep.len();
-        filtered.push(if same { Arc::clone(column) } else { filter(column, keep)? });
+        let same = column.len() != rows;
+        filtered.push(if same { Arc::clone(column) } else { keep.filter(column)? });
     }
     Ok(filtered)
 }

@@ -14,6 +14,7 @@ mod learnt;
 mod mechanisms;
 mod one_draw;
 mod one_row;
+mod pinned;
 mod places;
 mod plans;
 mod quantiles;

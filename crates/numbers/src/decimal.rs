@@ -137,6 +137,15 @@ pub fn within_digits(digits: i128) -> Option<i128> {
 /// `value / divisor`, halves away from zero; `divisor` above zero.
 #[inline]
 pub fn round_quotient(value: i128, divisor: i128) -> i128 {
+    if divisor == 1 {
+        return value;
+    }
+    // Processors divide numbers of 64 bits several times faster.
+    if let (Ok(short), Ok(divisor)) = (i64::try_from(value), i64::try_from(divisor)) {
+        let (quotient, rest) = (short / divisor, short % divisor);
+        let away = i64::from(rest.abs() >= divisor - rest.abs());
+        return (quotient + away * short.signum()).into();
+    }
     let (quotient, rest) = (value / divisor, value % divisor);
     // rest >= divisor / 2, without doubling.
     if rest.abs() >= divisor - rest.abs() { quotient + value.signum() } else { quotient }
@@ -251,6 +260,15 @@ mod tests {
         }
         let halves = [(5, 10), (-5, 10), (4, 10), (15, 10), (i128::MAX, 1)];
         assert_eq!(halves.map(|(n, d)| round_quotient(n, d)), [1, -1, 0, 2, i128::MAX]);
+        // Numbers of 64 bits have a way of their own.
+        let ends = [0, i128::from(i64::MAX), i128::from(i64::MIN), 1 << 70, -(1 << 70)];
+        for value in ends.into_iter().flat_map(|end| end - 25..=end + 25) {
+            for divisor in [1, 2, 3, 10, 1000, (1 << 62) + 1, i128::from(i64::MAX), 1 << 64] {
+                let twice = 2 * value.abs() + divisor;
+                let want = value.signum() * (twice / (2 * divisor));
+                assert_eq!(round_quotient(value, divisor), want, "{value} / {divisor}");
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
 
 use super::packed::{PackedLayout, SlotPosition};
-use super::pair_values::{PairValues, reserve};
+use super::pair_rows::{PairRows, reserve};
 use super::rules::Rules;
 use crate::intern::{inconsistent, too_many};
 
@@ -80,8 +80,8 @@ pub(super) struct UnitShard {
     sums: Vec<i128>,
     /// Areas that units have left, by the logarithm of their room.
     left: Vec<Vec<u32>>,
-    /// Values that are kept one by one.
-    pub(super) lists: Vec<PairValues>,
+    /// Rows with values that are kept one by one.
+    rows: PairRows,
 }
 
 impl UnitShard {
@@ -105,10 +105,7 @@ impl UnitShard {
     /// # Errors
     /// When there are more units or groups than can be numbered.
     pub(super) fn add(&mut self, rules: &Rules, rows: &[u64]) -> Result<(), DataFusionError> {
-        let PackedLayout { width, counts, sums, lists, .. } = &rules.layout;
-        if self.lists.len() < lists.len() {
-            self.lists.resize_with(lists.len(), PairValues::default);
-        }
+        let PackedLayout { width, counts, sums, lists, before_lists, .. } = &rules.layout;
         for row in rows.chunks_exact(*width) {
             let (code, group) = (row[0], row[1] as u32);
             let unit = self.unit(rules, code)?;
@@ -123,10 +120,8 @@ impl UnitShard {
                     add(sum, row[word].cast_signed());
                 }
             }
-            for (list, &(flag, word)) in self.lists.iter_mut().zip(lists) {
-                if flag.of_row(row) == 1 {
-                    list.push((unit as u32, group, row[word].cast_signed()));
-                }
+            if !lists.is_empty() {
+                self.rows.push(unit as u32, group, &row[*before_lists..]);
             }
         }
         Ok(())
@@ -356,19 +351,40 @@ impl UnitShard {
         Ok(from as u32)
     }
 
-    /// After all rows: drops what is beyond the limits, and sorts the values that are kept.
+    /// After all rows: drops what is beyond the limits, and brings kept rows in order.
     pub(super) fn settle(&mut self, rules: &Rules) -> Result<(), DataFusionError> {
         for place in 0..self.units.len() {
             if self.units[place].count as usize > rules.most {
                 self.drop_greatest(rules, place)?;
             }
         }
-        let mut lists = std::mem::take(&mut self.lists);
-        for list in &mut lists {
-            list.settle(|unit, group| self.find(rules, &self.units[unit as usize], group).is_ok());
-        }
-        self.lists = lists;
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.settle(self.groups.len(), |unit, group| {
+            self.find(rules, &self.units[unit as usize], group).ok()
+        })?;
+        self.rows = rows;
         Ok(())
+    }
+
+    /// Hands over all values of each pair of the list at that index, in some order: the place of
+    /// the unit, the group and the values.
+    pub(super) fn each_list(
+        &self,
+        rules: &Rules,
+        index: usize,
+        mut each: impl FnMut(usize, u32, &mut Vec<i64>),
+    ) {
+        let Some(field) = rules.layout.lists.get(index) else { return };
+        let mut values = Vec::new();
+        for (place, unit) in self.units.iter().enumerate() {
+            for slot in self.slots(unit) {
+                values.clear();
+                values.extend(self.rows.of_pair(slot).filter_map(|words| field.of(words)));
+                if !values.is_empty() {
+                    each(place, self.groups[slot], &mut values);
+                }
+            }
+        }
     }
 
     /// The slots of a unit.
@@ -389,9 +405,14 @@ impl UnitShard {
         }
     }
 
-    /// Bytes of memory of the values that are kept one by one.
-    pub(super) fn size_of_lists(&self) -> usize {
-        self.lists.iter().map(PairValues::size).sum()
+    /// Bytes of memory of the rows that are kept.
+    pub(super) fn size_of_rows(&self) -> usize {
+        self.rows.size()
+    }
+
+    /// Bytes of memory that it takes to bring them in order.
+    pub(super) fn size_of_order(&self) -> usize {
+        self.rows.size_of_order() + self.groups.capacity() * size_of::<u32>()
     }
 
     /// Bytes of memory of all else.

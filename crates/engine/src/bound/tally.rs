@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use datafusion::error::Result;
 
-use super::pair_values::choose;
+use super::pair_rows::choose;
 use super::part::{NOTHING, UnitShard, clamped};
 use super::rules::Rules;
 use super::{Accumulation, ContributionBatch, Listing, by_kind, sum_of};
@@ -278,18 +278,16 @@ impl UnitShard {
         [beyond, range]: &mut [Cut; 2],
     ) {
         let mut touched = vec![[false; 2]; self.units.len()];
-        let mut values: Vec<i64> = Vec::new();
-        for (unit, group, all) in self.lists.get(index).into_iter().flat_map(|list| list.pairs()) {
-            values.clear();
-            values.extend(all);
+        self.each_list(rules, index, |unit, group, values| {
             if listing.distinct {
+                values.sort_unstable();
                 values.dedup();
             }
             let [is_beyond, is_clamped] = &mut touched[unit];
             *is_beyond |= values.len() > listing.rows as usize;
             let mut whole = Cut::default();
             let mut within = 0u128;
-            for &value in &values {
+            for &value in values.iter() {
                 let clamped = listing.clamped(value);
                 let added_up = listing.sum.is_some();
                 let cut =
@@ -299,15 +297,15 @@ impl UnitShard {
                 within = within.saturating_add(listing.weight(clamped));
                 *is_clamped |= clamped != value;
             }
-            choose(rules, (self.units[unit].code, group), listing, &mut values);
+            choose(rules, (self.units[unit].code, group), listing, values);
             let weights = values.iter().map(|&value| listing.weight(value));
             let chosen = weights.fold(0u128, u128::saturating_add);
-            let change = listing.sum_within_mean(&values).abs_diff(sum_of(&values));
+            let change = listing.sum_within_mean(values).abs_diff(sum_of(values));
             *is_clamped |= change > 0;
             whole.cut = whole.cut.saturating_add(change);
             range.merge(whole);
             beyond.merge(Cut { cut: within.saturating_sub(chosen), ..whole });
-        }
+        });
         for [is_beyond, is_clamped] in touched {
             beyond.units += u64::from(is_beyond);
             range.units += u64::from(is_clamped);

@@ -7,7 +7,7 @@ use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
 
 use super::packed::{Packed, PackedLayout};
-use super::pair_values::choose;
+use super::pair_rows::choose;
 use super::part::{UnitShard, UnitState, clamped};
 use super::rules::Rules;
 use super::{Accumulation, ContributionBatch, Listing, by_kind};
@@ -39,24 +39,24 @@ pub(super) struct UnitStates {
     batch: Vec<u64>,
     waiting: Packed,
     parts: Vec<UnitShard>,
-    /// Bytes of the parts, and of the values in them that are kept one by one.
+    /// Bytes of the parts, of the rows that they keep, and of the most that any part takes to bring
+    /// these in order.
     bytes: usize,
-    listed: usize,
+    bytes_of_rows: usize,
+    order: usize,
     /// Bytes of rows that wait beyond the fewest: by chance, so that nobody can choose a table in
     /// which one row more begins the work on all that wait.
     more: usize,
 }
 
 impl UnitStates {
-    /// Of nobody yet, for units and groups like those of the rows; `ones` says which accumulators
-    /// add up only ones.
+    /// Of nobody yet, for units and groups like those of the rows.
     pub(super) fn new(
         rows: &ContributionBatch,
         unit: &ArrayRef,
         limit: (SamplingKey, usize),
-        (accumulators, ones): (&[Accumulation], &[bool]),
+        layout: PackedLayout,
     ) -> Result<Self, DataFusionError> {
-        let layout = PackedLayout::new(accumulators, ones);
         let waiting = Packed::new(1, layout.width);
         let rules = Rules::new(unit, &rows.keys, limit, layout)?;
         Ok(Self {
@@ -65,7 +65,8 @@ impl UnitStates {
             waiting,
             parts: vec![UnitShard::default()],
             bytes: 0,
-            listed: 0,
+            bytes_of_rows: 0,
+            order: 0,
             more: RandomState::new().hash_one(()) as usize % LEAST,
         })
     }
@@ -130,15 +131,16 @@ impl UnitStates {
                 part.bring_to_cache();
             }
             self.bytes -= part.size();
-            self.listed -= part.size_of_lists();
+            self.bytes_of_rows -= part.size_of_rows();
             let chunks = self.waiting.take(index);
             for rows in &chunks {
                 part.add(&self.rules, rows)?;
             }
             self.waiting.give(chunks);
             self.bytes += part.size();
-            self.listed += part.size_of_lists();
-            grown(others + self.bytes + self.listed)?;
+            self.bytes_of_rows += part.size_of_rows();
+            self.order = self.order.max(part.size_of_order());
+            grown(others + self.bytes + self.bytes_of_rows + self.order)?;
         }
         Ok(())
     }
@@ -162,7 +164,7 @@ impl UnitStates {
     /// Bytes of memory.
     pub(super) fn size(&self) -> usize {
         let others = self.rules.size() + self.batch_size() + self.waiting.size();
-        others + self.bytes + self.listed
+        others + self.bytes + self.bytes_of_rows + self.order
     }
 
     fn batch_size(&self) -> usize {
@@ -203,13 +205,10 @@ impl UnitShard {
         listing: &Listing,
         mut each: impl FnMut(usize, u32, &[i64]),
     ) {
-        let mut values = Vec::new();
-        for (unit, group, all) in self.lists.get(index).into_iter().flat_map(|list| list.pairs()) {
-            values.clear();
-            values.extend(all);
-            choose(rules, (self.units[unit].code, group), listing, &mut values);
-            each(unit, group, &values);
-        }
+        self.each_list(rules, index, |unit, group, values| {
+            choose(rules, (self.units[unit].code, group), listing, values);
+            each(unit, group, values);
+        });
     }
 
     /// Records the kept groups of each unit, in an order that is drawn for each by the keyed hashes

@@ -3,25 +3,72 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Float64Array, Int64Array,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Float64Array, Int64Array,
     PrimitiveArray,
 };
+use datafusion::arrow::buffer::{BooleanBuffer, NullBuffer};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
 use hushtable_lang::{BinaryOp, ColumnType};
 use hushtable_numbers::decimal::{round_quotient, within_digits};
 
-use super::unexpected;
+use super::{ArrayOperand, unexpected};
 use crate::source::convert::decimals;
 
+/// The results for `rows` rows. Every row is computed, whether it has a value or not, and every
+/// result is looked at: a NULL takes no longer than a value.
 fn pairs<T: ArrowPrimitiveType>(
-    left: &ArrayRef,
-    right: &ArrayRef,
+    (left, right): (&ArrayOperand, &ArrayOperand),
+    rows: usize,
     compute: impl Fn(T::Native, T::Native) -> Option<T::Native>,
 ) -> Result<PrimitiveArray<T>, ArrowError> {
-    let left = left.as_primitive_opt::<T>().ok_or_else(|| unexpected())?;
-    let right = right.as_primitive_opt::<T>().ok_or_else(|| unexpected())?;
-    Ok(left.iter().zip(right).map(|(x, y)| compute(x?, y?)).collect())
+    let ((left, left_nulls), (right, right_nulls)) =
+        (values::<T>(left, rows)?, values::<T>(right, rows)?);
+    let mut results = Vec::with_capacity(rows);
+    let mut push = |x, y| {
+        let result = compute(x, y);
+        results.push(result.unwrap_or_default());
+        result.is_some()
+    };
+    let known = match (left, right) {
+        (Values::All(left), Values::All(right)) => {
+            BooleanBuffer::collect_bool(rows, |row| push(left[row], right[row]))
+        }
+        (Values::All(left), Values::One(y)) => {
+            BooleanBuffer::collect_bool(rows, |row| push(left[row], y))
+        }
+        (Values::One(x), Values::All(right)) => {
+            BooleanBuffer::collect_bool(rows, |row| push(x, right[row]))
+        }
+        (Values::One(x), Values::One(y)) => BooleanBuffer::collect_bool(rows, |_| push(x, y)),
+    };
+    let nulls = NullBuffer::union(left_nulls.as_ref(), right_nulls.as_ref());
+    let nulls = NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(known)));
+    let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+    Ok(PrimitiveArray::new(results.into(), nulls))
+}
+
+/// The values of an operand.
+enum Values<'a, T> {
+    All(&'a [T]),
+    One(T),
+}
+
+/// The values of an operand for `rows` rows, and which of them are NULL.
+fn values<T: ArrowPrimitiveType>(
+    operand: &ArrayOperand,
+    rows: usize,
+) -> Result<(Values<'_, T::Native>, Option<NullBuffer>), ArrowError> {
+    let array = operand.array.as_primitive_opt::<T>().ok_or_else(|| unexpected())?;
+    if operand.constant {
+        let value = array.values().first().ok_or_else(|| unexpected())?;
+        let null = array.is_null(0).then(|| NullBuffer::new_null(rows));
+        return Ok((Values::One(*value), null));
+    }
+    match array.len() == rows {
+        true => Ok((Values::All(array.values()), array.nulls().cloned())),
+        false => Err(unexpected()),
+    }
 }
 
 /// A result; minus zero is zero. An overflow has no result, but infinite operands have infinite
@@ -32,8 +79,8 @@ fn number(x: f64, of_finite: bool) -> Option<f64> {
 
 pub(super) fn binary(
     op: BinaryOp,
-    left: &ArrayRef,
-    right: &ArrayRef,
+    operands: (&ArrayOperand, &ArrayOperand),
+    rows: usize,
     column_type: ColumnType,
 ) -> Result<ArrayRef, ArrowError> {
     Ok(match column_type {
@@ -46,7 +93,7 @@ pub(super) fn binary(
                 BinaryOp::Mod => x.checked_rem(y),
                 _ => None,
             };
-            let result: Int64Array = pairs::<Int64Type>(left, right, compute)?;
+            let result: Int64Array = pairs::<Int64Type>(operands, rows, compute)?;
             Arc::new(result)
         }
         ColumnType::Float => {
@@ -61,11 +108,11 @@ pub(super) fn binary(
                 };
                 number(result, x.is_finite() && y.is_finite())
             };
-            let result: Float64Array = pairs::<Float64Type>(left, right, compute)?;
+            let result: Float64Array = pairs::<Float64Type>(operands, rows, compute)?;
             Arc::new(result)
         }
         ColumnType::Decimal { scale } => {
-            let compute = |x: i128, y: i128| {
+            let long = |x: i128, y: i128| {
                 let result = match op {
                     BinaryOp::Add => x.checked_add(y),
                     BinaryOp::Sub => x.checked_sub(y),
@@ -76,7 +123,17 @@ pub(super) fn binary(
                 };
                 result.and_then(within_digits)
             };
-            let digits: Decimal128Array = pairs::<Decimal128Type>(left, right, compute)?;
+            // Products of numbers of 64 bits are at most 2^126, which has 38 digits.
+            let compute = |x: i128, y: i128| {
+                let short = i64::try_from(x).is_ok() && i64::try_from(y).is_ok();
+                match op {
+                    BinaryOp::Add if short => Some(x + y),
+                    BinaryOp::Sub if short => Some(x - y),
+                    BinaryOp::Mul if short => Some(i128::from(x as i64) * i128::from(y as i64)),
+                    _ => long(x, y),
+                }
+            };
+            let digits: Decimal128Array = pairs::<Decimal128Type>(operands, rows, compute)?;
             decimals(digits, scale)?
         }
         _ => return Err(unexpected()),

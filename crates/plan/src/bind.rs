@@ -18,6 +18,7 @@ mod from;
 mod gaussian;
 mod group_by;
 mod grouping_sets;
+mod joins;
 mod leaf;
 mod learnt;
 mod listed_groups;

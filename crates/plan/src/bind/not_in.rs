@@ -2,7 +2,8 @@
 
 use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal, Value};
 
-use super::rowset::{RowSet, units_equal};
+use super::joins::units_equal;
+use super::rowset::RowSet;
 use crate::relation::{JoinKind, NamedExpr, Operator, Protection, Relation};
 
 impl RowSet {

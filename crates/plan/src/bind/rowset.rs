@@ -12,13 +12,13 @@ use crate::relation::{JoinKind, NamedExpr, Operator, Origin, Protection, Relatio
 pub(super) struct RowSet {
     pub(super) relation: Relation,
     /// The rows that the relation's rows refer to, where they do not know their units yet.
-    owners: Option<ReferredRows>,
+    pub(super) owners: Option<ReferredRows>,
     pub(super) columns: Vec<RowsColumn>,
 }
 
 /// The rows of the table that others refer to, with their units; and the column referred to.
 #[derive(Clone)]
-struct ReferredRows {
+pub(super) struct ReferredRows {
     relation: Relation,
     referred: Expr,
 }
@@ -94,7 +94,7 @@ impl RowSet {
 
     /// The rows with one expression for the unit, whichever of its columns a name stands for: two
     /// names of it are the same key, and each is the unit wherever it is read.
-    fn with_one_unit(mut self) -> Self {
+    pub(super) fn with_one_unit(mut self) -> Self {
         if self.relation.units().len() < 2 {
             return self;
         }
@@ -125,6 +125,11 @@ impl RowSet {
             })?;
         }
         Ok(self)
+    }
+
+    /// Whether the rows refer to rows that say whose they are, and are not joined with them.
+    pub(super) fn finds_units(&self) -> bool {
+        self.owners.is_some()
     }
 
     fn column(&self, name: &str) -> Option<Expr> {
@@ -214,113 +219,6 @@ impl RowSet {
     pub(super) fn filtered(mut self, condition: Expr) -> Result<Self, Refusal> {
         self.relation = filtered(self.relation, condition)?;
         Ok(self)
-    }
-
-    /// A join with conditions over the left side's columns followed by the right's.
-    pub(super) fn joined(
-        self,
-        kind: JoinKind,
-        right: Self,
-        conditions: Vec<Expr>,
-        references: &References,
-    ) -> Result<Self, Refusal> {
-        let shift = self.relation.fields().len();
-        let (mut left, mut right) = (self, right);
-        let (mut on, mut rest) = (Vec::new(), Vec::new());
-        for condition in conditions {
-            match sides(&condition, shift) {
-                (false, true) => {
-                    right = right.filtered(condition.moved(&|c| c - shift))?;
-                }
-                (true, false) if matches!(kind, JoinKind::Inner | JoinKind::Semi) => {
-                    left = left.filtered(condition)?;
-                }
-                _ => match equality(&condition, shift) {
-                    Some(pair) => on.push(pair),
-                    None => rest.push(condition),
-                },
-            }
-        }
-        // Rows that are units, or belong to two of them, meet one row for each key that the
-        // contract says is unique.
-        let once = |rows: &Self| {
-            matches!(rows.relation.protection(), Protection::Rows { .. })
-                || rows.relation.beside().is_some()
-        };
-        if kind.shows_right() {
-            match (left.relation.protection(), right.relation.protection()) {
-                (_, Protection::Public) if once(&left) => {
-                    let keys = on.iter().map(|(_, key)| key);
-                    right.relation = references.first_of_each(right.relation, keys)?;
-                }
-                (Protection::Public, _) if once(&right) => {
-                    let keys = on.iter().map(|(key, _)| key);
-                    left.relation = references.first_of_each(left.relation, keys)?;
-                }
-                _ => {}
-            }
-        }
-        let condition =
-            (!rest.is_empty()).then(|| hushtable_lang::bind_expr::balanced(rest, &Expr::and));
-        let attempt = |l: &Relation, r: &Relation, on: &[(Expr, Expr)]| {
-            // The right side's columns follow those of this very left side.
-            let moved = l.fields().len();
-            let condition = condition.clone().map(|c| {
-                c.moved(&|column| if column < shift { column } else { column - shift + moved })
-            });
-            let join = |left: Relation, right: Relation| {
-                let (on, condition) = (on.to_vec(), condition.clone());
-                let max_rows = None;
-                Relation::new(Operator::Join { kind, left, right, on, condition, max_rows })
-            };
-            let relation = join(l.clone(), r.clone())?;
-            if !relation.lets_rows_meet() {
-                return Ok(relation);
-            }
-            let left = match kind.shows_right() {
-                true => references.one_of_each_unit(l)?,
-                false => l.clone(),
-            };
-            join(left, references.one_of_each_unit(r)?)
-        };
-        // A side that reaches its units through the other side needs no further join, nor does one
-        // that is joined with public rows before.
-        if let Ok(relation) = attempt(&left.relation, &right.relation, &on) {
-            return Ok(Self::combined(kind, left, right, relation));
-        }
-        if left.owners.is_some() {
-            left = left.with_units()?;
-        }
-        for on in with_twins(&on, &left.relation) {
-            if let Ok(relation) = attempt(&left.relation, &right.relation, &on) {
-                return Ok(Self::combined(kind, left, right, relation));
-            }
-        }
-        right = right.with_units()?;
-        if references.carry_the_unit(&on, &left.relation, &right.relation) {
-            on.extend(units_equal(&left.relation, &right.relation));
-        }
-        if kind == JoinKind::Inner {
-            bounded_beside(&mut left.relation, &mut right.relation, &on)?;
-        }
-        let relation = attempt(&left.relation, &right.relation, &on)?;
-        Ok(Self::combined(kind, left, right, relation))
-    }
-
-    fn combined(kind: JoinKind, left: Self, right: Self, relation: Relation) -> Self {
-        let shift = left.relation.fields().len();
-        let mut columns = left.columns;
-        if kind.shows_right() {
-            let shifted = |c: usize| c + shift;
-            columns.extend(right.columns.into_iter().map(|mut column| {
-                column.visible.expr = column.visible.expr.moved(&shifted);
-                column.split_by = column.split_by.map(|by| by.moved(&shifted));
-                column
-            }));
-        }
-        let unknown = matches!(relation.protection(), Protection::Reference { .. });
-        let owners = left.owners.or(right.owners).filter(|_| unknown);
-        Self { relation, owners, columns }.with_one_unit()
     }
 
     /// The rows with these columns; the column that tells units apart stays, under no name, where
@@ -453,7 +351,7 @@ impl References {
 
     /// Rows of one public table, the first of each key that the contract says is unique, where
     /// these expressions over them hold all of it. The contract may be wrong.
-    fn first_of_each<'a>(
+    pub(super) fn first_of_each<'a>(
         &self,
         rows: Relation,
         exprs: impl Iterator<Item = &'a Expr> + Clone,
@@ -497,7 +395,7 @@ impl References {
 
     /// One row of each unit, where the contract says that there are no more. The contract may be
     /// wrong.
-    fn one_of_each_unit(&self, rows: &Relation) -> Result<Relation, Refusal> {
+    pub(super) fn one_of_each_unit(&self, rows: &Relation) -> Result<Relation, Refusal> {
         let unit = rows.protection().unit().and_then(|unit| rows.fields().get(unit));
         let origin = unit.and_then(|field| field.origin.as_ref());
         let single = origin.is_some_and(|origin| self.single.contains(origin));
@@ -531,7 +429,12 @@ impl References {
     }
 
     /// Whether one of the equalities is between columns of one class.
-    fn carry_the_unit(&self, on: &[(Expr, Expr)], left: &Relation, right: &Relation) -> bool {
+    pub(super) fn carry_the_unit(
+        &self,
+        on: &[(Expr, Expr)],
+        left: &Relation,
+        right: &Relation,
+    ) -> bool {
         let origin = |expr: &Expr, relation: &Relation| match expr.kind {
             ExprKind::Column(column) => relation.fields().get(column)?.origin.clone(),
             _ => None,
@@ -541,59 +444,6 @@ impl References {
             self.classes.iter().any(|class| class.contains(&l) && class.contains(&r))
         })
     }
-}
-
-/// Makes the sides of a join of two populations such that the pairs have an owner: one row for the
-/// values that are compared on the side whose unit is among them, and some rows of each unit on the
-/// other side. How many follows from the query's limits, which are not known here.
-fn bounded_beside(
-    left: &mut Relation,
-    right: &mut Relation,
-    on: &[(Expr, Expr)],
-) -> Result<(), Refusal> {
-    let (left_protection, right_protection) = (left.protection(), right.protection());
-    if left_protection.population() == right_protection.population()
-        || left.beside().is_some()
-        || right.beside().is_some()
-    {
-        return Ok(());
-    }
-    let (Some(left_unit), Some(right_unit)) = (left_protection.unit(), right_protection.unit())
-    else {
-        return Ok(());
-    };
-    let columns_of = |side: &dyn Fn(&(Expr, Expr)) -> Option<usize>| {
-        let mut columns: Vec<usize> = on.iter().filter_map(side).collect();
-        columns.sort_unstable();
-        columns.dedup();
-        columns
-    };
-    let column = |expr: &Expr| match expr.kind {
-        ExprKind::Column(index) => Some(index),
-        _ => None,
-    };
-    let (left_keys, right_keys) =
-        (columns_of(&|on| column(&on.0)), columns_of(&|on| column(&on.1)));
-    let (owner, keys, other) = if right_keys.contains(&right_unit) {
-        (right, right_keys, left)
-    } else if left_keys.contains(&left_unit) {
-        (left, left_keys, right)
-    } else {
-        return Ok(());
-    };
-    *owner = Relation::new(Operator::First { input: owner.clone(), keys })?;
-    *other = Relation::new(Operator::Take { input: other.clone(), rows: 1 })?;
-    Ok(())
-}
-
-/// The units of both sides, where both have one.
-pub(super) fn units_equal(left: &Relation, right: &Relation) -> Option<(Expr, Expr)> {
-    let unit = |relation: &Relation| {
-        let column = relation.protection().unit()?;
-        Some(Expr::column(column, relation.fields().get(column)?.column_type))
-    };
-    let (left, right) = (unit(left)?, unit(right)?);
-    (left.column_type == right.column_type).then_some((left, right))
 }
 
 /// Most parts of all expressions of a query when sub-queries' columns stand in place of their
@@ -631,44 +481,6 @@ fn check_inlined<'a>(
         ));
     }
     Ok(())
-}
-
-/// The equalities, and those in which one column of the left side gives way to another one that is
-/// equal to it in all rows: one may be what the right side refers to.
-fn with_twins(on: &[(Expr, Expr)], left: &Relation) -> Vec<Vec<(Expr, Expr)>> {
-    let mut all = vec![on.to_vec()];
-    for (index, (left_key, right_key)) in on.iter().enumerate() {
-        let ExprKind::Column(column) = left_key.kind else { continue };
-        let units = left.units().iter().copied().filter(|_| left.is_unit(left_key));
-        for twin in twins(left, column).into_iter().chain(units) {
-            let mut other = on.to_vec();
-            other[index] = (Expr::column(twin, left_key.column_type), right_key.clone());
-            all.push(other);
-        }
-    }
-    all
-}
-
-/// The columns that inner joins make equal to a column.
-fn twins(relation: &Relation, column: usize) -> Vec<usize> {
-    match relation.operator() {
-        Operator::Filter { input, .. } => twins(input, column),
-        Operator::Join { kind, left, on, .. } => {
-            let width = left.fields().len();
-            let mut all = if column < width { twins(left, column) } else { Vec::new() };
-            for (left_key, right_key) in on.iter().filter(|_| *kind == JoinKind::Inner) {
-                if let (ExprKind::Column(left_column), ExprKind::Column(right_column)) =
-                    (&left_key.kind, &right_key.kind)
-                {
-                    let right_column = width + right_column;
-                    all.extend((*left_column == column).then_some(right_column));
-                    all.extend((right_column == column).then_some(*left_column));
-                }
-            }
-            all
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// Whether an expression reads columns before `shift`, and from there on.

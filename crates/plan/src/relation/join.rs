@@ -109,16 +109,20 @@ fn protection(
             ))
         }
         (
-            P::Reference { population, column, references },
+            P::Reference { population, references, .. },
             P::Unit { population: other, column: unit },
         ) if kind == JoinKind::Inner => {
             same_population(population, other)?;
-            referred(on.iter().map(|(l, r)| (l, r)), *column, references, &right.fields)?;
+            if !left.refers_to(right, on.iter().map(|(l, r)| (l, r))) {
+                return Err(unknown_units(references));
+            }
             Ok(P::Unit { population: population.clone(), column: shift + unit })
         }
-        (P::Unit { population, .. }, P::Reference { population: other, column, references }) => {
+        (P::Unit { population, .. }, P::Reference { population: other, references, .. }) => {
             same_population(population, other)?;
-            referred(on.iter().map(|(l, r)| (r, l)), *column, references, &left.fields)?;
+            if !right.refers_to(left, on.iter().map(|(l, r)| (r, l))) {
+                return Err(unknown_units(references));
+            }
             Ok(left.protection.clone())
         }
         (P::Reference { references, .. }, _) => Err(unknown_units(references)),
@@ -136,20 +140,24 @@ fn same_population(one: &str, other: &str) -> Result<(), Refusal> {
     ))
 }
 
-/// Checks that a side without units is joined by its reference. The pairs are the reference's side
-/// first; `fields` are of the other side.
-fn referred<'a>(
-    mut pairs: impl Iterator<Item = (&'a Expr, &'a Expr)>,
-    column: usize,
-    references: &Origin,
-    fields: &[Field],
-) -> Result<(), Refusal> {
-    let is_reference = |(referring, referred): (&Expr, &Expr)| {
-        let ExprKind::Column(index) = referred.kind else { return false };
-        referring.is_column(column)
-            && fields.get(index).is_some_and(|f| f.origin.as_ref() == Some(references))
-    };
-    if pairs.any(is_reference) { Ok(()) } else { Err(unknown_units(references)) }
+impl Relation {
+    /// Whether one of the equalities of a join leads from rows without a unit of their own to the
+    /// other side's rows that they refer to. Of each, this side's value is first.
+    pub(crate) fn refers_to<'a>(
+        &self,
+        other: &Self,
+        mut equal: impl Iterator<Item = (&'a Expr, &'a Expr)>,
+    ) -> bool {
+        let Protection::Reference { population, column, references } = &self.protection else {
+            return false;
+        };
+        let is_reference = |(referring, referred): (&Expr, &Expr)| {
+            let ExprKind::Column(index) = referred.kind else { return false };
+            referring.is_column(*column)
+                && other.fields.get(index).is_some_and(|f| f.origin.as_ref() == Some(references))
+        };
+        other.protection.population() == Some(population.as_str()) && equal.any(is_reference)
+    }
 }
 
 fn unknown_units(references: &Origin) -> Refusal {

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use hushtable::MemoryTable;
 use hushtable::arrow::array::{Array, ArrayRef, RecordBatch, StructArray};
-use hushtable::arrow::datatypes::Field;
+use hushtable::arrow::compute::cast;
+use hushtable::arrow::datatypes::{DataType, Field, Schema};
+use hushtable::{Error, MemoryTable};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 use pyo3_arrow::input::AnyRecordBatch;
 
-use crate::exceptions;
+use crate::exceptions::{self, OrRaise};
 
 /// The module of the package that finds a frame's Arrow interface.
 const FRAMES: &str = "hushtable._frames";
@@ -65,21 +66,42 @@ fn table(py: Python<'_>, name: &str, frame: &Bound<'_, PyAny>) -> PyResult<Memor
     })
 }
 
-/// A table as the capsule of an Arrow stream. Its arrays are shared, and not copied.
+/// A table as other packages read it: with text as Arrow's `Utf8`, since some know no views.
+fn plain(py: Python<'_>, table: &RecordBatch) -> PyResult<RecordBatch> {
+    let schema = table.schema();
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (field, column) in schema.fields().iter().zip(table.columns()) {
+        match field.data_type() {
+            DataType::Utf8View => {
+                fields.push(Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8)));
+                columns.push(cast(column, &DataType::Utf8).map_err(Error::from).or_raise(py)?);
+            }
+            _ => {
+                fields.push(Arc::clone(field));
+                columns.push(Arc::clone(column));
+            }
+        }
+    }
+    let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
+    RecordBatch::try_new(Arc::new(schema), columns).map_err(Error::from).or_raise(py)
+}
+
+/// A table as the capsule of an Arrow stream.
 pub(crate) fn stream<'py>(
     py: Python<'py>,
     table: &RecordBatch,
     requested_schema: Option<Bound<'py, PyCapsule>>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
+    let table = plain(py, table)?;
     let schema = table.schema();
     let fields = schema.fields().clone();
     let field = Field::new_struct("", fields, false).with_metadata(schema.metadata().clone());
-    let array: ArrayRef = Arc::new(StructArray::from(table.clone()));
+    let array: ArrayRef = Arc::new(StructArray::from(table));
     let reader = Box::new(ArrayIterator::new([Ok(array)], Arc::new(field)));
     Ok(to_stream_pycapsule(py, reader, requested_schema)?)
 }
 
 /// A table's columns as the capsule of an Arrow schema.
 pub(crate) fn schema<'py>(py: Python<'py>, table: &RecordBatch) -> PyResult<Bound<'py, PyCapsule>> {
-    Ok(to_schema_pycapsule(py, table.schema().as_ref())?)
+    Ok(to_schema_pycapsule(py, plain(py, table)?.schema().as_ref())?)
 }

@@ -49,6 +49,10 @@ deny:
 wheel:
     tests/wheel.sh
 
+# Build the wheel in the dev profile, and run the tests of the package for Python
+python:
+    tests/python.sh
+
 # Run everything that must hold before a change lands
 ci:
     .ci/run

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Does with a command (or a wheel) what the release workflow does with the wheels that it has built, and looks
-# into what comes of it. Needs Python; the bill of materials needs cargo-cyclonedx and is skipped without it.
+# Does with a command (or a wheel of the command alone) what the release workflow does with those that it has built,
+# and looks into what comes of it. Needs Python; the bills of materials need cargo-cyclonedx and are skipped without it.
 #
 #   tests/release.sh target/debug/hushtable
 set -euo pipefail
@@ -55,16 +55,20 @@ if command -v cargo-cyclonedx >/dev/null; then
     (cd "$folder/files" && sha256sum --check --strict --quiet SHA256SUMS)
     [ "$(wc -l <"$folder/files/SHA256SUMS")" = "$(find "$folder/files" -type f ! -name SHA256SUMS | wc -l)" ] ||
         fail "not every file has a checksum"
-    python3 - "$folder/files/hushtable.cdx.json" <<'PYTHON'
+    python3 - "$folder/files" <<'PYTHON'
 import json, sys
-bill = json.load(open(sys.argv[1]))
-names = {component["name"] for component in bill["components"]}
-assert bill["bomFormat"] == "CycloneDX", bill["bomFormat"]
-assert bill["metadata"]["component"]["name"] == "hushtable-cli"
-assert {"datafusion", "rusqlite", "hushtable-noise"} <= names, sorted(names)
-assert any(name.startswith("windows-") for name in names), "other systems are missing"
-assert not {"insta", "proptest", "sqllogictest"} & names, "what only tests use"
-print(len(names), "components")
+for file, crate, some in [
+    ("hushtable", "hushtable-cli", {"clap"}),
+    ("hushtable-wheel", "hushtable-python", {"clap", "pyo3", "pyo3-arrow"}),
+]:
+    bill = json.load(open(f"{sys.argv[1]}/{file}.cdx.json"))
+    names = {component["name"] for component in bill["components"]}
+    assert bill["bomFormat"] == "CycloneDX", bill["bomFormat"]
+    assert bill["metadata"]["component"]["name"] == crate
+    assert some | {"datafusion", "rusqlite", "hushtable-noise"} <= names, sorted(names)
+    assert any(name.startswith("windows-") for name in names), "other systems are missing"
+    assert not {"insta", "proptest", "sqllogictest"} & names, "what only tests use"
+    print(file, len(names), "components")
 PYTHON
 else
     echo "skipped: no cargo-cyclonedx for the bill of materials"

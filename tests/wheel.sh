@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the wheel (or takes the one that is named), installs it into a fresh virtual environment, and
-# runs the README's first question with it. Needs Python with maturin for the build.
+# runs the README's first question with its command and its package. Needs Python with maturin for the build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=python
@@ -30,5 +30,15 @@ case $answer in
     town,customers*Harbourton,*) ;;
     *) echo "the wheel's answer is not the README's" >&2; exit 1 ;;
 esac
+
+# A wheel of the command alone has no package.
+if "$python" -m zipfile -l "$wheel" | grep '^hushtable/__init__.py' >/dev/null; then
+    answer=$(cd "$folder" && "$bin/python" -c '
+import hushtable as ht
+release = ht.open("hushtable.toml").analyst("ana").sql("'"$sql"'")
+print(release.was_free, release.to_dicts()[0]["town"])')
+    # The command has asked it before.
+    [ "$answer" = "True Harbourton" ] || { echo "the package says: $answer" >&2; exit 1; }
+fi
 wc -c "$wheel" "$bin"/hushtable* | awk '$2 != "total" { print $1 / 1e6 " MB", $2 }'
 echo "1 passed, 0 failed"

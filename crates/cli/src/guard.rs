@@ -1,7 +1,6 @@
 //! The end of every run: exit codes, fixed delays, and panics that say nothing of the data.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
@@ -21,17 +20,17 @@ const FAULT_TEXT: &str = "error: internal error; no result was released\n  hint:
 
 /// Keeps panics from writing: a message could quote a value of the data, and the decoders of data
 /// files panic where a file is damaged, which is caught and told in other words.
-pub(crate) fn silence_panics() {
+pub fn silence_panics() {
     std::panic::set_hook(Box::new(|_| {}));
 }
 
 /// Runs a command to its exit code, not before its delay has passed, and says on stderr what went
 /// wrong.
-pub(crate) fn guarded(pace: Pace, run: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
+pub(crate) fn guarded(pace: Pace, run: impl FnOnce() -> Result<(), Failure>) -> u8 {
     let (code, text) = ending(pace, thread::sleep, run);
     // Where stderr is closed, there is nobody to tell.
     stdio::note(&text);
-    ExitCode::from(code)
+    code
 }
 
 fn ending(

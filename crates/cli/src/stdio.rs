@@ -53,9 +53,11 @@ pub(crate) fn stdout_is_terminal() -> bool {
 
 /// The arguments of the command, with a blank before a text that begins with a comment of SQL: it
 /// is a query and no option. So is what follows `--intervals`, unless it is a number.
-pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
+pub(crate) fn arguments(
+    given: impl IntoIterator<Item = OsString>,
+) -> impl Iterator<Item = OsString> {
     let is_level = |next: &OsString| next.to_str().is_some_and(|text| text.parse::<f64>().is_ok());
-    let mut all = std::env::args_os().peekable();
+    let mut all = given.into_iter().peekable();
     std::iter::from_fn(move || {
         let argument = all.next()?;
         Some(match argument.to_str() {

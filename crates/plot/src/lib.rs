@@ -1,8 +1,9 @@
-//! Charts as SVG and PNG, from plain numbers.
+//! Charts as SVG, PNG and Vega-Lite, from plain numbers.
 //!
 //! A [`Chart`] is a title, two [`Axis`] and some [`Series`] of points; [`Chart::draw`] gives the
-//! bytes of a file. Both formats have the same drawing, with a font that comes with the crate, so
-//! that it is the same on every machine. Nothing here knows what the numbers are about.
+//! bytes of a file, and [`Chart::vega_lite`] a description for programs that draw themselves. SVG
+//! and PNG have the same drawing, with a font that comes with the crate, so that it is the same on
+//! every machine. Nothing here knows what the numbers are about.
 
 mod axis;
 mod canvas;
@@ -16,6 +17,7 @@ mod png;
 mod svg;
 mod text;
 mod thin;
+mod vega;
 
 pub use error::PlotError;
 pub use format::ImageFormat;

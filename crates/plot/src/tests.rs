@@ -56,6 +56,33 @@ fn a_png_shows_what_the_svg_shows() {
     }
 }
 
+/// Vega-Lite has the points that are drawn, and the marks of an axis as its labels.
+#[test]
+fn a_specification_shows_what_the_svg_shows() {
+    let read = |chart: &Chart| -> serde_json::Value {
+        serde_json::from_str(&chart.vega_lite().unwrap()).unwrap()
+    };
+    let mut chart = small();
+    let specification = read(&chart);
+    let layers = specification["layer"].as_array().unwrap();
+    let count = |layer: &serde_json::Value| layer["data"]["values"].as_array().unwrap().len();
+    // Lines, dashes, steps and dots, without the two points that have no position.
+    assert_eq!(layers.iter().map(count).collect::<Vec<_>>(), [5, 2, 3, 1]);
+    assert_eq!(layers[0]["encoding"]["y"]["scale"]["type"], "log");
+    assert_eq!(specification["title"], chart.title);
+
+    let name = "a \"b\" \\ ']; \u{2028}";
+    chart.x.marks = vec![(0.0, name.to_owned()), (1.0, "b".to_owned())];
+    let specification = read(&chart);
+    let label = &specification["layer"][0]["encoding"]["x"]["axis"]["labelExpr"];
+    let texts = r#""a \"b\" \\ ']; \u2028","b""#;
+    assert_eq!(*label, format!("([{texts}])[indexof([0.0,1.0], datum.value)]"));
+    assert_eq!(specification["layer"][0]["data"]["values"][0]["x_text"], name);
+
+    let nothing = Chart { series: Vec::new(), ..small() };
+    assert_eq!(nothing.vega_lite().unwrap_err(), PlotError::Nothing { points: 0 });
+}
+
 #[test]
 fn text_is_escaped() {
     let mut chart = small();

@@ -123,7 +123,7 @@ pub(super) fn by_extension(path: &Path) -> Option<TableFormat> {
 }
 
 /// The charges, and the rest of each budget.
-pub(super) fn account_of(answer: &Answer, engine: &Engine) -> String {
+pub(crate) fn account_of(answer: &Answer, engine: &Engine) -> String {
     let mut out = charges::created(&answer.charges, engine);
     for part in &answer.statement.parts {
         if !part.limits_from.is_empty() {

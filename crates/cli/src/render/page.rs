@@ -18,10 +18,9 @@ const WIDTH: usize = 80;
 /// The column in which texts begin.
 const INDENT: usize = 13;
 
-/// A quote as one page.
-pub(super) fn text(plain: &Plain<'_>) -> String {
-    let more = entry("More", "--verbose shows all mechanisms, losses and probabilities");
-    page(&plain.part.explanation, &cost(plain), None) + &more
+/// A quote as one page. `more` says how all of it is shown.
+pub(super) fn text(plain: &Plain<'_>, more: &str) -> String {
+    page(&plain.part.explanation, &cost(plain), None) + &entry("More", more)
 }
 
 /// One query, without its budget.

@@ -42,7 +42,7 @@ pub(crate) fn chart(view: &TableView<'_>) -> Result<Chart, Failure> {
     };
     let Some(value) = (0..schema.fields().len()).find(noisy) else {
         return Err(Failure::new(
-            "--plot draws a column of noisy numbers, but the result has none",
+            "a chart draws a column of noisy numbers, but the result has none",
             "add COUNT(*), SUM(x) or AVG(x) to SELECT; the answer without a plot is on record, \
              and asking again is free",
         ));

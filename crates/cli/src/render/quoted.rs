@@ -110,11 +110,19 @@ pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
     })
 }
 
+/// How the command shows all of a quote.
+const MORE: &str = "--verbose shows all mechanisms, losses and probabilities";
+
 /// A quote as text: one page for a plain query, and otherwise an overview of its parts first.
 pub(crate) fn text(quoted: &Quoted, verbose: bool) -> String {
+    text_with(quoted, verbose, MORE)
+}
+
+/// A quote as text; `more` says how all of a plain query's is shown.
+pub(crate) fn text_with(quoted: &Quoted, verbose: bool, more: &str) -> String {
     let budget = || costs(quoted);
     match (Plain::of(quoted), &quoted.together) {
-        (Some(plain), _) if !verbose => page::text(&plain),
+        (Some(plain), _) if !verbose => page::text(&plain, more),
         (Some(Plain { part, .. }), _) => {
             let promise =
                 explanation::of_one_query(&part.explanation, &part.mechanisms, &part.limits);

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 /// The crates in order: each may use those before it only.
-const LAYERS: [&str; 15] = [
+const LAYERS: [&str; 16] = [
     "errors",
     "numbers",
     "noise",
@@ -31,10 +31,11 @@ const LAYERS: [&str; 15] = [
     "hushtable",
     "plot",
     "cli",
+    "python",
 ];
 
 /// Crates that a layer must not use, beside the layers after it.
-const UNKNOWN: [(&str, &[&str]); 14] = [
+const UNKNOWN: [(&str, &[&str]); 15] = [
     ("errors", &["datafusion", "arrow", "rusqlite", "sqlparser", "thiserror"]),
     ("numbers", &["datafusion", "arrow", "rusqlite", "sqlparser", "chacha20"]),
     ("noise", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-privacy"]),
@@ -81,10 +82,13 @@ const UNKNOWN: [(&str, &[&str]); 14] = [
             "hushtable",
         ],
     ),
+    ("cli", &["pyo3", "pyo3-arrow"]),
 ];
 
-/// The crates of this workspace that a way in uses: the library, and charts from plain numbers.
-const OF_WAYS_IN: [&str; 2] = ["hushtable", "hushtable-plot"];
+/// The crates of this workspace that each way in uses: the library, charts from plain numbers, and
+/// the command, for its texts and to be run.
+const OF_WAYS_IN: [(&str, &[&str]); 2] =
+    [("cli", &["hushtable", "hushtable-plot"]), ("python", &["hushtable", "hushtable-cli"])];
 
 /// Crates that a way in reaches through the library alone.
 const BELOW: [&str; 6] = ["datafusion", "arrow", "parquet", "rusqlite", "sqlparser", "tokio"];
@@ -137,15 +141,16 @@ fn no_layer_uses_a_later_one() {
 }
 
 #[test]
-fn the_command_uses_the_library_and_nothing_below_it() {
-    let used = dependencies("crates/cli");
-    let crates: Vec<&str> =
-        used.iter().filter(|d| d.starts_with("hushtable")).map(String::as_str).collect();
-    let mut sorted = crates.clone();
-    sorted.sort_unstable();
-    assert_eq!(sorted, OF_WAYS_IN);
-    let below: Vec<&String> = used.iter().filter(|d| BELOW.contains(&d.as_str())).collect();
-    assert!(below.is_empty(), "{below:?} come by the library");
+fn ways_in_use_the_library_and_nothing_below_it() {
+    for (way, expected) in OF_WAYS_IN {
+        let used = dependencies(&format!("crates/{way}"));
+        let mut crates: Vec<&str> =
+            used.iter().filter(|d| d.starts_with("hushtable")).map(String::as_str).collect();
+        crates.sort_unstable();
+        assert_eq!(crates, expected, "{way}");
+        let below: Vec<&String> = used.iter().filter(|d| BELOW.contains(&d.as_str())).collect();
+        assert!(below.is_empty(), "{below:?} come to {way} by the library");
+    }
 }
 
 /// The experiments read no contract and no file, and nothing that ships uses them.

@@ -7,10 +7,11 @@ use regex::Regex;
 use super::{root, sources};
 
 /// Folders and files of prose beside the sources.
-const PROSE: [&str; 10] = [
+const PROSE: [&str; 11] = [
     "docs",
     "theorems",
     "examples",
+    "python",
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",

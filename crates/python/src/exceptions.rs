@@ -1,0 +1,107 @@
+//! Errors of the library as exceptions of Python.
+
+use hushtable::ledger::LedgerError;
+use hushtable::query::Refusal;
+use hushtable::{Error, Parts, SourceError};
+use hushtable_cli::rendered;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// The module of the package that declares the exceptions.
+const EXCEPTIONS: &str = "hushtable._exceptions";
+
+/// An error of the library.
+pub(crate) fn of_engine(py: Python<'_>, error: &Error) -> PyErr {
+    let parts = rendered::error(error);
+    let hint = hint_in_python(error).map(str::to_owned).or(parts.hint.clone());
+    raised(py, class(error), Parts { hint, ..parts })
+}
+
+/// A refusal.
+pub(crate) fn of_refusal(py: Python<'_>, refusal: &Refusal) -> PyErr {
+    raised(py, "Refused", rendered::error(refusal))
+}
+
+/// An error of a frame.
+pub(crate) fn of_source(py: Python<'_>, error: &SourceError) -> PyErr {
+    raised(py, "DataError", rendered::error(error))
+}
+
+/// An exception of a class of the package.
+pub(crate) fn new(py: Python<'_>, class: &str, what: &str, hint: &str) -> PyErr {
+    raised(py, class, Parts::new(what, hint))
+}
+
+/// A warning of the package's class. Where warnings are errors, it is raised.
+pub(crate) fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
+    let class = py.import(EXCEPTIONS)?.getattr("HushtableWarning")?;
+    py.import("warnings")?.call_method1("warn", (text.trim_end(), class)).map(drop)
+}
+
+fn raised(py: Python<'_>, class: &str, Parts { what, place, hint }: Parts) -> PyErr {
+    let hint = hint.filter(|hint| !hint.is_empty());
+    let raise = || {
+        let class = py.import(EXCEPTIONS)?.getattr(class)?;
+        class.call1((what.as_str(), place, hint)).map(PyErr::from_value)
+    };
+    // Without the package's own classes there is one of Python's.
+    raise().unwrap_or_else(|_: PyErr| PyRuntimeError::new_err(what.clone()))
+}
+
+/// The name of the class for an error.
+fn class(error: &Error) -> &'static str {
+    match error {
+        Error::Refused(_) | Error::NoAnalyst { .. } | Error::UnknownAnalyst { .. } => "Refused",
+        Error::ContractFile { .. }
+        | Error::Contract(_)
+        | Error::WorkloadFile { .. }
+        | Error::SharedFile { .. }
+        | Error::SharedRows { .. }
+        | Error::NoSuchTable { .. } => "ContractError",
+        Error::InWorkload { error, .. } => class(error),
+        Error::Source(_) | Error::DataChanged { .. } => "DataError",
+        Error::Ledger(LedgerError::Exhausted(_) | LedgerError::LossesTooLarge) => "BudgetExceeded",
+        Error::Ledger(_) | Error::Record => "LedgerError",
+        Error::Interrupted => "Interrupted",
+        Error::Memory { .. } | Error::Entropy(_) => "ResourceError",
+        Error::ForeignPlan
+        | Error::ForeignPartial
+        | Error::RowsInProcess { .. }
+        | Error::Backend { .. }
+        | Error::BrokenBackend { .. }
+        | Error::Inconsistent(_) => "HushtableError",
+    }
+}
+
+/// The hint, where the library's names options of the command.
+fn hint_in_python(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::NoAnalyst { .. } => "name one: engine.analyst(\"NAME\")",
+        Error::ContractFile { .. } => {
+            "write one with the command `hushtable init FILE`, or give its path to hushtable.open"
+        }
+        Error::Memory { .. } => {
+            "allow more, as with memory=\"4GiB\", or use fewer groups per unit and fewer \
+             aggregates; what was charged stays charged"
+        }
+        _ => return None,
+    })
+}
+
+/// Turns what the library returns into what Python gets.
+pub(crate) trait OrRaise<T> {
+    /// The value, or its error as an exception.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for Result<T, Error> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| of_engine(py, &error))
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, Refusal> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|refusal| of_refusal(py, &refusal))
+    }
+}

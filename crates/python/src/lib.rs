@@ -1,0 +1,56 @@
+//! The module `hushtable._hushtable` of Python's package `hushtable`.
+//!
+//! It hands the library `hushtable` to Python: engines, analysts, owners, quotes and releases.
+//! Frames come in and tables go out by Arrow's C interfaces. The command is in it, too, so that one
+//! wheel has both. Docstrings are in the package's stubs as well; `python/hushtable` has what is
+//! written in Python.
+
+mod engines;
+mod exceptions;
+mod frames;
+mod opened;
+mod owners;
+mod parameter_texts;
+mod python_values;
+mod questions;
+mod releasing;
+mod reports;
+mod waiting;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Hushtable's own module; use the package `hushtable`.
+#[pymodule]
+mod _hushtable {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::engines::{Engine, check_contract};
+    #[pymodule_export]
+    use super::owners::Owner;
+    #[pymodule_export]
+    use super::questions::{Analyst, Quote};
+    #[pymodule_export]
+    use super::releasing::{Release, Table};
+    #[pymodule_export]
+    use super::reports::Report;
+    #[pymodule_export]
+    use super::run_command;
+    #[pymodule_export]
+    use super::waiting::Progress;
+
+    /// The text of a panic may quote a value of the data.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        hushtable_cli::silence_panics();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// Runs the command `hushtable` in this process and returns its exit code.
+#[pyfunction]
+fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| hushtable_cli::run(arguments))
+}

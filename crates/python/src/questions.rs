@@ -1,0 +1,236 @@
+//! Analysts: they ask, and see what asking would cost.
+
+use hushtable::query::with_parameters;
+use hushtable::{AccountQuoted, Quoted};
+use hushtable_cli::rendered::{self, text_html};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::exceptions::OrRaise;
+use crate::opened::Opened;
+use crate::parameter_texts;
+use crate::releasing::Release;
+use crate::reports::{Report, parsed};
+use crate::waiting::{Progress, for_answer, for_free};
+
+/// How a shorter text says that there is a longer one.
+const MORE: &str = "quote.verbose shows all mechanisms, losses and probabilities";
+
+/// The module of the package that awaits questions.
+const AWAITING: &str = "hushtable._awaiting";
+
+/// An analyst with budgets, from `Engine.analyst`.
+///
+/// All that an analyst gets is charged, or does not depend on the data.
+#[pyclass(frozen, module = "hushtable")]
+pub(crate) struct Analyst {
+    opened: Opened,
+    analyst: hushtable::Analyst,
+    name: Option<String>,
+}
+
+impl Analyst {
+    pub(crate) fn new(opened: Opened, name: Option<String>) -> Self {
+        Self { analyst: opened.engine.analyst(name.as_deref()), opened, name }
+    }
+
+    /// The SQL with the values of its parameters.
+    fn with(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        params: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        self.opened.check(py)?;
+        let texts = parameter_texts::texts(params)?;
+        let quoted_names = self.opened.engine.contract().quoted_names;
+        with_parameters(sql, &texts, quoted_names).or_raise(py)
+    }
+}
+
+#[pymethods]
+impl Analyst {
+    /// The analyst's name; None where each question finds the one who has a budget for it.
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The quote of a question: what it promises, how precise its numbers would be, what it costs.
+    /// Free; reads no value of protected tables and changes no file. `params` has a value for each
+    /// `@name` in the SQL: None, bool, int, float, Decimal, str, date or datetime.
+    ///
+    /// Raises `Refused` when the question would be refused.
+    #[pyo3(signature = (sql, *, params = None))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        params: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Quote> {
+        let sql = self.with(py, sql, params)?;
+        let analyst = self.analyst.clone();
+        let quoted = for_free(py, async move { analyst.explain(&sql).await })?;
+        self.opened.warn(py)?;
+        Ok(Quote { quoted })
+    }
+
+    /// The answer to a question, with noise. It is charged to the analyst's budget before any
+    /// protected value is read, and put on record; asking the same question again is free and has
+    /// the same answer. `params` as in `explain`; `progress` can be read from another thread.
+    ///
+    /// Ctrl-C before the charge costs nothing. After it the release is recorded first, so that the
+    /// next call returns it.
+    ///
+    /// Raises `Refused`, or `BudgetExceeded` when the budget does not suffice: nothing is charged
+    /// then. Raises `DataError` when the data cannot be read: a charge stays, and pays for the same
+    /// question later.
+    #[pyo3(signature = (sql, *, params = None, progress = None))]
+    fn sql(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        params: Option<&Bound<'_, PyAny>>,
+        progress: Option<&Bound<'_, Progress>>,
+    ) -> PyResult<Release> {
+        let sql = self.with(py, sql, params)?;
+        let progress = progress.map(|p| p.get().progress.clone()).unwrap_or_default();
+        let (analyst, watched) = (self.analyst.clone(), progress.clone());
+        let work = async move { analyst.query_watched(&sql, &watched).await };
+        let answered = for_answer(py, &progress, work);
+        // Also where there is no answer: the ledger may have said why.
+        self.opened.warn(py)?;
+        let release = Release::new(answered?, &self.opened.engine);
+        release.warn(py)?;
+        Ok(release)
+    }
+
+    /// Awaits the answer that `sql` returns, while the event loop goes on. A task that is cancelled
+    /// before the charge costs nothing; after it the release goes on record.
+    #[pyo3(signature = (sql, *, params = None, progress = None))]
+    fn sql_async<'py>(
+        slf: &Bound<'py, Self>,
+        sql: &str,
+        params: Option<&Bound<'py, PyAny>>,
+        progress: Option<&Bound<'py, Progress>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let awaiting = slf.py().import(AWAITING)?;
+        awaiting.call_method1("sql", (slf, sql, params, progress))
+    }
+
+    /// Awaits the quote that `explain` returns, while the event loop goes on.
+    #[pyo3(signature = (sql, *, params = None))]
+    fn explain_async<'py>(
+        slf: &Bound<'py, Self>,
+        sql: &str,
+        params: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(AWAITING)?.call_method1("explain", (slf, sql, params))
+    }
+
+    /// The analyst's budgets: total, spent, left, each charge, and what all charges come to at
+    /// `delta` (by default the budget's own, or 1e-6 where that is zero). Free; changes no file.
+    ///
+    /// Raises `LedgerError` when the ledger cannot be read.
+    #[pyo3(signature = (delta = None))]
+    fn budget(&self, py: Python<'_>, delta: Option<&Bound<'_, PyAny>>) -> PyResult<Report> {
+        self.opened.check(py)?;
+        let delta = delta.map(parameter_texts::delta).transpose()?;
+        let analyst = self.analyst.clone();
+        let lines = for_free(py, async move { analyst.budget(delta).await })?;
+        self.opened.warn(py)?;
+        Ok(Report::new(rendered::budgets(&lines, &[]).or_raise(py)?))
+    }
+
+    fn __repr__(&self) -> String {
+        match &self.name {
+            Some(name) => format!("<hushtable.Analyst {name:?}>"),
+            None => "<hushtable.Analyst>".to_owned(),
+        }
+    }
+}
+
+/// The quote of a question, from `Analyst.explain`: its promise, its precision and its price.
+///
+/// `print(quote)` and notebooks show one page.
+#[pyclass(frozen, module = "hushtable")]
+pub(crate) struct Quote {
+    quoted: Quoted,
+}
+
+#[pymethods]
+impl Quote {
+    /// The quote in lines for people, on one page.
+    #[getter]
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(rendered::quote(&self.quoted, false, MORE).or_raise(py)?.text)
+    }
+
+    /// All mechanisms, losses and probabilities, in lines for people.
+    #[getter]
+    fn verbose(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(rendered::quote(&self.quoted, true, MORE).or_raise(py)?.text)
+    }
+
+    /// Everything in the quote, as dicts, lists, numbers and str; the keys are those of
+    /// `hushtable explain --format json`.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        parsed(py, &rendered::quote(&self.quoted, true, MORE).or_raise(py)?.json)
+    }
+
+    /// The analyst who would pay.
+    #[getter]
+    fn analyst(&self) -> &str {
+        &self.quoted.analyst
+    }
+
+    /// The budgets that would pay, each a dict: `population`, `charge`, `left` and `left_after` as
+    /// losses in str, such as "epsilon = 1, delta = 1e-6"; `left_after` is None where the budget
+    /// does not suffice.
+    #[getter]
+    fn accounts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let accounts = PyList::empty(py);
+        for account in &self.quoted.accounts {
+            let AccountQuoted { population, account: standing, charge, .. } = account;
+            let dict = PyDict::new(py);
+            dict.set_item("population", population)?;
+            dict.set_item("charge", charge.to_string())?;
+            dict.set_item("left", standing.left.to_string())?;
+            let after = account.left_after().map(|left| left.to_string());
+            dict.set_item("left_after", after)?;
+            accounts.append(dict)?;
+        }
+        Ok(accounts)
+    }
+
+    /// Whether asking would charge nothing, as the answer is paid for or on record.
+    #[getter]
+    fn is_free(&self) -> bool {
+        self.quoted.is_free()
+    }
+
+    /// Whether every budget suffices.
+    #[getter]
+    fn is_affordable(&self) -> bool {
+        self.quoted.is_affordable()
+    }
+
+    /// All that limits cut off, in words: no interval and no ± holds it.
+    #[getter]
+    fn cut_off(&self) -> Vec<String> {
+        let parts = self.quoted.parts.iter();
+        parts.flat_map(|part| part.explanation.intervals.not_in_them.clone()).collect()
+    }
+
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py)
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(text_html(&self.text(py)?))
+    }
+}

@@ -1,0 +1,152 @@
+"""Exceptions: their classes, hints and places, and that they hold nothing of the data."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+
+import pytest
+
+import hushtable as ht
+from conftest import contract, visits
+
+
+def test_refusals_have_a_place_and_a_hint(ana: ht.Analyst) -> None:
+    with pytest.raises(ht.Refused) as raised:
+        ana.explain("SELECT town, COUNT(*) AS n\nFROM visits\nWHERE spend > 3 GROUP BY town")
+    error = raised.value
+    assert "spend" in error.what and error.hint is not None and "spent" in error.hint
+    assert error.place is not None and "^^^^^" in error.place and "WHERE spend > 3" in error.place
+    assert str(error) == f"{error.what}\n{error.place}\n  hint: {error.hint}"
+    # Exceptions go to other processes.
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_the_command_says_the_same(files: Path) -> None:
+    import subprocess
+    import sys
+
+    sql = "SELECT twon, COUNT(*) FROM visits GROUP BY twon"
+    with pytest.raises(ht.Refused) as raised:
+        ht.open(files).analyst("ana").sql(sql)
+    words = [sys.executable, "-m", "hushtable", "query", "--contract", str(files), sql]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == f"error: {raised.value}\n"
+
+
+def test_budgets_that_are_used_up(ledger: Path) -> None:
+    engine = ht.Engine(
+        contract(ana=ht.Budget(epsilon=1, delta=1e-5)), tables={"visits": visits()}, ledger=ledger
+    )
+    ana = engine.analyst("ana")
+    ana.sql("SELECT COUNT(*) AS n FROM visits")
+    with pytest.raises(ht.BudgetExceeded) as raised:
+        ana.sql("SELECT COUNT(*) AS n FROM visits WHERE spent > 3")
+    assert isinstance(raised.value, ht.Refused) and isinstance(raised.value, ht.HushtableError)
+    assert raised.value.hint
+    assert not ana.explain("SELECT COUNT(*) AS n FROM visits WHERE spent > 3").is_affordable
+
+
+def test_analysts_who_are_not_named(engine: ht.Engine) -> None:
+    with pytest.raises(ht.Refused, match="eve"):
+        engine.analyst("eve").explain("SELECT COUNT(*) AS n FROM visits")
+    # One analyst alone has a budget.
+    assert engine.analyst().explain("SELECT COUNT(*) AS n FROM visits").analyst == "ana"
+
+
+def test_contracts_that_are_wrong(tmp_path: Path) -> None:
+    with pytest.raises(ht.ContractError, match="cannot read the contract"):
+        ht.open(tmp_path / "none.toml")
+    with pytest.raises(ht.ContractError) as raised:
+        ht.Contract(
+            tables={"t": ht.Table(privacy_unit="id", columns={"id": "int", "x": "integer"})}
+        )
+    assert "integer" in str(raised.value) and raised.value.hint
+    with pytest.raises(ht.ContractError, match="visit"):
+        ht.Engine(contract(), tables={"visits": visits(), "visit": visits()})
+    with pytest.raises(ht.ContractError):
+        ht.Engine(contract())
+    with pytest.raises(ht.Refused, match="GiB|memory"):
+        ht.Engine(contract(), tables={"visits": visits()}, memory="much")
+    with pytest.raises(ValueError, match="at_least_seconds"):
+        ht.Engine(contract(), tables={"visits": visits()}, at_least_seconds=-1)
+
+
+def test_contracts_print_as_toml() -> None:
+    tomllib = pytest.importorskip("tomllib")
+    rules = ht.Contract(
+        ledger='Zoë\'s "own"\t\x7f\U0001f600.ledger',
+        units={
+            "person": ht.Population(
+                budgets={"a na": ht.Budget(rho=0.1, delta="1e-9")},
+                defaults=ht.Defaults(max_groups_contributed="auto"),
+            )
+        },
+        tables={
+            "visits": ht.Table(
+                unit=ht.Unit(of="person", column="id"),
+                columns={
+                    "id": "int",
+                    "day of visit": ht.Column("date", not_null=True),
+                    "x": ht.Column("decimal(2)", bounds=(-1, 2.5), public_keys=[1, 2.25]),
+                },
+            )
+        },
+    )
+    read = tomllib.loads(str(rules))
+    assert read["ledger"] == rules.ledger
+    assert read["units"]["person"]["budgets"] == {"a na": {"rho": 0.1, "delta": "1e-9"}}
+    assert read["tables"]["visits"]["unit"] == {"of": "person", "column": "id"}
+    assert read["tables"]["visits"]["columns"]["day of visit"] == {"type": "date", "not_null": True}
+    assert read["tables"]["visits"]["columns"]["x"]["bounds"] == [-1, 2.5]
+    with pytest.raises(ValueError, match="nan"):
+        ht.Contract(
+            tables={
+                "t": ht.Table(
+                    privacy_unit="row",
+                    columns={"x": "int"},
+                    budgets={"ana": ht.Budget(epsilon=float("nan"))},
+                )
+            }
+        )
+
+
+def test_data_that_cannot_be_read(files: Path) -> None:
+    (files.parent / "visits.parquet").write_bytes(b"PAR1 no such thing PAR1")
+    with pytest.raises(ht.DataError):
+        ht.open(files).analyst("ana").sql("SELECT COUNT(*) AS n FROM visits")
+
+
+def test_ledgers_that_others_can_open(engine: ht.Engine, ana: ht.Analyst, ledger: Path) -> None:
+    ana.sql("SELECT COUNT(*) AS n FROM visits")
+    ledger.chmod(0o644)
+    again = ht.Engine(contract(), tables={"visits": visits()}, ledger=ledger)
+    with pytest.warns(ht.HushtableWarning, match="644"):
+        again.analyst("ana").sql("SELECT COUNT(*) AS n FROM visits")
+
+
+def test_warnings_are_those_of_python(ana: ht.Analyst) -> None:
+    # Sums by a column with many values, whose groups are chosen privately: no warning here.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ana.sql("SELECT COUNT(*) AS n FROM visits")
+
+
+def test_copies_of_a_process_are_refused(ana: ht.Analyst) -> None:
+    import os
+
+    if not hasattr(os, "fork"):
+        pytest.skip("no copies of processes here")
+    with warnings.catch_warnings():
+        # Python 3.12 and later warn of every fork with threads.
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        try:
+            ana.explain("SELECT COUNT(*) AS n FROM visits")
+        except ht.HushtableError as error:
+            os._exit(7 if "another process" in str(error) else 8)
+        os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -1,13 +1,13 @@
 //! Bounds that an analyst has on record, as if the contract had them.
 //!
-//! Each is found under the identity of its column, whatever the data were. Of several records the
-//! newest counts. Nothing is computed but from what is on record for the account of the analyst who
+//! Each is found under the identity of its column, whatever the data were. Of several records one of
+//! the present data counts, then one with less noise, then a newer one. Nothing is computed but from what is on record for the account of the analyst who
 //! asks: what others have paid for is theirs.
 
 use std::sync::Arc;
 
 use hushtable_contract::{Column, LearntBounds, Population, Table};
-use hushtable_ledger::{Fingerprint, Ledger};
+use hushtable_ledger::{Fingerprint, Ledger, StoredRelease};
 use hushtable_plan::Learning;
 use hushtable_quote::{Quote, learnt_bounds};
 
@@ -20,11 +20,16 @@ use crate::session::{Session, payer};
 const LEARNT_FORMAT: u32 = 1;
 
 /// Names a column in the ledger: its table, and what its values are.
-pub(crate) fn column_identity(table: &Table, column: &Column) -> Result<String, EngineError> {
+pub(crate) fn column_identity(
+    population: &Population,
+    table: &Table,
+    column: &Column,
+) -> Result<String, EngineError> {
     let Column { name, column_type, expression, not_null, .. } = column;
     let identity = (
         "learnt bounds",
         LEARNT_FORMAT,
+        population.neighbouring,
         &table.name,
         &table.unit,
         (name, column_type, expression, not_null),
@@ -45,15 +50,15 @@ pub(crate) fn identity_of_part(
     learning: &Learning,
     part: usize,
 ) -> Result<String, EngineError> {
-    let table = session.contract().table(&learning.table);
-    let column = learning
-        .columns
-        .get(part)
-        .zip(table)
-        .and_then(|(name, table)| Some((table, table.column(name)?)));
-    let (table, column) = column
+    let contract = session.contract();
+    let table = contract.table(&learning.table);
+    let column =
+        learning.columns.get(part).zip(table).and_then(|(name, table)| {
+            Some((contract.population(table)?, table, table.column(name)?))
+        });
+    let (population, table, column) = column
         .ok_or(EngineError::inconsistent("a column that is learnt is not in the contract"))?;
-    column_identity(table, column)
+    column_identity(population, table, column)
 }
 
 impl Session {
@@ -107,23 +112,45 @@ impl Session {
         let Some(ledger) = self.ledger_in_silence()? else { return Ok(Vec::new()) };
         let mut all = Vec::new();
         for column in table.columns.iter().filter(|column| table.can_learn(column)) {
-            all.extend(self.newest(&*ledger, (population, &analyst), table, column)?);
+            all.extend(self.best_learnt(&*ledger, (population, &analyst), table, column)?);
         }
         Ok(all)
     }
 
-    /// The bounds of a column by the newest record of them.
-    fn newest(
+    /// The bounds of a column by the best record of them.
+    fn best_learnt(
         &self,
         ledger: &dyn Ledger,
         (population, analyst): (&Population, &str),
         table: &Table,
         column: &Column,
     ) -> Result<Option<LearntBounds>, EngineError> {
-        let family = column_family(&column_identity(table, column)?);
-        let Some(stored) = ledger.related(analyst, &population.name, &family)?.pop() else {
-            return Ok(None);
-        };
+        let family = column_family(&column_identity(population, table, column)?);
+        let mut best: Option<(LearntBounds, f64)> = None;
+        for stored in ledger.related(analyst, &population.name, &family)? {
+            let next = self.learnt_by(ledger, (population, analyst), (table, column), &stored)?;
+            let is_better = best.as_ref().is_none_or(|(bounds, deviation)| {
+                match (bounds.of_earlier_data, next.0.of_earlier_data) {
+                    (true, false) => true,
+                    (false, true) => false,
+                    _ => next.1 <= *deviation,
+                }
+            });
+            if is_better {
+                best = Some(next);
+            }
+        }
+        Ok(best.map(|(bounds, _)| bounds))
+    }
+
+    /// The bounds by one record, and the standard deviation of its noise.
+    fn learnt_by(
+        &self,
+        ledger: &dyn Ledger,
+        (population, analyst): (&Population, &str),
+        (table, column): (&Table, &Column),
+        stored: &StoredRelease,
+    ) -> Result<(LearntBounds, f64), EngineError> {
         let recorded = decode(&stored.release)?;
         let query = &recorded.statement.query;
         let columns = query.columns_in(query).map_err(|_| EngineError::Record)?;
@@ -142,7 +169,7 @@ impl Session {
             }
             Err(_) => false,
         };
-        Ok(Some(LearntBounds {
+        let bounds = LearntBounds {
             table: table.name.clone(),
             column: column.name.clone(),
             low,
@@ -151,6 +178,7 @@ impl Session {
             released_at: recorded.statement.released_at,
             of_earlier_data: !is_of_now,
             is_sure,
-        }))
+        };
+        Ok((bounds, deviation))
     }
 }

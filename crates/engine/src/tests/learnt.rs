@@ -347,3 +347,46 @@ fn the_statement_and_the_quote_say_where_bounds_are_from() {
     }
     assert!(shown(&answer.table).trim().parse::<f64>().is_ok());
 }
+
+/// Bounds that are best for all rows would cut large values off where these are asked for alone,
+/// and a query that has its bounds chosen for itself has them so.
+#[test]
+fn what_asks_for_large_values_alone_has_other_bounds() {
+    let place = place_of(&visits());
+    learn(&place, ("visits", &named(&["paid"])), epsilon("2"), "ana").unwrap();
+    for (options, condition, is_learnt) in [
+        ("epsilon = 4", "paid > 40", false),
+        ("epsilon = 4", "paid BETWEEN 40 AND 1000", false),
+        ("epsilon = 4, bounds = AUTO", "TRUE", false),
+        ("epsilon = 4", "paid < 9", true),
+        ("epsilon = 4", "paid > 2", true),
+    ] {
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) SUM(paid) AS a FROM visits \
+             WHERE {condition}"
+        );
+        let answer = ask(&place, &sql, "ana").unwrap();
+        assert_eq!(used(&answer).len(), usize::from(is_learnt), "{sql}");
+        let measured = &answer.statement.last_release().unwrap().explanation.measurements;
+        let high = measured[0].per_row.as_ref().map(|row| row.bounds.1);
+        if condition == "paid < 9" {
+            assert_eq!(high, Some(8.0));
+        }
+    }
+}
+
+/// A record with more noise does not replace a better one, and a release says where all of its
+/// bounds are from, whichever of its aggregates are shown.
+#[test]
+fn the_best_record_counts_and_is_named_by_all_of_its_release() {
+    let place = place_of(&visits());
+    learn(&place, ("visits", &named(&["paid"])), epsilon("2"), "ana").unwrap();
+    let best = only(&place, "visits");
+    learn(&place, ("visits", &named(&["paid"])), epsilon("0.5"), "ana").unwrap();
+    assert_eq!(only(&place, "visits"), best);
+    let options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 4)";
+    let sql = format!("{options} SUM(paid) AS a, COUNT(*) AS n FROM visits");
+    assert_eq!(used(&ask(&place, &sql, "ana").unwrap()), [best.clone()]);
+    let fewer = ask(&place, &format!("{options} COUNT(*) AS n FROM visits"), "ana").unwrap();
+    assert_eq!((fewer.charged(), used(&fewer)), (None, &[best][..]));
+}

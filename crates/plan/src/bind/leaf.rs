@@ -163,7 +163,10 @@ impl PrivateQuery {
     pub fn with_measurements_of(&self, released: &Self) -> Result<Option<Self>, Error> {
         let Some(columns) = self.columns_in(released)? else { return Ok(None) };
         let keys = self.keys.len();
-        let mut whole = Self { measurements: released.measurements.clone(), ..self.clone() };
+        let mut learnt = self.learnt.clone();
+        learnt.extend(released.learnt.iter().filter(|l| !self.learnt.contains(l)).cloned());
+        let measurements = released.measurements.clone();
+        let mut whole = Self { measurements, learnt, ..self.clone() };
         for measurement in &mut whole.measurements {
             // The key that tells a group's class, by its position in this query.
             if let Some(key) = classes_mut(measurement).and_then(|classes| classes.key.as_mut()) {

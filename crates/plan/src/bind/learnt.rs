@@ -14,7 +14,7 @@
 use hushtable_contract::{AUTO, Column, Contract, LearntBounds, Table};
 use hushtable_lang::sql::QueryOption;
 use hushtable_lang::{Expr, Prepared, Refusal, did_you_mean, similar};
-use hushtable_numbers::Number;
+use hushtable_numbers::{MAX_LATTICE, Number};
 use hushtable_privacy::Loss;
 use sqlparser::ast;
 use sqlparser::tokenizer::Span;
@@ -74,7 +74,7 @@ impl Learning {
         loss: Option<Loss>,
     ) -> Result<Self, Refusal> {
         let table = contract.table(table).ok_or_else(|| no_table(contract, table))?;
-        let columns = chosen_columns(table, columns)?;
+        let columns = chosen_columns(contract, table, columns)?;
         if columns.len() > MAX_PARTS {
             return Err(Refusal::new(
                 format!("{} columns are to be learnt, at most {MAX_PARTS} at once", columns.len()),
@@ -100,21 +100,25 @@ impl Learning {
         };
         let shares = loss.without_delta().split(&vec![1; columns.len()]);
         let mut parts = Vec::with_capacity(columns.len());
-        for (column, share) in columns.iter().zip(shares) {
-            let query = histogram(contract, table, column)?.with_loss(share);
+        for ((column, histogram), share) in columns.iter().zip(shares) {
+            let query = histogram.clone().with_loss(share);
             let sql = format!("units of {} by their largest {}", table.name, column.name);
             parts.push(Part::of_learning(column.name.clone(), sql, query));
         }
         Ok(Self {
             table: table.name.clone(),
-            columns: columns.iter().map(|column| column.name.clone()).collect(),
+            columns: columns.iter().map(|(column, _)| column.name.clone()).collect(),
             statement: SqlStatement::of_parts(parts, Vec::new()),
         })
     }
 }
 
-/// Units by their largest value of a column.
-fn histogram(contract: &Contract, table: &Table, column: &Column) -> Result<PrivateQuery, Refusal> {
+/// Units by their largest value of a column; `None` where its expression tells the bounds.
+fn histogram(
+    contract: &Contract,
+    table: &Table,
+    column: &Column,
+) -> Result<Option<PrivateQuery>, Refusal> {
     // The mean has the values of rows, whatever a unit has of them.
     let mean = call("AVG", vec![column_of(&column.name)]);
     let select = ast::Select {
@@ -140,15 +144,38 @@ fn histogram(contract: &Contract, table: &Table, column: &Column) -> Result<Priv
     let bound = clauses::bind(&query, &select, &view, conditions, &options)?;
     bound.check_automatic(false, false)?;
     let mut histograms = bound.histograms()?;
-    histograms.pop().filter(|_| histograms.is_empty()).ok_or_else(|| {
-        Refusal::new(
-            format!("bounds of `{}` follow from its expression", column.name),
-            "leave it out: queries have its bounds already",
-        )
-    })
+    Ok(histograms.pop().filter(|_| histograms.is_empty()))
 }
 
+/// The columns with their histograms.
 fn chosen_columns<'a>(
+    contract: &Contract,
+    table: &'a Table,
+    columns: &LearntColumns,
+) -> Result<Vec<(&'a Column, PrivateQuery)>, Refusal> {
+    let mut chosen = Vec::new();
+    for column in named_columns(table, columns)? {
+        match (histogram(contract, table, column)?, columns) {
+            (Some(histogram), _) => chosen.push((column, histogram)),
+            (None, LearntColumns::Named(_)) => {
+                return Err(Refusal::new(
+                    format!("bounds of `{}` follow from its expression", column.name),
+                    "leave it out: queries have its bounds already",
+                ));
+            }
+            (None, LearntColumns::Automatic | LearntColumns::All) => {}
+        }
+    }
+    match chosen.is_empty() {
+        true => Err(Refusal::new(
+            format!("all bounds of `{}` follow from expressions", table.name),
+            "ask: queries have these bounds already",
+        )),
+        false => Ok(chosen),
+    }
+}
+
+fn named_columns<'a>(
     table: &'a Table,
     columns: &LearntColumns,
 ) -> Result<Vec<&'a Column>, Refusal> {
@@ -221,26 +248,40 @@ impl PrivateQuery {
 
 impl Aggregates<'_> {
     /// Bounds on record of each row's value in a sum or a mean, where the rows of a unit have a
-    /// limit, too.
+    /// limit, too, and the query does not have its bounds chosen for itself.
     pub(super) fn learnt_of_sum(&mut self, operand: &Expr) -> Option<(Number, Number)> {
-        let limited = self.table.unit == QueryUnit::Row || self.max_rows_per_group().is_some();
-        if limited { self.learnt(operand) } else { None }
+        let rows = match self.table.unit {
+            _ if self.options.automatic_bounds => return None,
+            QueryUnit::Row => 1,
+            QueryUnit::Column(_) => self.max_rows_per_group()?,
+        };
+        self.learnt(operand, rows)
     }
 
-    /// Bounds on record of each row's value: of a column by itself, less what conditions leave out.
-    pub(super) fn learnt(&mut self, operand: &Expr) -> Option<(Number, Number)> {
+    /// Bounds on record of each row's value, where so many rows count: of a column by itself, less
+    /// what conditions leave out. `None` where no lattice holds their sum, and where conditions
+    /// leave large values alone: bounds that are best for all rows would cut these off.
+    pub(super) fn learnt(&mut self, operand: &Expr, rows: u32) -> Option<(Number, Number)> {
         let table = self.table;
         let column = table.bounded_column(operand).filter(|column| column.split.is_none())?;
         let learnt = column.learnt.as_ref()?;
         let (mut low, mut high) = (learnt.low, learnt.high);
-        let range = table.range(operand).and_then(|range| range.to_f64(operand.column_type));
-        if let Some((least, most)) = range {
+        let range = table.range_at_any_end(operand);
+        if let Some((least, most)) = range.and_then(|range| range.to_f64(operand.column_type)) {
+            if least > high.to_f64() / 2.0 || most < low.to_f64() / 2.0 {
+                return None;
+            }
             let number = |end: f64| Number::parse(&end.to_string());
             low = low.max(number(least).unwrap_or(low));
             high = high.min(number(most).unwrap_or(high));
         }
         // Conditions leave rows alone that were not visible when the bounds were learnt.
         if low >= high {
+            return None;
+        }
+        let step = column.granularity.unwrap_or(operand.column_type.default_step(low, high));
+        let fits = |end: i64| end.checked_mul(rows.into()).is_some_and(|n| n.abs() <= MAX_LATTICE);
+        if !step.floor(low).is_some_and(fits) || !step.ceil(high).is_some_and(fits) {
             return None;
         }
         if !self.learnt.contains(learnt) {

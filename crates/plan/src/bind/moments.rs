@@ -123,7 +123,7 @@ impl Aggregates<'_> {
             ));
         }
         let declared = self.table.bounded_column(operand).and_then(|c| c.bounds);
-        let numbers = given.or(declared).or_else(|| self.learnt(operand));
+        let numbers = given.or(declared).or_else(|| self.learnt(operand, 1));
         let numbers = numbers.map(|(low, high)| (low.to_f64(), high.to_f64()));
         let known = || match RowBounds::of(operand, arguments, self.table) {
             Some(RowBounds::Known(range)) => range.to_f64(operand.column_type),

@@ -40,7 +40,7 @@ impl Aggregates<'_> {
         let split = declared.and_then(|c| c.split.as_ref());
         let split = split.map(|split| self.in_force(&operand, split));
         let bounds = arguments.row_bounds.or(declared.and_then(|c| c.bounds));
-        let bounds = bounds.or_else(|| self.learnt(&operand));
+        let bounds = bounds.or_else(|| self.learnt(&operand, 1));
         let declared_step = declared.and_then(|c| c.granularity);
         let step_for = |low, high| declared_step.unwrap_or(column_type.default_step(low, high));
         let (step, (low, high), scale) = match (bounds, split) {

@@ -203,6 +203,11 @@ impl View {
         self.known.range(expr)
     }
 
+    /// The range of a number, also where it is narrower than its type at one end alone.
+    pub(crate) fn range_at_any_end(&self, expr: &Expr) -> Option<Range> {
+        self.known.range_at_any_end(expr)
+    }
+
     /// An expression that is to be added up: where it has a value in every row, NULL is zero, so
     /// that every row counts whatever the files have.
     pub(crate) fn complete(&self, expr: Expr) -> Expr {

@@ -127,6 +127,11 @@ impl Known {
         Range::given(expr, &self.facts)?.bounded(expr.column_type)
     }
 
+    /// The range of a number, also where it is narrower than its type at one end alone.
+    pub fn range_at_any_end(&self, expr: &Expr) -> Option<Range> {
+        Range::given(expr, &self.facts)
+    }
+
     /// Whether an expression has a value in every row.
     pub(crate) fn is_never_null(&self, expr: &Expr) -> bool {
         let present = |index: usize| {

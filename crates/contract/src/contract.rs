@@ -4,7 +4,7 @@ mod columns;
 mod csv;
 mod defaults;
 mod former;
-mod learnt;
+mod learnt_bounds;
 pub mod read;
 mod split;
 mod tables;
@@ -26,7 +26,7 @@ use hushtable_mechanisms::Strategy;
 
 pub use csv::{CsvSettingError, CsvSettings, DateOrder, NumberFormat, TextFormat};
 pub use defaults::{MAX_GROUPS, MAX_ROWS, MAX_ROWS_JOINED, defaults, loss};
-pub use learnt::LearntBounds;
+pub use learnt_bounds::LearntBounds;
 pub use read::ContractError;
 pub use units::{Population, TableUnit};
 

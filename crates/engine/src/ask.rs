@@ -1,4 +1,5 @@
-//! Questions: text in SQL, a workload or columns whose bounds are to be learnt; bound once, then planned, quoted or answered.
+//! Questions: text in SQL, a workload or columns whose bounds are to be learnt; bound once, then
+//! planned, quoted or answered.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -30,7 +30,7 @@ mod flat;
 mod intern;
 mod intervals;
 mod invariant;
-mod learnt;
+mod learnt_records;
 mod limit_rows;
 mod local;
 mod lower;

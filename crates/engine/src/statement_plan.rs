@@ -27,7 +27,7 @@ use crate::answer::Question;
 use crate::around::AroundPlan;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::learnt;
+use crate::learnt_records;
 use crate::origin::QuestionOrigin;
 use crate::progress::Progress;
 use crate::record::{family, fingerprint};
@@ -247,7 +247,7 @@ impl StatementPlan {
         // are then.
         let learnt = match &self.origin {
             QuestionOrigin::Learning(learning) => {
-                Some(learnt::identity_of_part(&self.session, learning, index)?)
+                Some(learnt_records::identity_of_part(&self.session, learning, index)?)
             }
             QuestionOrigin::Sql(_) | QuestionOrigin::Workload(_) => None,
         };
@@ -256,7 +256,7 @@ impl StatementPlan {
         }
         let mut identity = fingerprint(&question.analyst, &question.hash, &all)?;
         let family = match &learnt {
-            Some(column) => learnt::column_family(column),
+            Some(column) => learnt_records::column_family(column),
             None => fingerprint(&question.analyst, &family(question.quote.query())?, &all)?,
         };
         if let Some(ledger) = ledger

@@ -107,9 +107,9 @@ impl Analyst {
 
     /// Plans the question from which bounds of a table's columns are learnt, as
     /// [`plan`](Self::plan) does. Of each column it releases how many units there are by their
-    /// largest value of a row. Later questions of this analyst have their bounds from that. It costs
-    /// `loss`, of which each column has an equal share, or a tenth of what the contract's defaults
-    /// give a query.
+    /// largest value of a row. Later questions of this analyst have their bounds from that. It
+    /// costs `loss`, of which each column has an equal share, or a tenth of what the contract's
+    /// defaults give a query.
     ///
     /// # Errors
     /// When a column is not there or has bounds, when nothing says what it may cost, and when the

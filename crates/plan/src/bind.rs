@@ -20,7 +20,7 @@ mod group_by;
 mod grouping_sets;
 mod joins;
 mod leaf;
-mod learnt;
+mod learning;
 mod listed_groups;
 mod measure;
 mod mentions;
@@ -63,7 +63,7 @@ pub use self::automatic_limits::{
 pub use self::count_release::{CountRelease, bind_count_release};
 pub use self::gaussian::{as_gaussian, delta_parts, gaussian_choices, is_gaussian};
 pub use self::leaf::{Leaf, numbered};
-pub use self::learnt::{Learning, LearntColumns};
+pub use self::learning::{Learning, LearntColumns};
 pub use self::listed_groups::{known_groups, public_groups};
 pub use self::measure::{
     Clamps, Classes, Groups, Key, Measure, Measurement, Order, Output, PerRecordSum, QuantileEnd,

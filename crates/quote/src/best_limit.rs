@@ -9,9 +9,9 @@
 
 mod chosen_bounds;
 mod decay;
-mod learnt;
 mod sizes;
 mod tail;
+mod whole_column;
 
 use hushtable_contract::MAX_GROUPS;
 use hushtable_lang::Refusal;
@@ -21,7 +21,7 @@ use hushtable_plan::{
 
 use self::chosen_bounds::chosen_bounds;
 use self::decay::Octaves;
-pub use self::learnt::learnt_bounds;
+pub use self::whole_column::learnt_bounds;
 use crate::quote::Quote;
 
 /// The limits of a query that follow from its released histograms, in their order: of each, the

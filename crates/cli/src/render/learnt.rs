@@ -39,10 +39,10 @@ pub(crate) fn text(all: &[LearntBounds]) -> String {
 /// The bounds of a table as JSON.
 pub(crate) fn json(all: &[LearntBounds]) -> Result<String, Failure> {
     #[derive(Serialize)]
-    struct Report<'a> {
+    struct LearntReport<'a> {
         learnt_bounds: &'a [LearntBounds],
     }
-    pretty_json(&Report { learnt_bounds: all })
+    pretty_json(&LearntReport { learnt_bounds: all })
 }
 
 /// The bounds that a query has from records, a line for each.

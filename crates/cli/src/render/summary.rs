@@ -20,6 +20,8 @@ use crate::failure::Failure;
 /// The answers of a summary, by query.
 pub(crate) type Answers = BTreeMap<String, AnswerTable>;
 
+/// Characters of a month, as in 2026-11.
+const MONTH: usize = 7;
 /// Values of a column that the text shows.
 const SHOWN: usize = 25;
 const NO_INTERVALS: &str = "no intervals of quantiles: a query of its own draws them, with OPTIONS \
@@ -160,7 +162,7 @@ impl SummaryPage {
                 lines.push(missing.line("missing", 0.0));
             }
             for (percent, figure) in &column.quantiles {
-                lines.push(figure.line(&format!("{percent} % are below"), 0.0));
+                lines.push(figure.line(&format!("{percent} % quantile"), 0.0));
             }
             let largest = column.largest();
             for count in column.counts.iter().take(SHOWN) {
@@ -249,6 +251,10 @@ impl CountFigure {
                 let end = |end: &Option<String>| end.clone().unwrap_or_else(|| "null".to_owned());
                 (range(bin), vec![("from", end(&bin.from)), ("to", end(&bin.to))])
             }
+            (CountsOf::Months, ResultCell::Moment(day)) => {
+                let month = day.get(..MONTH).unwrap_or(day);
+                (month.to_owned(), vec![("value", text(month))])
+            }
             _ => (cell_text(key), vec![("value", value(key))]),
         };
         Ok(Self { label, fields, count })
@@ -258,8 +264,20 @@ impl CountFigure {
 /// A loss to limits, without the measurements that it names in brackets at its end: a summary names
 /// columns.
 fn losses(text: &str) -> String {
-    let without = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
-    visible(without.map_or(text, |(loss, _)| loss))
+    let mut open = 0;
+    let begins = text.char_indices().rev().find(|(_, character)| {
+        open += match character {
+            ')' => 1,
+            '(' => -1,
+            _ => 0,
+        };
+        open == 0
+    });
+    let loss = match begins {
+        Some((at, '(')) if text.ends_with(')') => text.get(..at).unwrap_or(text),
+        _ => text,
+    };
+    visible(loss.trim_end())
 }
 
 fn range(bin: &Bin) -> String {

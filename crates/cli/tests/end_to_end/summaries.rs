@@ -26,7 +26,7 @@ fn a_summary_is_charged_once_and_shown_in_every_format() {
         "\nmany, bool\n",
         "\nproduct, string\n",
         "\nquantity, int\n",
-        "25 % are below",
+        "25 % quantile",
         "20 or more",
         "\ntown, string\n",
         "left out: no `bounds` in the contract",

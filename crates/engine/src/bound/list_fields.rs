@@ -5,13 +5,13 @@ const WORD: u32 = u64::BITS;
 
 /// Where some bits are.
 #[derive(Clone, Copy)]
-struct Field {
+struct BitField {
     word: usize,
     shift: u32,
     mask: u64,
 }
 
-impl Field {
+impl BitField {
     fn of(self, words: &[u64]) -> u64 {
         (words[self.word] >> self.shift) & self.mask
     }
@@ -20,8 +20,8 @@ impl Field {
 /// Where a value is that is kept one by one, and the bit that says whether there is one.
 #[derive(Clone, Copy)]
 pub(super) struct ListField {
-    value: Field,
-    present: Field,
+    value: BitField,
+    present: BitField,
     /// The range of values.
     low: i64,
     high: i64,
@@ -48,7 +48,7 @@ pub(super) fn list_fields(
     ranges: impl Iterator<Item = (i64, i64)>,
     whole: bool,
 ) -> (Vec<ListField>, usize) {
-    let none = Field { word: 0, shift: 0, mask: 0 };
+    let none = BitField { word: 0, shift: 0, mask: 0 };
     let field = |(low, high)| ListField { value: none, present: none, low, high };
     let ranges = ranges.map(|range| if whole { (i64::MIN, i64::MAX) } else { range });
     let mut fields: Vec<ListField> = ranges.map(field).collect();
@@ -63,7 +63,7 @@ pub(super) fn list_fields(
         // A value of no bits has no place of its own.
         let shift = if bits == 0 { 0 } else { WORD - free[word] };
         free[word] -= bits;
-        Field { word, shift, mask }
+        BitField { word, shift, mask }
     };
     let bits = |field: &ListField| WORD - field.high.abs_diff(field.low).leading_zeros();
     let mut order: Vec<usize> = (0..fields.len()).collect();

@@ -63,11 +63,11 @@ pub(super) struct PackedLayout {
     /// Where each sum is, in the order of the accumulators that keep sums.
     pub(super) places: Vec<SlotPosition>,
     /// Where each accumulator is among counts, sums or lists.
-    columns: Vec<Column>,
+    columns: Vec<PackedColumn>,
 }
 
 /// Where the values of an accumulator go.
-enum Column {
+enum PackedColumn {
     Count(usize),
     Sum(usize),
     List(usize),
@@ -89,16 +89,18 @@ impl PackedLayout {
         for (index, accumulator) in accumulators.iter().enumerate() {
             let flag = Flag::of(counts.len() + sums.len());
             columns.push(match (accumulator, ones.get(index)) {
-                (Accumulation::Values(_), _) => Column::List(listed.next().unwrap_or_default()),
+                (Accumulation::Values(_), _) => {
+                    PackedColumn::List(listed.next().unwrap_or_default())
+                }
                 (Accumulation::Sum { .. }, Some(true)) => {
                     places.push(SlotPosition::Count(counts.len()));
                     counts.push(flag);
-                    Column::Count(counts.len() - 1)
+                    PackedColumn::Count(counts.len() - 1)
                 }
                 (Accumulation::Sum { .. }, _) => {
                     places.push(SlotPosition::Sum(sums.len()));
                     sums.push((flag, head + sums.len()));
-                    Column::Sum(sums.len() - 1)
+                    PackedColumn::Sum(sums.len() - 1)
                 }
             });
         }
@@ -145,26 +147,26 @@ impl PackedLayout {
     fn pack_column(
         &self,
         values: &Int64Array,
-        column: &Column,
+        column: &PackedColumn,
         words: &mut [u64],
     ) -> Result<(), DataFusionError> {
         let nulls = values.nulls().filter(|nulls| nulls.null_count() > 0);
         let rows = words.chunks_exact_mut(self.width);
         let flag = match *column {
-            Column::Count(place) => {
+            PackedColumn::Count(place) => {
                 if values.iter().flatten().any(|value| value != 1) {
                     return Err(inconsistent("an accumulator that counts rows has other values"));
                 }
                 self.counts[place]
             }
-            Column::Sum(place) => {
+            PackedColumn::Sum(place) => {
                 let (flag, word) = self.sums[place];
                 for (row, value) in rows.zip(values.values()) {
                     row[word] = value.cast_unsigned();
                 }
                 flag
             }
-            Column::List(place) => {
+            PackedColumn::List(place) => {
                 let field = &self.lists[place];
                 let rows = rows.map(|row| &mut row[self.before_lists..]).zip(values.values());
                 match nulls {

@@ -172,7 +172,6 @@ fn bounds_are_learnt_once_and_free_afterwards() {
         "SUM(paid, contribution_bounds_per_row => (0, 7)) AS a FROM visits",
         "SUM(paid, contribution_bounds_per_group => (0, 7)) AS a FROM visits",
         "SUM(age) AS a FROM visits",
-        "COUNT(paid) AS a FROM visits",
     ] {
         assert!(used(&ask(&place, &format!("{options} {what}"), "ana").unwrap()).is_empty());
     }

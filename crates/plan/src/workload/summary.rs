@@ -1,8 +1,6 @@
 //! A summary of a table: a workload that asks the usual questions about every column.
 
 mod bins;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeSet;
 
@@ -50,7 +48,7 @@ pub struct SummaryColumn {
 /// Where the rows without a value of a column are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// Nowhere: the contract says that there are none.
+    /// Nowhere: the contract says that there are none, or no query can name the column.
     NotNull,
     /// In the query about all rows, under this heading.
     WithRows(String),
@@ -83,6 +81,8 @@ pub enum CountsOf {
 }
 
 const NO_BOUNDS: &str = "no `bounds` in the contract, which quantiles and a histogram need";
+const AUTOMATIC: &str =
+    "`bounds` in the contract are chosen for each query, and a summary needs numbers";
 const NO_DELTA: &str = "no delta in the budget, which the choice of values to show needs";
 const NAME: &str = "a backtick in its name, which no query can write";
 
@@ -150,6 +150,7 @@ fn summarised(
     let (of, left_out) = match (column.column_type, bounds) {
         _ if column.name.contains('`') => (None, Some(NAME)),
         _ if column.public_keys.is_some() => (Some(CountsOf::Keys), None),
+        _ if column.automatic_bounds => (None, Some(AUTOMATIC)),
         (ColumnType::Bool, _) => (Some(CountsOf::Flags), None),
         (column_type, Some((low, high))) => {
             (Some(CountsOf::Bins(bins::bins(low, high, column_type == ColumnType::Int))), None)
@@ -164,8 +165,9 @@ fn summarised(
         _ => (None, Some(NO_DELTA)),
     };
     let missing = match &of {
-        _ if column.not_null || left_out == Some(NAME) => Missing::NotNull,
+        // Whatever the contract says of them, rows without a value are in no range.
         Some(CountsOf::Bins(_) | CountsOf::Flags) => Missing::WithCounts,
+        _ if column.not_null || left_out == Some(NAME) => Missing::NotNull,
         _ => Missing::WithRows(format!("missing_{}", index + 1)),
     };
     SummaryColumn {
@@ -200,24 +202,21 @@ fn text(table: &Table, loss: Loss, columns: &[SummaryColumn]) -> String {
             out += &query(quantiles, &format!("SELECT {} {from}", all.join(", ")));
         }
         if let Some(counts) = &column.counts {
-            out += &query(&counts.query, &counted(&counts.of, column, &name, &from));
+            out += &query(&counts.query, &counted(&counts.of, &name, &from));
         }
     }
     out
 }
 
 /// The SQL of a column's counts.
-fn counted(of: &CountsOf, column: &SummaryColumn, name: &str, from: &str) -> String {
+fn counted(of: &CountsOf, name: &str, from: &str) -> String {
     let (key, order) = match of {
         CountsOf::Keys | CountsOf::Frequent => (name.to_owned(), format!("{COUNT} DESC, value")),
         CountsOf::Flags => {
             let key = format!("CASE WHEN {name} THEN 'TRUE' WHEN NOT {name} THEN 'FALSE' END");
             (key, "value DESC".to_owned())
         }
-        CountsOf::Bins(bins) => {
-            let never_null = column.missing == Missing::NotNull;
-            (bins::case(bins, name, never_null), "value".to_owned())
-        }
+        CountsOf::Bins(bins) => (bins::case(bins, name), "value".to_owned()),
         CountsOf::Months => (format!("DATE_TRUNC({name}, MONTH)"), "value".to_owned()),
     };
     format!("SELECT {key} AS value, COUNT(*) AS {COUNT} {from} GROUP BY {key} ORDER BY {order}")
@@ -232,3 +231,6 @@ fn query(name: &str, sql: &str) -> String {
 fn quoted(name: &str) -> String {
     format!("`{name}`")
 }
+
+#[cfg(test)]
+mod tests;

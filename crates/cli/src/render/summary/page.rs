@@ -34,7 +34,7 @@ impl SummaryPage {
                 out += &row("missing", missing, 0.0);
             }
             for (percent, figure) in &column.quantiles {
-                out += &row(&format!("{percent} % are below"), figure, 0.0);
+                out += &row(&format!("{percent} % quantile"), figure, 0.0);
             }
             let largest = column.largest();
             for count in &column.counts {

@@ -1,7 +1,5 @@
 //! Ranges of numbers for a histogram, from the bounds of a column alone.
 
-use std::fmt::Write;
-
 use hushtable_numbers::Number;
 use hushtable_numbers::decimal::FixedDecimal;
 
@@ -101,20 +99,12 @@ fn round_up(value: f64, least_exponent: i32) -> Edge {
     steps.into_iter().find(|step| step.to_f64() >= value).unwrap_or(largest)
 }
 
-/// The index of a number's bin, in SQL; NULL for NULL, which `never_null` numbers are not.
-pub(super) fn case(bins: &[Bin], name: &str, never_null: bool) -> String {
-    let mut out = "CASE".to_owned();
-    for (index, bin) in bins.iter().enumerate() {
-        let condition = match (&bin.to, &bin.from) {
-            (Some(to), _) => format!("{name} < {to}"),
-            (None, Some(from)) => format!("{name} >= {from}"),
-            (None, None) => format!("{name} IS NOT NULL"),
-        };
-        match never_null && index + 1 == bins.len() && index > 0 {
-            true => write!(out, " ELSE {index}"),
-            false => write!(out, " WHEN {condition} THEN {index}"),
-        }
-        .unwrap_or_default();
-    }
-    out + " END"
+/// The index of a number's bin, in SQL; NULL for NULL.
+pub(super) fn case(bins: &[Bin], name: &str) -> String {
+    let cases = bins.iter().enumerate().map(|(index, bin)| match (&bin.to, &bin.from) {
+        (Some(to), _) => format!(" WHEN {name} < {to} THEN {index}"),
+        (None, Some(from)) => format!(" WHEN {name} >= {from} THEN {index}"),
+        (None, None) => format!(" WHEN {name} IS NOT NULL THEN {index}"),
+    });
+    format!("CASE{} END", cases.collect::<String>())
 }

@@ -1,8 +1,9 @@
 //! Bounds that an analyst has on record, as if the contract had them.
 //!
-//! Each is found under the identity of its column, whatever the data were. Of several records one of
-//! the present data counts, then one with less noise, then a newer one. Nothing is computed but from what is on record for the account of the analyst who
-//! asks: what others have paid for is theirs.
+//! Each is found under the identity of its column, whatever the data were. Of several records one
+//! of the present data counts, then one with less noise, then a newer one. Nothing is computed but
+//! from what is on record for the account of the analyst who asks: what others have paid for is
+//! theirs.
 
 use std::sync::Arc;
 

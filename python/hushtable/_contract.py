@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
 from ._hushtable import check_contract
+from ._scalars import plain
 
 #: An exact decimal. A float stands for its shortest digits: 0.1 is one tenth.
 Number = Union[int, float, decimal.Decimal, str]
@@ -195,6 +196,8 @@ def _text(text: str) -> str:
 
 
 def _value(value: Any) -> str:
+    if not isinstance(value, (Mapping, Sequence)) and not dataclasses.is_dataclass(value):
+        value = plain("a value of a contract", value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

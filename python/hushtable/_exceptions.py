@@ -58,4 +58,4 @@ class Interrupted(HushtableError):
 
 
 class HushtableWarning(UserWarning):
-    """A warning about a question or the ledger. The answer stands."""
+    """A warning about a question. The answer stands."""

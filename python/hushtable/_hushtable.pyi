@@ -39,7 +39,7 @@ class Engine:
 
     `contract` is the path of a TOML file, or a `hushtable.Contract`. `tables` has a frame for each
     table without a `path` in the contract: anything with Arrow's PyCapsule interface (pandas,
-    Polars, pyarrow, DuckDB) or that narwhals reads. Rows are not copied, and the ledger knows them
+    Polars, pyarrow, DuckDB) or that narwhals reads. Rows are copied, and the ledger knows them
     by a hash of their names, types and values. `ledger` is the path of the ledger's file, in place
     of the contract's; another file begins with all budgets unspent. `memory` limits what all
     questions hold at once, as in "4GiB". With `at_least_seconds`, whatever an analyst gets comes
@@ -278,8 +278,8 @@ class Release:
     """A noisy table on record, from `Analyst.sql`.
 
     It has Arrow's PyCapsule interface: `polars.DataFrame(release)`, `pyarrow.table(release)`,
-    `pandas.DataFrame.from_arrow(release)` and DuckDB read it without a copy. Notebooks show it with
-    its intervals, its charge and what limits cut off.
+    `pandas.DataFrame.from_arrow(release)` and DuckDB read it. Notebooks show it with its
+    intervals, its charge and what limits cut off.
     """
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

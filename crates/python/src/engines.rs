@@ -10,7 +10,7 @@ use hushtable::{Error, MemoryLimit};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::exceptions::OrRaise;
+use crate::exceptions::{OrRaise, done};
 use crate::frames;
 use crate::opened::{Notices, Opened};
 use crate::owners::Owner;
@@ -20,7 +20,7 @@ use crate::questions::Analyst;
 ///
 /// `contract` is the path of a TOML file, or a `hushtable.Contract`. `tables` has a frame for each
 /// table without a `path` in the contract: anything with Arrow's PyCapsule interface (pandas,
-/// Polars, pyarrow, DuckDB) or that narwhals reads. Rows are not copied, and the ledger knows them
+/// Polars, pyarrow, DuckDB) or that narwhals reads. Rows are copied, and the ledger knows them
 /// by a hash of their names, types and values. `ledger` is the path of the ledger's file, in place
 /// of the contract's; another file begins with all budgets unspent. `memory` limits what all
 /// questions hold at once, as in "4GiB". With `at_least_seconds`, whatever an analyst gets comes
@@ -73,9 +73,9 @@ impl Engine {
         let notices = Arc::new(Notices::default());
         let heard = Arc::clone(&notices);
         let builder = builder.at_least(delay).telling(move |notice| heard.hear(notice));
-        let engine = py.detach(|| builder.open()).or_raise(py)?;
+        let engine = done(py, || py.detach(|| builder.open()))?;
         let opened = Opened::new(engine, notices);
-        opened.warn(py)?;
+        opened.log(py)?;
         Ok(Self { opened })
     }
 
@@ -118,6 +118,9 @@ pub(crate) fn check_contract(
     provided: BTreeSet<String>,
 ) -> PyResult<()> {
     let provided = provided.iter().map(String::as_str).collect();
-    let parsed: Result<_, ContractError> = Contract::parse_with(text, "the contract", &provided);
-    parsed.map(drop).map_err(Error::from).or_raise(py)
+    done(py, || {
+        let parsed: Result<_, ContractError> =
+            Contract::parse_with(text, "the contract", &provided);
+        parsed.map(drop).map_err(Error::from)
+    })
 }

@@ -1,5 +1,7 @@
 //! Errors of the library as exceptions of Python.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use hushtable::ledger::LedgerError;
 use hushtable::query::Refusal;
 use hushtable::{Error, Parts, SourceError};
@@ -100,8 +102,34 @@ impl<T> OrRaise<T> for Result<T, Error> {
     }
 }
 
+impl<T> OrRaise<T> for PyResult<T> {
+    fn or_raise(self, _py: Python<'_>) -> PyResult<T> {
+        self
+    }
+}
+
 impl<T> OrRaise<T> for Result<T, Refusal> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T> {
         self.map_err(|refusal| of_refusal(py, &refusal))
+    }
+}
+
+/// A panic, without its text: that may quote a value.
+pub(crate) struct Panicked;
+
+/// Does work that must not end in a panic.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+    // What the work leaves half done is dropped with it.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked)
+}
+
+/// Does work on the calling thread. A panic becomes an exception that says no more than that.
+pub(crate) fn done<T, E>(py: Python<'_>, work: impl FnOnce() -> Result<T, E>) -> PyResult<T>
+where
+    Result<T, E>: OrRaise<T>,
+{
+    match caught(work) {
+        Ok(result) => result.or_raise(py),
+        Err(Panicked) => Err(Error::inconsistent("a panic on the calling thread")).or_raise(py),
     }
 }

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use hushtable::arrow::array::{Array, ArrayRef, RecordBatch, StructArray};
+use hushtable::arrow::array::{ArrayRef, AsArray, RecordBatch, StructArray};
 use hushtable::arrow::compute::cast;
 use hushtable::arrow::datatypes::{DataType, Field, Schema};
 use hushtable::{Error, MemoryTable};
+use pyo3::exceptions::{PyException, PyImportError, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
-use pyo3_arrow::input::AnyRecordBatch;
+use pyo3_arrow::ffi::{ArrayIterator, ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
+use pyo3_arrow::input::AnyArray;
 
-use crate::exceptions::{self, OrRaise};
+use crate::copies::Copies;
+use crate::exceptions::{self, OrRaise, caught};
 
 /// The module of the package that finds a frame's Arrow interface.
 const FRAMES: &str = "hushtable._frames";
@@ -31,39 +33,55 @@ pub(crate) fn provided(
     Ok(tables)
 }
 
-/// A frame's rows. They stay where they are: Arrow's arrays are shared, and not copied.
+/// A frame's rows, copied: packages may write to the memory that they hand over.
 fn table(py: Python<'_>, name: &str, frame: &Bound<'_, PyAny>) -> PyResult<MemoryTable> {
     let arrow = py.import(FRAMES)?.call_method1("arrow", (name, frame))?;
-    // The library's message, and those of its streams, may quote a value.
-    let unread = || {
-        exceptions::new(
-            py,
-            "DataError",
-            &format!("the frame of the table `{name}` cannot be read as Arrow"),
-            "give each column one type, and look at the library's own message with \
-             pyarrow.table(frame)",
-        )
-    };
-    let reader = arrow.extract::<AnyRecordBatch>().map_err(|_| unread())?;
-    let reader = reader.into_reader().map_err(|_| unread())?;
-    let schema = reader.schema();
-    py.detach(|| {
-        let mut batches = Vec::new();
-        for batch in reader {
-            let batch = batch.map_err(|_| None)?;
-            // Another library's arrays are checked: text must be UTF-8, and offsets must rise.
-            let valid = |column: &Arc<dyn Array>| column.to_data().validate_full().is_ok();
-            if !batch.columns().iter().all(valid) {
-                return Err(None);
-            }
-            batches.push(batch);
-        }
-        MemoryTable::new(schema, batches).map_err(Some)
+    let reader = caught(|| {
+        let reader = arrow.extract::<AnyArray>().and_then(AnyArray::into_reader);
+        reader.map_err(|error| refused(py, name, error))
     })
-    .map_err(|error| match error {
+    .unwrap_or_else(|_| Err(unread(py, name)))?;
+    let read = py.detach(|| caught(|| rows(reader)).unwrap_or(Err(None)));
+    read.map_err(|error| match error {
         Some(error) => exceptions::of_source(py, &error),
-        None => unread(),
+        None => unread(py, name),
     })
+}
+
+/// Reads and copies all rows. The errors of another library's stream are dropped.
+fn rows(
+    reader: Box<dyn ArrayReader + Send>,
+) -> Result<MemoryTable, Option<hushtable::SourceError>> {
+    let field = reader.field();
+    let DataType::Struct(fields) = field.data_type() else { return Err(None) };
+    let mut copies = Copies::new(fields, field.metadata());
+    let mut batches = Vec::new();
+    for array in reader {
+        let array = array.map_err(|_| None)?;
+        let rows = array.as_struct_opt().ok_or(None)?;
+        batches.push(copies.copy(rows).map_err(|_| None)?);
+    }
+    MemoryTable::new(copies.schema(), batches).map_err(Some)
+}
+
+/// An exception of a frame's Arrow interface. A signal is no fault of the frame.
+fn refused(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py) {
+        return error;
+    }
+    if error.is_instance_of::<PyImportError>(py) {
+        let what = format!("the frame of the table `{name}` needs another package");
+        return exceptions::new(py, "DataError", &what, "pip install pyarrow");
+    }
+    unread(py, name)
+}
+
+/// The message of a library, and those of its streams, may quote a value: this one does not.
+fn unread(py: Python<'_>, name: &str) -> PyErr {
+    let what = format!("the frame of the table `{name}` cannot be read as Arrow");
+    let hint = "give each column one type, leave out rows that are NULL as a whole, and look at the \
+                library's own message with pyarrow.table(frame)";
+    exceptions::new(py, "DataError", &what, hint)
 }
 
 /// A table as other packages read it: with text as Arrow's `Utf8`, since some know no views.

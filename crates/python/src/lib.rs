@@ -5,9 +5,11 @@
 //! wheel has both. Docstrings are in the package's stubs as well; `python/hushtable` has what is
 //! written in Python.
 
+mod copies;
 mod engines;
 mod exceptions;
 mod frames;
+mod handles;
 mod opened;
 mod owners;
 mod parameter_texts;

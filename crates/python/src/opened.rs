@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hushtable::ledger::Notice;
 use pyo3::prelude::*;
 
-use crate::exceptions;
+use crate::handles::Handle;
 use crate::waiting::Process;
 
-/// Messages of the ledger that are no errors, until a call shows them.
+/// The name of the logger of Python's `logging` that gets what the ledger says.
+const LOGGER: &str = "hushtable";
+
+/// Messages of the ledger that are no errors, until a call hands them to the curator's log.
 #[derive(Default)]
 pub(crate) struct Notices(Mutex<Vec<String>>);
 
@@ -22,7 +25,7 @@ impl Notices {
 /// An engine, with what its ledger says and the process that it belongs to.
 #[derive(Clone)]
 pub(crate) struct Opened {
-    pub(crate) engine: hushtable::Engine,
+    pub(crate) engine: Handle<hushtable::Engine>,
     notices: Arc<Notices>,
     process: Process,
 }
@@ -30,7 +33,7 @@ pub(crate) struct Opened {
 impl Opened {
     /// An engine that was opened in this process.
     pub(crate) fn new(engine: hushtable::Engine, notices: Arc<Notices>) -> Self {
-        Self { engine, notices, process: Process::current() }
+        Self { engine: Handle::new(engine), notices, process: Process::current() }
     }
 
     /// Refuses a process that is a copy of the one in which the engine was opened.
@@ -38,12 +41,21 @@ impl Opened {
         self.process.check(py)
     }
 
-    /// Shows the messages of the ledger as warnings of Python.
-    pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
+    /// Hands the messages of the ledger to Python's `logging`. They are the curator's: a call of
+    /// one analyst may bring those about another's.
+    pub(crate) fn log(&self, py: Python<'_>) -> PyResult<()> {
         let mut notices = self.notices.0.lock().unwrap_or_else(PoisonError::into_inner);
         let texts = std::mem::take(&mut *notices);
-        // Python may call the engine from its filters of warnings.
+        // A handler of Python's may call the engine.
         drop(notices);
-        texts.iter().try_for_each(|text| exceptions::warn(py, text))
+        if texts.is_empty() {
+            return Ok(());
+        }
+        let logger = py.import("logging")?.call_method1("getLogger", (LOGGER,))?;
+        texts.iter().try_for_each(|text| {
+            let text = text.trim_end();
+            let text = text.strip_prefix("warning: ").unwrap_or(text);
+            logger.call_method1("warning", ("%s", text)).map(drop)
+        })
     }
 }

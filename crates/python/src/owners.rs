@@ -10,7 +10,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::exceptions::OrRaise;
+use crate::exceptions::done;
+use crate::handles::Handle;
 use crate::opened::Opened;
 use crate::parameter_texts;
 use crate::reports::Report;
@@ -23,12 +24,13 @@ use crate::waiting::for_free;
 #[pyclass(frozen, module = "hushtable")]
 pub(crate) struct Owner {
     opened: Opened,
-    owner: hushtable::Owner,
+    owner: Handle<hushtable::Owner>,
 }
 
 impl Owner {
     pub(crate) fn new(opened: Opened) -> Self {
-        Self { owner: opened.engine.owner(), opened }
+        let owner = Handle::new(opened.engine.owner());
+        Self { opened, owner }
     }
 
     /// The SQL with the values of its parameters.
@@ -40,7 +42,7 @@ impl Owner {
     ) -> PyResult<String> {
         self.opened.check(py)?;
         let texts = parameter_texts::texts(params)?;
-        with_parameters(sql, &texts, self.opened.engine.contract().quoted_names).or_raise(py)
+        done(py, || with_parameters(sql, &texts, self.opened.engine.contract().quoted_names))
     }
 }
 
@@ -78,11 +80,12 @@ impl Owner {
             Some(sql) => Some(self.with(py, sql, params)?),
             None => self.opened.check(py).map(|()| None)?,
         };
-        let owner = self.owner.clone();
+        let owner = self.owner.copy();
         let work = async move {
             owner.check(table.as_deref(), sql.as_deref(), &Progress::default()).await
         };
-        Ok(Report::new(rendered::checked(&for_free(py, work)?).or_raise(py)?))
+        let found = for_free(py, work)?;
+        Ok(Report::new(done(py, || rendered::checked(&found))?))
     }
 
     /// Tries to break a query's promise on the data: draws `runs` releases with and without each of
@@ -110,9 +113,10 @@ impl Owner {
             confidence: within("confidence", confidence, &AuditOptions::CONFIDENCE)?,
             delta: delta.map(parameter_texts::delta).transpose()?,
         };
-        let (sql, owner) = (self.with(py, sql, params)?, self.owner.clone());
+        let (sql, owner) = (self.with(py, sql, params)?, self.owner.copy());
         let work = async move { owner.audit(&sql, &options, &Progress::default()).await };
-        Ok(Report::new(rendered::audited(&for_free(py, work)?).or_raise(py)?))
+        let found = for_free(py, work)?;
+        Ok(Report::new(done(py, || rendered::audited(&found))?))
     }
 
     /// The errors that a query would have at other limits, bounds, noise and prices, with noise,
@@ -126,9 +130,10 @@ impl Owner {
         sql: &str,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
-        let (sql, owner) = (self.with(py, sql, params)?, self.owner.clone());
+        let (sql, owner) = (self.with(py, sql, params)?, self.owner.copy());
         let work = async move { owner.tune(&sql, &Progress::default()).await };
-        Ok(Report::new(rendered::tuned(&for_free(py, work)?).or_raise(py)?))
+        let found = for_free(py, work)?;
+        Ok(Report::new(done(py, || rendered::tuned(&found))?))
     }
 
     /// The losses of a table's records by a query whose sums are not clamped, in rho: by default as
@@ -144,10 +149,11 @@ impl Owner {
         by_group: bool,
         by_mechanism: bool,
     ) -> PyResult<Report> {
-        let (sql, owner) = (self.with(py, sql, params)?, self.owner.clone());
+        let (sql, owner) = (self.with(py, sql, params)?, self.owner.copy());
         let options = LossOptions { by_group, by_mechanism };
         let work = async move { owner.policy(&sql, options, &Progress::default()).await };
-        Ok(Report::new(rendered::policy(&for_free(py, work)?).or_raise(py)?))
+        let found = for_free(py, work)?;
+        Ok(Report::new(done(py, || rendered::policy(&found))?))
     }
 
     /// The smallest policy with which a share `at` of a query's groups has a relative error of at
@@ -176,9 +182,10 @@ impl Owner {
             probability: within("probability", probability, &FitOptions::PROBABILITIES)?,
             least_records: within("least_records", least_records, &(1..=1_000_000_000))?,
         };
-        let (sql, owner) = (self.with(py, sql, params)?, self.owner.clone());
+        let (sql, owner) = (self.with(py, sql, params)?, self.owner.copy());
         let work = async move { owner.fit(&sql, &options, &Progress::default()).await };
-        Ok(Report::new(rendered::fitted(&for_free(py, work)?, &options).or_raise(py)?))
+        let found = for_free(py, work)?;
+        Ok(Report::new(done(py, || rendered::fitted(&found, &options))?))
     }
 
     /// Every budget of the contract with its charges, and accounts that the contract does not name.
@@ -189,11 +196,11 @@ impl Owner {
     fn budgets(&self, py: Python<'_>, delta: Option<&Bound<'_, PyAny>>) -> PyResult<Report> {
         self.opened.check(py)?;
         let delta = delta.map(parameter_texts::delta).transpose()?;
-        let owner = self.owner.clone();
+        let owner = self.owner.copy();
         let work = async move { Ok((owner.budgets(delta).await?, owner.other_accounts().await?)) };
         let (lines, others) = for_free(py, work)?;
-        self.opened.warn(py)?;
-        Ok(Report::new(rendered::budgets(&lines, &others).or_raise(py)?))
+        self.opened.log(py)?;
+        Ok(Report::new(done(py, || rendered::budgets(&lines, &others))?))
     }
 
     /// Checks all of the ledger's file. Returns a dict: `path`, `charges` and `releases` as counts,
@@ -202,7 +209,7 @@ impl Owner {
     /// Raises `LedgerError` when there is none, or it cannot be read.
     fn ledger_check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.opened.check(py)?;
-        let owner = self.owner.clone();
+        let owner = self.owner.copy();
         inspected(py, &for_free(py, async move { owner.ledger_check().await })?)
     }
 
@@ -212,7 +219,7 @@ impl Owner {
     /// Raises `LedgerError` when there is no ledger or the file is there.
     fn ledger_backup<'py>(&self, py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, PyDict>> {
         self.opened.check(py)?;
-        let owner = self.owner.clone();
+        let owner = self.owner.copy();
         inspected(py, &for_free(py, async move { owner.ledger_backup(&file).await })?)
     }
 

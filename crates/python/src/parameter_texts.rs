@@ -1,9 +1,12 @@
 //! Values of Python as values of a query's parameters.
 
 use hushtable::privacy::{AmountError, Delta};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+
+/// The module of the package that knows the values of NumPy and pandas.
+const SCALARS: &str = "hushtable._scalars";
 
 /// The parameters, each with the text that stands for its value.
 pub(crate) fn texts(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
@@ -19,6 +22,8 @@ pub(crate) fn texts(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, S
 
 fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = value.py();
+    let of = format!("the parameter {name}");
+    let value = &py.import(SCALARS)?.call_method1("plain", (of, value))?;
     if value.is_none() {
         return Ok("NULL".to_owned());
     }
@@ -50,33 +55,23 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if value.is_instance_of::<PyInt>() {
         return value.str()?.extract();
     }
-    let decimal = py.import("decimal")?.getattr("Decimal")?;
-    let is_decimal = value.is_instance(&decimal)?;
-    if value.is_instance_of::<PyFloat>() || is_decimal {
-        let finite = py.import("math")?.call_method1("isfinite", (value,))?.is_truthy()?;
-        if !finite {
-            return Err(PyValueError::new_err(format!(
-                "the parameter {name} is not finite: SQL has no constant for it"
-            )));
-        }
-        return match is_decimal {
-            true => value.call_method1("__format__", ("f",))?.extract(),
-            false => value.repr()?.extract(),
-        };
+    let finite = py.import("math")?.call_method1("isfinite", (value,))?.is_truthy()?;
+    if !finite {
+        return Err(PyValueError::new_err(format!(
+            "the parameter {name} is not finite: SQL has no constant for it"
+        )));
     }
-    // A scalar of NumPy.
-    if value.hasattr("dtype")? && value.hasattr("item")? {
-        return text(name, &value.call_method0("item")?);
+    match value.is_instance_of::<PyFloat>() {
+        true => value.repr()?.extract(),
+        // A Decimal.
+        false => value.call_method1("__format__", ("f",))?.extract(),
     }
-    Err(PyTypeError::new_err(format!(
-        "the parameter {name} is a {}: give None, bool, int, float, Decimal, str, date or datetime",
-        value.get_type().name()?
-    )))
 }
 
 /// A delta: a float, a Decimal or a str such as "1e-6".
 pub(crate) fn delta(given: &Bound<'_, PyAny>) -> PyResult<Delta> {
-    let text = given.str()?;
+    let plain = given.py().import(SCALARS)?.call_method1("plain", ("delta", given))?;
+    let text = plain.str()?;
     text.to_cow()?.parse().map_err(|error: AmountError| {
         PyValueError::new_err(format!("delta = {text} must be a number {}", error.range))
     })

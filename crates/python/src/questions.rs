@@ -6,7 +6,8 @@ use hushtable_cli::rendered::{self, text_html};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::exceptions::OrRaise;
+use crate::exceptions::done;
+use crate::handles::Handle;
 use crate::opened::Opened;
 use crate::parameter_texts;
 use crate::releasing::Release;
@@ -25,13 +26,14 @@ const AWAITING: &str = "hushtable._awaiting";
 #[pyclass(frozen, module = "hushtable")]
 pub(crate) struct Analyst {
     opened: Opened,
-    analyst: hushtable::Analyst,
+    analyst: Handle<hushtable::Analyst>,
     name: Option<String>,
 }
 
 impl Analyst {
     pub(crate) fn new(opened: Opened, name: Option<String>) -> Self {
-        Self { analyst: opened.engine.analyst(name.as_deref()), opened, name }
+        let analyst = Handle::new(opened.engine.analyst(name.as_deref()));
+        Self { opened, analyst, name }
     }
 
     /// The SQL with the values of its parameters.
@@ -44,7 +46,7 @@ impl Analyst {
         self.opened.check(py)?;
         let texts = parameter_texts::texts(params)?;
         let quoted_names = self.opened.engine.contract().quoted_names;
-        with_parameters(sql, &texts, quoted_names).or_raise(py)
+        done(py, || with_parameters(sql, &texts, quoted_names))
     }
 }
 
@@ -69,9 +71,9 @@ impl Analyst {
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Quote> {
         let sql = self.with(py, sql, params)?;
-        let analyst = self.analyst.clone();
+        let analyst = self.analyst.copy();
         let quoted = for_free(py, async move { analyst.explain(&sql).await })?;
-        self.opened.warn(py)?;
+        self.opened.log(py)?;
         Ok(Quote { quoted })
     }
 
@@ -95,12 +97,13 @@ impl Analyst {
     ) -> PyResult<Release> {
         let sql = self.with(py, sql, params)?;
         let progress = progress.map(|p| p.get().progress.clone()).unwrap_or_default();
-        let (analyst, watched) = (self.analyst.clone(), progress.clone());
+        let (analyst, watched) = (self.analyst.copy(), progress.clone());
         let work = async move { analyst.query_watched(&sql, &watched).await };
         let answered = for_answer(py, &progress, work);
         // Also where there is no answer: the ledger may have said why.
-        self.opened.warn(py)?;
-        let release = Release::new(answered?, &self.opened.engine);
+        self.opened.log(py)?;
+        let answer = answered?;
+        let release = done(py, || PyResult::Ok(Release::new(answer, &self.opened.engine)))?;
         release.warn(py)?;
         Ok(release)
     }
@@ -136,10 +139,10 @@ impl Analyst {
     fn budget(&self, py: Python<'_>, delta: Option<&Bound<'_, PyAny>>) -> PyResult<Report> {
         self.opened.check(py)?;
         let delta = delta.map(parameter_texts::delta).transpose()?;
-        let analyst = self.analyst.clone();
+        let analyst = self.analyst.copy();
         let lines = for_free(py, async move { analyst.budget(delta).await })?;
-        self.opened.warn(py)?;
-        Ok(Report::new(rendered::budgets(&lines, &[]).or_raise(py)?))
+        self.opened.log(py)?;
+        Ok(Report::new(done(py, || rendered::budgets(&lines, &[]))?))
     }
 
     fn __repr__(&self) -> String {
@@ -163,19 +166,19 @@ impl Quote {
     /// The quote in lines for people, on one page.
     #[getter]
     fn text(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(rendered::quote(&self.quoted, false, MORE).or_raise(py)?.text)
+        Ok(done(py, || rendered::quote(&self.quoted, false, MORE))?.text)
     }
 
     /// All mechanisms, losses and probabilities, in lines for people.
     #[getter]
     fn verbose(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(rendered::quote(&self.quoted, true, MORE).or_raise(py)?.text)
+        Ok(done(py, || rendered::quote(&self.quoted, true, MORE))?.text)
     }
 
     /// Everything in the quote, as dicts, lists, numbers and str; the keys are those of
     /// `hushtable explain --format json`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        parsed(py, &rendered::quote(&self.quoted, true, MORE).or_raise(py)?.json)
+        parsed(py, &done(py, || rendered::quote(&self.quoted, true, MORE))?.json)
     }
 
     /// The analyst who would pay.

@@ -7,7 +7,7 @@ use hushtable_cli::rendered::{self, text_html};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
-use crate::exceptions::{self, OrRaise};
+use crate::exceptions::{self, OrRaise, done};
 use crate::reports::parsed;
 use crate::{frames, python_values};
 
@@ -17,8 +17,8 @@ const HANDED: &str = "hushtable._handing";
 /// A noisy table on record, from `Analyst.sql`.
 ///
 /// It has Arrow's PyCapsule interface: `polars.DataFrame(release)`, `pyarrow.table(release)`,
-/// `pandas.DataFrame.from_arrow(release)` and DuckDB read it without a copy. Notebooks show it with
-/// its intervals, its charge and what limits cut off.
+/// `pandas.DataFrame.from_arrow(release)` and DuckDB read it. Notebooks show it with its
+/// intervals, its charge and what limits cut off.
 #[pyclass(frozen, module = "hushtable")]
 pub(crate) struct Release {
     answer: Answer,
@@ -34,7 +34,7 @@ impl Release {
 
     /// Shows the warnings about its queries as those of Python.
     pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
-        let warnings = rendered::warned(&self.answer);
+        let warnings = done(py, || PyResult::Ok(rendered::warned(&self.answer)))?;
         warnings.iter().try_for_each(|text| exceptions::warn(py, text))
     }
 
@@ -67,12 +67,12 @@ impl Release {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        frames::stream(py, &self.answer.table, requested_schema)
+        done(py, || frames::stream(py, &self.answer.table, requested_schema))
     }
 
     /// The table's columns as the capsule of an Arrow schema.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        frames::schema(py, &self.answer.table)
+        done(py, || frames::schema(py, &self.answer.table))
     }
 
     /// The table as a `pyarrow.Table`. Needs pyarrow.
@@ -93,7 +93,7 @@ impl Release {
     /// A dict for each row, of int, float, Decimal, str, bool, date, datetime and None. Needs no
     /// other package.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        python_values::dicts(py, &self.answer.table)
+        done(py, || python_values::dicts(py, &self.answer.table))
     }
 
     /// The names of the columns, in their order.
@@ -110,8 +110,8 @@ impl Release {
     #[pyo3(signature = (level = None, *, simultaneous = false))]
     fn intervals(&self, py: Python<'_>, level: Option<f64>, simultaneous: bool) -> PyResult<Table> {
         let wanted = request(py, level, simultaneous, self.usual())?;
-        let intervals = self.answer.intervals(wanted).or_raise(py)?;
-        Ok(Table { table: intervals.beside(&self.answer.table).or_raise(py)? })
+        let intervals = done(py, || self.answer.intervals(wanted))?;
+        Ok(Table { table: done(py, || intervals.beside(&self.answer.table))? })
     }
 
     /// All that limits cut off, in words: no interval holds it. Empty where nothing can be.
@@ -124,7 +124,7 @@ impl Release {
     /// `hushtable query --statement`.
     #[getter]
     fn statement<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        parsed(py, &rendered::statement(&self.answer.statement).or_raise(py)?)
+        parsed(py, &done(py, || rendered::statement(&self.answer.statement))?)
     }
 
     /// The analyst who paid.
@@ -162,7 +162,7 @@ impl Release {
     #[pyo3(signature = (level = None))]
     fn plot<'py>(&self, py: Python<'py>, level: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         let wanted = request(py, level, self.usual().simultaneous, self.usual())?;
-        let chart = rendered::chart(&self.answer.output, wanted).or_raise(py)?;
+        let chart = done(py, || rendered::chart(&self.answer.output, wanted))?;
         let specification = parsed(py, &chart.vega_lite)?;
         py.import(HANDED)?.getattr("Plot")?.call1((specification, chart.svg))
     }
@@ -172,7 +172,7 @@ impl Release {
     }
 
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
-        let table = rendered::table(&self.answer.output, self.usual()).or_raise(py)?;
+        let table = done(py, || rendered::table(&self.answer.output, self.usual()))?;
         Ok(format!("{table}\n{}", self.account))
     }
 
@@ -181,7 +181,7 @@ impl Release {
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        let table = rendered::table_html(&self.answer.output, self.usual()).or_raise(py)?;
+        let table = done(py, || rendered::table_html(&self.answer.output, self.usual()))?;
         Ok(table + &text_html(&self.account))
     }
 }
@@ -201,12 +201,12 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        frames::stream(py, &self.table, requested_schema)
+        done(py, || frames::stream(py, &self.table, requested_schema))
     }
 
     /// The table's columns as the capsule of an Arrow schema.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        frames::schema(py, &self.table)
+        done(py, || frames::schema(py, &self.table))
     }
 
     /// The table as a `pyarrow.Table`. Needs pyarrow.
@@ -226,7 +226,7 @@ impl Table {
 
     /// A dict for each row, of int, float, Decimal, str, bool, date, datetime and None.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        python_values::dicts(py, &self.table)
+        done(py, || python_values::dicts(py, &self.table))
     }
 
     /// The names of the columns, in their order.

@@ -1,13 +1,14 @@
 //! Waits for work of the engine: without Python's lock, and so that Ctrl-C ends it.
 
 use std::future::Future;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use futures::executor::block_on;
 use futures::future::{AbortHandle, abortable};
 use hushtable::Error;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use crate::exceptions::{self, OrRaise};
@@ -82,9 +83,14 @@ impl Process {
         Self(std::process::id())
     }
 
+    /// Whether it is this process.
+    pub(crate) fn is_current(self) -> bool {
+        self.0 == std::process::id()
+    }
+
     /// Refuses another process.
     pub(crate) fn check(self, py: Python<'_>) -> PyResult<()> {
-        if self.0 == std::process::id() {
+        if self.is_current() {
             return Ok(());
         }
         Err(exceptions::new(
@@ -103,6 +109,25 @@ enum Stopping<'a> {
     GivesUp(&'a hushtable::Progress),
     /// The work is free, and ends at once.
     Ends(AbortHandle),
+}
+
+impl Stopping<'_> {
+    fn stop(&self) {
+        match self {
+            Self::GivesUp(progress) => progress.give_up(),
+            Self::Ends(handle) => handle.abort(),
+        }
+    }
+
+    /// Ctrl-C although the work is done: with a note where it was charged (Python 3.11 and later
+    /// show it).
+    fn noted(&self, py: Python<'_>, signal: PyErr) -> PyErr {
+        if let Self::GivesUp(_) = self {
+            // Python 3.10 has no notes.
+            let _ = signal.value(py).call_method1("add_note", (ON_RECORD,));
+        }
+        signal
+    }
 }
 
 /// Waits for an answer. The first Ctrl-C gives up what is not charged yet; what is charged goes on
@@ -130,7 +155,7 @@ fn wait<T: Send + 'static>(
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
     stopping: &Stopping<'_>,
 ) -> PyResult<T> {
-    let (ended, mut results) = sync_channel(1);
+    let (ended, results) = sync_channel(1);
     // The work itself is on the engine's threads; this one sleeps until it ends.
     let waiting = thread::Builder::new().name("hushtable".to_owned());
     waiting.spawn(move || drop(ended.send(block_on(work)))).map_err(|_| {
@@ -138,6 +163,21 @@ fn wait<T: Send + 'static>(
         exceptions::new(py, "ResourceError", "the system gives no more threads", hint)
     })?;
     let mut bar = Bar::new(py);
+    let ended = until_end(py, results, stopping, &mut bar);
+    match (bar.clear(), ended) {
+        (Ok(()), ended) => ended,
+        // Ctrl-C while the bar was cleared.
+        (Err(signal), Ok(_)) => Err(stopping.noted(py, signal)),
+        (Err(signal), Err(_)) => Err(signal),
+    }
+}
+
+fn until_end<T: Send>(
+    py: Python<'_>,
+    mut results: Receiver<Result<T, Error>>,
+    stopping: &Stopping<'_>,
+    bar: &mut Bar<'_>,
+) -> PyResult<T> {
     let mut interrupted: Option<PyErr> = None;
     loop {
         let (result, receiver) = py.detach(move || {
@@ -147,27 +187,28 @@ fn wait<T: Send + 'static>(
         results = receiver;
         match (result, interrupted.take()) {
             (Ok(Ok(done)), None) => return Ok(done),
-            (Ok(Ok(_)), Some(signal)) => return Err(noted(py, signal)),
-            (Ok(Err(Error::Interrupted)), Some(signal)) => return Err(signal),
-            (Ok(Err(error)), _) => return Err(error).or_raise(py),
+            (Ok(Ok(_)), Some(signal)) => return Err(stopping.noted(py, signal)),
+            // Who pressed Ctrl-C waits for that, and not for another error.
+            (Ok(Err(_)) | Err(RecvTimeoutError::Disconnected), Some(signal)) => return Err(signal),
+            (Ok(Err(error)), None) => return Err(error).or_raise(py),
             // The thread ended without a result.
-            (Err(RecvTimeoutError::Disconnected), _) => {
+            (Err(RecvTimeoutError::Disconnected), None) => {
                 return Err(Error::inconsistent("a task of the engine panicked")).or_raise(py);
             }
-            (Err(RecvTimeoutError::Timeout), earlier) => match (py.check_signals(), earlier) {
-                (Ok(()), earlier) => interrupted = earlier,
-                (Err(signal), Some(_)) => return Err(signal),
-                (Err(signal), None) => {
-                    match stopping {
-                        Stopping::GivesUp(progress) => progress.give_up(),
-                        Stopping::Ends(handle) => handle.abort(),
+            (Err(RecvTimeoutError::Timeout), earlier) => {
+                let looked = py.check_signals().and_then(|()| match stopping {
+                    Stopping::GivesUp(progress) => bar.draw(progress),
+                    Stopping::Ends(_) => Ok(()),
+                });
+                match (looked, earlier) {
+                    (Ok(()), earlier) => interrupted = earlier,
+                    (Err(signal), Some(_)) => return Err(signal),
+                    (Err(signal), None) => {
+                        stopping.stop();
+                        interrupted = Some(signal);
                     }
-                    interrupted = Some(signal);
                 }
-            },
-        }
-        if let Stopping::GivesUp(progress) = stopping {
-            bar.draw(progress);
+            }
         }
     }
 }
@@ -185,32 +226,34 @@ impl<'py> Bar<'py> {
     }
 
     /// Draws the share that is done. With a fixed delay, none is visible, and nothing is drawn.
-    fn draw(&mut self, progress: &hushtable::Progress) {
+    /// Fails only by a signal.
+    fn draw(&mut self, progress: &hushtable::Progress) -> PyResult<()> {
         let done = f64::from(progress.permille()) / 1000.0;
         if done == 0.0 || self.started.elapsed() < PATIENCE {
-            return;
+            return Ok(());
         }
-        if self.drawn.is_none() {
-            let module = self.py.import(PROGRESS);
-            self.drawn = module.and_then(|module| module.call_method0("Bar")).ok();
-        }
-        if let Some(bar) = &self.drawn {
-            let _ = bar.call_method1("draw", (done,));
+        let drawn = match &self.drawn {
+            Some(bar) => bar.call_method1("draw", (done,)).map(drop),
+            None => {
+                let module = self.py.import(PROGRESS);
+                let bar = module.and_then(|module| module.call_method0("Bar"));
+                bar.map(|bar| self.drawn = Some(bar))
+            }
+        };
+        self.signal_of(drawn)
+    }
+
+    /// Leaves nothing behind. Fails only by a signal.
+    fn clear(&self) -> PyResult<()> {
+        let Some(bar) = &self.drawn else { return Ok(()) };
+        self.signal_of(bar.call_method0("clear").map(drop))
+    }
+
+    /// Drops errors, but not Ctrl-C and what else is no `Exception`.
+    fn signal_of(&self, drawn: PyResult<()>) -> PyResult<()> {
+        match drawn {
+            Err(error) if !error.is_instance_of::<PyException>(self.py) => Err(error),
+            _ => Ok(()),
         }
     }
-}
-
-impl Drop for Bar<'_> {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.drawn {
-            let _ = bar.call_method0("clear");
-        }
-    }
-}
-
-/// Ctrl-C after a charge, with a note (Python 3.11 and later show it).
-fn noted(py: Python<'_>, signal: PyErr) -> PyErr {
-    // Python 3.10 has no notes.
-    let _ = signal.value(py).call_method1("add_note", (ON_RECORD,));
-    signal
 }

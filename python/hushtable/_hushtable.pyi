@@ -39,11 +39,12 @@ class Engine:
 
     `contract` is the path of a TOML file, or a `hushtable.Contract`. `tables` has a frame for each
     table without a `path` in the contract: anything with Arrow's PyCapsule interface (pandas,
-    Polars, pyarrow, DuckDB) or that narwhals reads. Rows are copied, and the ledger knows them
-    by a hash of their names, types and values. `ledger` is the path of the ledger's file, in place
-    of the contract's; another file begins with all budgets unspent. `memory` limits what all
-    questions hold at once, as in "4GiB". With `at_least_seconds`, whatever an analyst gets comes
-    after that time, or after it doubled as often as needed.
+    Polars, pyarrow, DuckDB) or that narwhals reads. Rows are copied, and the ledger knows them by a
+    hash of their names, types and values. `ledger` is the path of the ledger's file, in place of
+    the contract's; another file begins with all budgets unspent. `memory` limits what all questions
+    hold at once, as in "4GiB". With `at_least_seconds`, whatever an analyst gets comes after that
+    time, or after it doubled as often as needed. The environment's HUSHTABLE_MEMORY is the limit
+    without `memory`; of its HUSHTABLE_AT_LEAST_SECONDS and `at_least_seconds`, the longer holds.
 
     Whoever holds the frame or the engine is the curator of the data. Hand out `engine.analyst(…)`.
 

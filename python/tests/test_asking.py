@@ -120,6 +120,50 @@ def test_a_plot_is_of_vega_lite(ana: ht.Analyst) -> None:
         ana.sql(f"{EXACT} town FROM visits GROUP BY town").plot()
 
 
+@pytest.mark.parametrize(
+    "name", ["ends in \\", 'a" + datum.x + "', "a\nb", "a\u2028b", "a\u202eb", "a'b\\\""]
+)
+def test_plots_hold_names_of_every_kind(name: str, ana: ht.Analyst) -> None:
+    convert = pytest.importorskip("vl_convert")
+    columns = f"town AS `{name}`, COUNT(*) AS `n {name}`"
+    release = ana.sql(f"{EXACT} {columns} FROM visits GROUP BY town")
+    assert release.columns == [name, f"n {name}"]
+    plot = release.plot()
+    drawn = convert.vegalite_to_svg(dict(plot))
+    shown = "".join(c if c.isprintable() else {"\n": "\\n"}.get(c, f"\\u{{{ord(c):x}}}") for c in name)
+    assert html.escape(shown, quote=False) in html.escape(html.unescape(drawn), quote=False)
+    assert "\u202e" not in plot.svg
+
+
+def test_the_environment_sets_a_delay_and_a_limit(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seconds(at_least_seconds: float = 0) -> float:
+        engine = ht.Engine(
+            contract(),
+            tables={"visits": visits()},
+            ledger=ledger,
+            at_least_seconds=at_least_seconds,
+        )
+        started = time.monotonic()
+        engine.analyst("ana").explain(COUNT)
+        return time.monotonic() - started
+
+    monkeypatch.setenv("HUSHTABLE_AT_LEAST_SECONDS", "1")
+    assert seconds() >= 1
+    assert seconds(at_least_seconds=0.25) >= 1
+    assert seconds(at_least_seconds=1.5) >= 1.5
+    monkeypatch.setenv("HUSHTABLE_AT_LEAST_SECONDS", "soon")
+    with pytest.raises(ht.Refused, match="HUSHTABLE_AT_LEAST_SECONDS = soon"):
+        seconds()
+    monkeypatch.delenv("HUSHTABLE_AT_LEAST_SECONDS")
+    monkeypatch.setenv("HUSHTABLE_MEMORY", "much")
+    with pytest.raises(ht.Refused, match="HUSHTABLE_MEMORY"):
+        seconds()
+    # The argument comes first.
+    ht.Engine(contract(), tables={"visits": visits()}, ledger=ledger, memory="1GiB")
+
+
 def test_questions_are_awaited(ana: ht.Analyst) -> None:
     async def ask() -> tuple[ht.Quote, ht.Release, ht.Release]:
         one = ana.sql_async(f"{EXACT} COUNT(*) AS n FROM visits")

@@ -18,6 +18,9 @@ from conftest import EXACT, contract, visits
 
 SQL = f"{EXACT} town, COUNT(*) AS n FROM visits GROUP BY town ORDER BY town"
 
+#: Takes seconds, so that a bar is drawn.
+SLOW = f"{EXACT} town, MEDIAN(spent) AS m, COUNT(DISTINCT spent + id) AS n FROM visits GROUP BY town"
+
 
 def test_what_is_given_up_before_the_charge_costs_nothing(ana: ht.Analyst, ledger: Path) -> None:
     progress = ht.Progress()
@@ -47,6 +50,40 @@ def test_ctrl_c_after_the_charge_leaves_the_release_on_record(ledger: Path) -> N
     assert release.was_free
     assert [row["n"] for row in release.to_dicts()] == [999_999] * 3
     assert len(ana.budget().to_dict()[0]["charges"]) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+def test_ctrl_c_is_raised_where_the_question_fails(ledger: Path) -> None:
+    rules = contract(ana=ht.Budget(epsilon=1, delta=1e-5))
+    engine = ht.Engine(rules, tables={"visits": visits()}, ledger=ledger, at_least_seconds=3)
+    # The question is refused at once, which the delay keeps back.
+    threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.analyst("ana").sql(SQL)
+
+
+@pytest.mark.parametrize("step", ["draw", "clear"])
+def test_ctrl_c_while_a_bar_is_drawn(
+    step: str, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted:
+        def draw(self, done: float) -> None:
+            if step == "draw":
+                raise KeyboardInterrupt
+            # Whatever else is wrong with a bar is no reason to end.
+            raise ValueError
+
+        def clear(self) -> None:
+            if step == "clear":
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("hushtable._progress.Bar", Interrupted)
+    engine = ht.Engine(contract(), tables={"visits": visits(1_500_000)}, ledger=ledger)
+    ana = engine.analyst("ana")
+    with pytest.raises(KeyboardInterrupt) as raised:
+        ana.sql(SLOW)
+    assert any("on record" in note for note in getattr(raised.value, "__notes__", ["on record"]))
+    assert ana.sql(SLOW).was_free
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")

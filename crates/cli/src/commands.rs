@@ -26,6 +26,7 @@ mod usage;
 
 use std::path::Path;
 
+use hushtable::query::Refusal;
 use hushtable::{Engine, MemoryLimit};
 
 use crate::arguments::MemoryArgument;
@@ -37,17 +38,25 @@ const MEMORY: &str = "HUSHTABLE_MEMORY";
 
 /// An engine with the memory that the option or the environment allows.
 fn within(engine: Engine, argument: &MemoryArgument) -> Result<Engine, Failure> {
-    let setting = std::env::var_os(MEMORY).map(|text| text.to_string_lossy().into_owned());
-    let source = match (&argument.memory, &setting) {
-        (Some(option), _) => Some(("--memory", option)),
-        (None, setting) => setting.as_ref().map(|setting| (MEMORY, setting)),
+    let limit = match &argument.memory {
+        Some(option) => Some(memory("--memory", option)?),
+        None => memory_of_environment()?,
     };
-    let limit = source.map(|(name, text)| {
-        text.parse::<MemoryLimit>()
-            .map_err(|refusal| Failure::new(format!("{name}: {}", refusal.what), refusal.hint))
-    });
-    let limit = limit.transpose()?;
     Ok(engine.within(limit)?)
+}
+
+fn memory(name: &str, text: &str) -> Result<MemoryLimit, Refusal> {
+    text.parse::<MemoryLimit>()
+        .map_err(|refusal| Refusal::new(format!("{name}: {}", refusal.what), refusal.hint))
+}
+
+/// The memory that the environment's `HUSHTABLE_MEMORY` allows, for other ways in.
+///
+/// # Errors
+/// When the setting is no amount of memory.
+pub fn memory_of_environment() -> Result<Option<MemoryLimit>, Refusal> {
+    let setting = std::env::var_os(MEMORY).map(|text| text.to_string_lossy().into_owned());
+    setting.map(|setting| memory(MEMORY, &setting)).transpose()
 }
 
 /// The engine of a contract; what its ledger says goes to standard error.

@@ -26,7 +26,9 @@ use std::time::Instant;
 
 use clap::Parser;
 
+pub use commands::memory_of_environment;
 pub use guard::silence_panics;
+pub use pace::delay_of_environment;
 
 use crate::arguments::{Cli, Command};
 use crate::pace::Pace;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use hushtable::AnsweringDelay;
 use hushtable::ledger::Notice;
+use hushtable::query::Refusal;
 
 use crate::delayed_effects::{self, Effect};
 use crate::failure::Failure;
@@ -40,6 +41,27 @@ fn replace_messages(waiting: Option<Vec<String>>) -> Vec<String> {
     before.ok().flatten().unwrap_or_default()
 }
 
+/// The seconds of the environment's setting; 0 without one.
+fn of_setting(text: Option<&str>) -> Result<f64, Failure> {
+    let Some(text) = text else { return Ok(0.0) };
+    real(SETTING, text, 0.0..=MOST, RANGE, "10").map_err(|_| {
+        Failure::new(
+            format!("the environment's {SETTING} = {text} is not valid: it must be {RANGE}"),
+            format!("for example `{SETTING}=10`"),
+        )
+    })
+}
+
+/// The delay that the environment's `HUSHTABLE_AT_LEAST_SECONDS` asks for, for other ways in.
+///
+/// # Errors
+/// When the setting is no number of seconds of up to a day.
+pub fn delay_of_environment() -> Result<Duration, Refusal> {
+    let setting = std::env::var_os(SETTING);
+    let setting = setting.map(|text| text.to_string_lossy().into_owned());
+    Ok(Duration::from_secs_f64(of_setting(setting.as_deref())?))
+}
+
 /// The least time from the start of a command to its end. Where the work takes longer, it ends
 /// after that time doubled as often as is needed.
 #[derive(Clone, Copy, Debug)]
@@ -61,17 +83,10 @@ impl Pace {
         setting: Option<&str>,
         started: Instant,
     ) -> Result<Self, Failure> {
-        let seconds = |name: &str, text: Option<&str>| {
-            text.map_or(Ok(0.0), |text| real(name, text, 0.0..=MOST, RANGE, "10"))
-        };
-        let setting = seconds(SETTING, setting).map_err(|_| {
-            let text = setting.unwrap_or_default();
-            Failure::new(
-                format!("the environment's {SETTING} = {text} is not valid: it must be {RANGE}"),
-                format!("for example `{SETTING}=10`"),
-            )
-        })?;
-        let least = Duration::from_secs_f64(seconds("at-least-seconds", option)?.max(setting));
+        let setting = of_setting(setting)?;
+        let option = option
+            .map_or(Ok(0.0), |text| real("at-least-seconds", text, 0.0..=MOST, RANGE, "10"))?;
+        let least = Duration::from_secs_f64(option.max(setting));
         Ok(Self { started, delay: AnsweringDelay::new(least) })
     }
 

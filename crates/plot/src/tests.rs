@@ -79,6 +79,17 @@ fn a_specification_shows_what_the_svg_shows() {
     assert_eq!(*label, format!("([{texts}])[indexof([0.0,1.0], datum.value)]"));
     assert_eq!(specification["layer"][0]["data"]["values"][0]["x_text"], name);
 
+    // Titles are in expressions, too, but an axis shows them as they are.
+    for (label, escaped) in [("a\\", "a\\\\"), ("a\n\u{2028}", "a\\u000a\\u2028"), ("\"+a", "\"+a")]
+    {
+        chart.x.label = label.to_owned();
+        let specification = read(&chart);
+        let encoding = &specification["layer"][0]["encoding"];
+        assert_eq!(encoding["x"]["title"], escaped);
+        assert_eq!(encoding["tooltip"][0]["title"], escaped);
+        assert_eq!(encoding["x"]["axis"]["title"], label);
+    }
+
     let nothing = Chart { series: Vec::new(), ..small() };
     assert_eq!(nothing.vega_lite().unwrap_err(), PlotError::Nothing { points: 0 });
 }

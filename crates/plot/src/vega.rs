@@ -102,10 +102,13 @@ impl Chart {
     }
 
     fn tooltip(&self, style: Style) -> Value {
-        let of = |key: &str, axis: &Axis| match axis.marks.is_empty() {
-            true => json!({ "field": key, "type": "quantitative", "title": axis.label }),
-            false => {
-                json!({ "field": format!("{key}_text"), "type": "nominal", "title": axis.label })
+        let of = |key: &str, axis: &Axis| {
+            let title = in_expressions(&axis.label);
+            match axis.marks.is_empty() {
+                true => json!({ "field": key, "type": "quantitative", "title": title }),
+                false => {
+                    json!({ "field": format!("{key}_text"), "type": "nominal", "title": title })
+                }
             }
         };
         if style.is_reference() {
@@ -113,6 +116,22 @@ impl Chart {
         }
         json!([of("x", &self.x), of("y", &self.y)])
     }
+}
+
+/// A title that Vega-Lite writes into expressions, as the description of a point and its tooltip.
+/// It puts it between quotes, in which it escapes quotes and nothing else.
+fn in_expressions(title: &str) -> String {
+    let mut escaped = String::new();
+    for c in title.chars() {
+        match c {
+            '\\' => escaped.push_str("\\\\"),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 /// How an axis places the numbers of a field.
@@ -126,8 +145,9 @@ fn position(field: &str, axis: &Axis) -> Value {
     let mut position = json!({
         "field": field,
         "type": "quantitative",
-        "title": axis.label,
+        "title": in_expressions(&axis.label),
         "scale": scale,
+        "axis": { "title": axis.label },
     });
     if !axis.marks.is_empty() {
         let at: Vec<f64> = axis.marks.iter().map(|(at, _)| *at).collect();
@@ -139,7 +159,12 @@ fn position(field: &str, axis: &Axis) -> Value {
         };
         let label =
             format!("({})[indexof({}, datum.value)]", constant(json!(texts)), constant(json!(at)));
-        let marks = json!({ "values": at, "labelExpr": label, "labelOverlap": false });
+        let marks = json!({
+            "title": axis.label,
+            "values": at,
+            "labelExpr": label,
+            "labelOverlap": false,
+        });
         if let Some(position) = position.as_object_mut() {
             position.insert("axis".to_owned(), marks);
         }

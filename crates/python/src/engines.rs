@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hushtable::query::{Contract, ContractError};
 use hushtable::{Error, MemoryLimit};
+use hushtable_cli::{delay_of_environment, memory_of_environment};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -20,11 +21,12 @@ use crate::questions::Analyst;
 ///
 /// `contract` is the path of a TOML file, or a `hushtable.Contract`. `tables` has a frame for each
 /// table without a `path` in the contract: anything with Arrow's PyCapsule interface (pandas,
-/// Polars, pyarrow, DuckDB) or that narwhals reads. Rows are copied, and the ledger knows them
-/// by a hash of their names, types and values. `ledger` is the path of the ledger's file, in place
-/// of the contract's; another file begins with all budgets unspent. `memory` limits what all
-/// questions hold at once, as in "4GiB". With `at_least_seconds`, whatever an analyst gets comes
-/// after that time, or after it doubled as often as needed.
+/// Polars, pyarrow, DuckDB) or that narwhals reads. Rows are copied, and the ledger knows them by a
+/// hash of their names, types and values. `ledger` is the path of the ledger's file, in place of
+/// the contract's; another file begins with all budgets unspent. `memory` limits what all questions
+/// hold at once, as in "4GiB". With `at_least_seconds`, whatever an analyst gets comes after that
+/// time, or after it doubled as often as needed. The environment's HUSHTABLE_MEMORY is the limit
+/// without `memory`; of its HUSHTABLE_AT_LEAST_SECONDS and `at_least_seconds`, the longer holds.
 ///
 /// Whoever holds the frame or the engine is the curator of the data. Hand out `engine.analyst(…)`.
 ///
@@ -62,14 +64,19 @@ impl Engine {
         if let Some(ledger) = ledger {
             builder = builder.ledger(ledger);
         }
+        let memory = match memory {
+            Some(memory) => Some(memory.parse::<MemoryLimit>().or_raise(py)?),
+            None => memory_of_environment().or_raise(py)?,
+        };
         if let Some(memory) = memory {
-            builder = builder.memory(memory.parse::<MemoryLimit>().or_raise(py)?);
+            builder = builder.memory(memory);
         }
         let delay = Duration::try_from_secs_f64(at_least_seconds).map_err(|_| {
             PyValueError::new_err(format!(
                 "at_least_seconds = {at_least_seconds} is not a number of seconds of 0 or more"
             ))
         })?;
+        let delay = delay.max(delay_of_environment().or_raise(py)?);
         let notices = Arc::new(Notices::default());
         let heard = Arc::clone(&notices);
         let builder = builder.at_least(delay).telling(move |notice| heard.hear(notice));

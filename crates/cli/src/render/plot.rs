@@ -10,6 +10,7 @@ use hushtable::arrow::array::{Array, ArrayRef, AsArray};
 use hushtable::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType,
 };
+use hushtable::visible::visible;
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::cell::{is_number, rows};
@@ -52,7 +53,7 @@ pub(crate) fn chart(view: &TableView<'_>) -> Result<Chart, Failure> {
             matches!(view.intervals.columns.get(*column), Some(ColumnIntervals::Exact))
         })
         .collect();
-    let name_of = |column: usize| schema.fields().get(column).map_or("", |f| f.name()).to_owned();
+    let name_of = |column: usize| visible(schema.fields().get(column).map_or("", |f| f.name()));
     let level = view.intervals.wanted.level;
     let measured = format!("{} (bars: {level} %, noise only)", name_of(value));
     let along = keys.iter().copied().find(|&key| {
@@ -118,7 +119,7 @@ fn over(
             Some(line(Style::Line, vec![(p.position, low), (p.position, high)]))
         }));
     }
-    let x = view.table.schema().field(along).name().clone();
+    let x = visible(view.table.schema().field(along).name());
     Ok(Chart {
         title,
         x: Axis { label: x, scale: Scale::Linear, marks },
@@ -159,7 +160,7 @@ fn below(
         Some(Series { name: String::new(), style: Style::Line, points })
     }));
     let names: Vec<String> =
-        keys.iter().map(|key| view.table.schema().field(*key).name().clone()).collect();
+        keys.iter().map(|key| visible(view.table.schema().field(*key).name())).collect();
     Ok(Chart {
         title,
         x: Axis { label: measured, scale: Scale::Linear, marks: Vec::new() },

@@ -130,8 +130,8 @@ def test_plots_hold_names_of_every_kind(name: str, ana: ht.Analyst) -> None:
     assert release.columns == [name, f"n {name}"]
     plot = release.plot()
     drawn = convert.vegalite_to_svg(dict(plot))
-    shown = "".join(c if c.isprintable() else {"\n": "\\n"}.get(c, f"\\u{{{ord(c):x}}}") for c in name)
-    assert html.escape(shown, quote=False) in html.escape(html.unescape(drawn), quote=False)
+    escaped = "".join(c if c.isprintable() else {"\n": "\\n"}.get(c, f"\\u{{{ord(c):x}}}") for c in name)
+    assert html.escape(escaped, quote=False) in html.escape(html.unescape(drawn), quote=False)
     assert "\u202e" not in plot.svg
 
 

@@ -109,7 +109,7 @@ fn flat(data: &ArrayData) -> Result<ArrayData, ArrowError> {
     Ok(gathered)
 }
 
-/// A copy of the values that an array shows of its buffers. What it refers to stays shared.
+/// A copy of the values that an array shows of its buffers. All that it refers to stays shared.
 fn buffers(data: &ArrayData) -> Result<ArrayData, ArrowError> {
     let mut copy = MutableArrayData::new(vec![data], false, data.len());
     copy.try_extend(0, 0, data.len())?;

@@ -119,7 +119,7 @@ pub(crate) struct Panicked;
 
 /// Does work that must not end in a panic.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
-    // What the work leaves half done is dropped with it.
+    // All that the work leaves half done is dropped with it.
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked)
 }
 

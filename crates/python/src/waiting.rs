@@ -188,7 +188,7 @@ fn until_end<T: Send>(
         match (result, interrupted.take()) {
             (Ok(Ok(done)), None) => return Ok(done),
             (Ok(Ok(_)), Some(signal)) => return Err(stopping.noted(py, signal)),
-            // Who pressed Ctrl-C waits for that, and not for another error.
+            // Ctrl-C was pressed: no other error stands for it.
             (Ok(Err(_)) | Err(RecvTimeoutError::Disconnected), Some(signal)) => return Err(signal),
             (Ok(Err(error)), None) => return Err(error).or_raise(py),
             // The thread ended without a result.

@@ -79,7 +79,7 @@ fn refused(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
 /// The message of a library, and those of its streams, may quote a value: this one does not.
 fn unread(py: Python<'_>, name: &str) -> PyErr {
     let what = format!("the frame of the table `{name}` cannot be read as Arrow");
-    let hint = "give each column one type, leave out rows that are NULL as a whole, and look at the \
+    let hint = "give each column one type, leave out rows that are NULL as a whole, and see the \
                 library's own message with pyarrow.table(frame)";
     exceptions::new(py, "DataError", &what, hint)
 }

@@ -1,4 +1,4 @@
-//! Copies of arrays of other packages.
+//! FrameCopies of arrays of other packages.
 //!
 //! pandas hands numbers, moments and the codes of categories over as the memory that its frame
 //! still writes to. Rows are hashed and checked once, so they must not change after that.
@@ -13,15 +13,15 @@ use hushtable::arrow::array::{
 use hushtable::arrow::datatypes::{DataType, Fields, Schema, SchemaRef};
 use hushtable::arrow::error::ArrowError;
 
-/// Copies batch after batch of one table.
-pub(crate) struct Copies {
+/// FrameCopies batch after batch of one table.
+pub(crate) struct FrameCopies {
     schema: SchemaRef,
     /// The last dictionary of each column, and its copy: batches often share one.
     dictionaries: Vec<Option<(ArrayData, ArrayData)>>,
 }
 
-impl Copies {
-    /// Copies of batches with these columns.
+impl FrameCopies {
+    /// FrameCopies of batches with these columns.
     pub(crate) fn new(fields: &Fields, metadata: &HashMap<String, String>) -> Self {
         let dictionaries = fields.iter().map(|_| None).collect();
         let fields: Fields = fields

@@ -12,7 +12,7 @@ use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::{ArrayIterator, ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 use pyo3_arrow::input::AnyArray;
 
-use crate::copies::Copies;
+use crate::copies::FrameCopies;
 use crate::exceptions::{self, OrRaise, caught};
 
 /// The module of the package that finds a frame's Arrow interface.
@@ -54,7 +54,7 @@ fn rows(
 ) -> Result<MemoryTable, Option<hushtable::SourceError>> {
     let field = reader.field();
     let DataType::Struct(fields) = field.data_type() else { return Err(None) };
-    let mut copies = Copies::new(fields, field.metadata());
+    let mut copies = FrameCopies::new(fields, field.metadata());
     let mut batches = Vec::new();
     for array in reader {
         let array = array.map_err(|_| None)?;

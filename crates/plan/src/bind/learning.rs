@@ -258,9 +258,9 @@ impl Aggregates<'_> {
         self.learnt(operand, rows)
     }
 
-    /// Bounds on record of each row's value, where that many rows count: of a column by itself, less
-    /// what conditions leave out. `None` where no lattice holds their sum, and where conditions
-    /// leave large values alone: bounds that are best for all rows would cut these off.
+    /// Bounds on record of each row's value, where that many rows count: of a column by itself,
+    /// less what conditions leave out. `None` where no lattice holds their sum, and where
+    /// conditions leave large values alone: bounds that are best for all rows would cut these off.
     pub(super) fn learnt(&mut self, operand: &Expr, rows: u32) -> Option<(Number, Number)> {
         let table = self.table;
         let column = table.bounded_column(operand).filter(|column| column.split.is_none())?;

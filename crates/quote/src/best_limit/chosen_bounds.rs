@@ -6,7 +6,7 @@ use hushtable_plan::{
     AutomaticBounds, EXAMPLE_BOUND, Measure, Measurement, ReleasedSizes, size_buckets,
 };
 
-use super::sizes::{BucketWindow, Sizes};
+use super::sizes::{BucketWindow, Sizes, laplace_scale};
 use super::tail::{ErrorTerms, best_bound};
 use super::{no_histogram, units_of, zipf};
 use crate::quote::Quote;
@@ -45,7 +45,7 @@ pub(super) fn best_bounds(
     let side = |sign: i64| {
         let units = (1..=buckets).map(|offset| units_of(released, buckets + sign * offset));
         // Where there is no noise to speak of, still above zero.
-        let scale = (deviation / std::f64::consts::SQRT_2).max(1e-9);
+        let scale = laplace_scale(deviation);
         Sizes { ends: ends.clone(), units: units.collect(), scale }
     };
     let (above, below) = (side(1), side(-1));

@@ -11,7 +11,7 @@ pub(super) struct Sizes {
     pub(super) ends: Vec<(f64, f64)>,
     /// The released number of units in each.
     pub(super) units: Vec<f64>,
-    /// The scale of their noise, as that of Laplace noise: its deviation by the root of two.
+    /// The scale of their noise, as that of Laplace noise: see [`laplace_scale`].
     pub(super) scale: f64,
 }
 
@@ -97,6 +97,18 @@ fn surprise(sum: f64, number: f64) -> f64 {
     sum * (sum / both) + number * (2.0 * number / both).ln()
 }
 
+/// The scale t of discrete Laplace noise, of probability proportional to e^(-|n| / t), with that
+/// standard deviation. Its tail is that of Laplace noise of scale t, which the deviation over the
+/// root of two is far below where most of the noise is zero. Sums of such noise are no larger:
+/// with f(x) = cosh(x) - 1, a convex function of x^2, the moments E e^(sX) are 1 / (1 - f(s) /
+/// f(1/t)), and those of Laplace noise 1 / (1 - s^2 t^2).
+pub(super) fn laplace_scale(deviation: f64) -> f64 {
+    // The variance is 2 a / (1 - a)^2 for a = e^(-1/t).
+    let x = 1.0 / (deviation * deviation);
+    let ratio = 1.0 / (1.0 + x + (2.0 * x + x * x).sqrt());
+    (-1.0 / ratio.ln()).max(1e-9)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,5 +161,16 @@ mod tests {
         assert_eq!(sizes(&units).visible(), Some(together));
         units[50] = 160.0;
         assert_eq!(sizes(&units).visible().unwrap().start, 50);
+    }
+
+    #[test]
+    fn the_scale_of_discrete_noise_is_that_of_its_tail() {
+        for epsilon in [0.01, 0.1, 1.0, 4.0, 6.0, 8.0, 30.0f64] {
+            let a = (-epsilon).exp();
+            let deviation = (2.0 * a).sqrt() / (1.0 - a);
+            let scale = laplace_scale(deviation);
+            assert!((scale * epsilon - 1.0).abs() < 1e-9, "{epsilon}: {scale}");
+        }
+        assert!(laplace_scale(1e-200) >= 1e-9);
     }
 }

@@ -20,7 +20,7 @@ use crate::session::{Session, payer};
 /// Raised with every change of what a record of bounds is, or of where it is found.
 const LEARNT_FORMAT: u32 = 1;
 
-/// Names a column in the ledger: its table, and what its values are.
+/// Names a column in the ledger: its table, and how its values are read.
 pub(crate) fn column_identity(
     population: &Population,
     table: &Table,
@@ -33,6 +33,7 @@ pub(crate) fn column_identity(
         population.neighbouring,
         &table.name,
         &table.unit,
+        &table.csv,
         (name, column_type, expression, not_null),
     );
     let bytes = serde_json::to_vec(&identity)

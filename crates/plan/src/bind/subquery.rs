@@ -247,6 +247,10 @@ fn union(left: RowSet, right: RowSet) -> Result<RowSet, Refusal> {
     let inputs = vec![left.relation, right.relation];
     let relation = Relation::new(Operator::UnionAll { inputs })?;
     let mut columns = left.columns;
+    // The left side names its units by one of their columns. The other side has its own values.
+    for (index, column) in columns.iter_mut().enumerate() {
+        column.visible.expr = Expr::column(index, column.visible.expr.column_type);
+    }
     // A column that is the unit on both sides is the unit.
     if let Some(unit) = relation.protection().unit() {
         for (column, both) in columns.iter_mut().zip(units.0.iter().zip(&units.1)) {

@@ -89,6 +89,24 @@ proptest! {
     }
 }
 
+/// Bounds below the granularity that the contract names would be refused after the charge.
+#[test]
+fn chosen_bounds_hold_a_step_of_the_lattice() {
+    let contract = common::contract();
+    for numbers in [[1i64], [5], [150]] {
+        for sql in STATEMENTS {
+            let statement = SqlStatement::bind(sql, &contract).unwrap();
+            let last = statement.parts.len() - 1;
+            let query = &statement.parts[last].query;
+            let template = Quote::new(query.clone()).unwrap();
+            let histograms = histograms(template.query(), &numbers);
+            let (limits, _) = chosen_limits(template.query(), &histograms).unwrap();
+            let query = statement.with_limits(sql, last, &limits, &contract);
+            assert!(query.and_then(Quote::new).is_ok(), "{numbers:?} {sql}");
+        }
+    }
+}
+
 /// Two parts about the same rows have one histogram, and pay for it together.
 #[test]
 fn parts_about_the_same_rows_have_one_histogram() {

@@ -1,7 +1,7 @@
 //! The bounds of a sum, from a released histogram of contributions.
 
 use hushtable_lang::{ColumnType, Expr, Refusal};
-use hushtable_numbers::Number;
+use hushtable_numbers::{Number, Step};
 use hushtable_plan::{
     AutomaticBounds, EXAMPLE_BOUND, Measure, Measurement, ReleasedSizes, size_buckets,
 };
@@ -118,11 +118,14 @@ fn noise_at_one(quote: &Quote, sum: &AutomaticBounds) -> Result<(f64, f64), Refu
         (bound == EXAMPLE_BOUND as f64 || high == 1).then_some(bound)
     };
     let mut all = quote.query().measurements().iter().enumerate();
-    let example_sum = all.find_map(|(index, m)| Some((index, m.step.to_f64(), example(m)?)));
+    let example_sum = all.find_map(|(index, m)| Some((index, m.step, example(m)?)));
     let (index, step, example) = example_sum.ok_or_else(no_histogram)?;
-    let noise = quote.deviation(index).ok_or_else(no_histogram)? * step / example;
-    // Bounds hold a step of the lattice, which a float's own bounds make fine enough.
-    let least = if sum.of.column_type == ColumnType::Float { 0.0 } else { step };
+    let noise = quote.deviation(index).ok_or_else(no_histogram)? * step.to_f64() / example;
+    // Bounds hold a step of the lattice, which a float's bounds make fine enough themselves where
+    // the contract names none.
+    let is_free =
+        sum.of.column_type == ColumnType::Float && step == Step::for_floats(EXAMPLE_BOUND as f64);
+    let least = if is_free { 0.0 } else { step.to_f64() };
     Ok((noise, least))
 }
 

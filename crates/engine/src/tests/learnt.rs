@@ -309,7 +309,7 @@ fn histograms(table: &str, visits: &[Visit]) -> Vec<BTreeMap<String, i64>> {
 #[test]
 fn a_unit_with_many_rows_moves_one_bucket_by_one() {
     let rest: Vec<Visit> = (0..200u32).map(|row| (row / 5, row % 4, i64::from(row) - 90)).collect();
-    let spread = |row: u32| 3i64.pow(row % 20) * if row % 2 == 0 { 1 } else { -1 };
+    let spread = |row: u32| 3i64.pow(row % 20) * if row.is_multiple_of(2) { 1 } else { -1 };
     for rows in [1, 2, 7, 300] {
         for (table, added) in [("visits", rows), ("firms", 1)] {
             let mut more = rest.clone();
@@ -336,7 +336,7 @@ fn the_statement_and_the_quote_say_where_bounds_are_from() {
     let quoted = place.session().explain(sql, Some("ana")).wait().unwrap();
     let answer = ask(&place, sql, "ana").unwrap();
     let [of_quote] = quoted.parts[0].explanation.learnt_bounds.as_slice() else { panic!("none") };
-    assert_eq!(used(&answer), [of_quote.clone()]);
+    assert_eq!(used(&answer), std::slice::from_ref(of_quote));
     let release = json(&answer.statement.last_release().unwrap());
     for at in ["/learnt_bounds/0", "/query/learnt/0"] {
         let mut bounds = release.pointer(at).unwrap().clone();
@@ -385,7 +385,7 @@ fn the_best_record_counts_and_is_named_by_all_of_its_release() {
     assert_eq!(only(&place, "visits"), best);
     let options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 4)";
     let sql = format!("{options} SUM(paid) AS a, COUNT(*) AS n FROM visits");
-    assert_eq!(used(&ask(&place, &sql, "ana").unwrap()), [best.clone()]);
+    assert_eq!(used(&ask(&place, &sql, "ana").unwrap()), std::slice::from_ref(&best));
     let fewer = ask(&place, &format!("{options} COUNT(*) AS n FROM visits"), "ana").unwrap();
     assert_eq!((fewer.charged(), used(&fewer)), (None, &[best][..]));
 }

@@ -16,7 +16,7 @@ use std::fmt;
 
 use hushtable_lang::{ColumnType, DEFAULT_TEXT_BYTES, Expr, ExprKind, Prepared, Value};
 use hushtable_numbers::{Number, Step};
-use hushtable_privacy::{Delta, Epsilon, Rho};
+use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
@@ -223,6 +223,16 @@ impl Defaults {
         "intervals",
         "simultaneous_intervals",
     ];
+
+    /// The budget of a query that says nothing else; `None` where neither epsilon nor rho is set.
+    pub fn loss(&self) -> Option<Loss> {
+        let loss = match (self.epsilon, self.rho) {
+            (Some(epsilon), _) => Loss::pure(epsilon),
+            (None, Some(rho)) => Loss::concentrated(rho),
+            (None, None) => return None,
+        };
+        Some(loss.with_delta(self.delta.unwrap_or(Delta::ZERO)))
+    }
 }
 
 impl Contract {

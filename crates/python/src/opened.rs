@@ -3,9 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hushtable::ledger::Notice;
+use hushtable::query::with_parameters;
 use pyo3::prelude::*;
 
+use crate::exceptions::done;
 use crate::handles::Handle;
+use crate::parameter_texts;
 use crate::waiting::Process;
 
 /// The name of the logger of Python's `logging` that gets what the ledger says.
@@ -39,6 +42,18 @@ impl Opened {
     /// Refuses a process that is a copy of the one in which the engine was opened.
     pub(crate) fn check(&self, py: Python<'_>) -> PyResult<()> {
         self.process.check(py)
+    }
+
+    /// The SQL of a question with the values of its parameters.
+    pub(crate) fn sql(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        params: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        self.check(py)?;
+        let texts = parameter_texts::texts(params)?;
+        done(py, || with_parameters(sql, &texts, self.engine.contract().quoted_names))
     }
 
     /// Hands the messages of the ledger to Python's `logging`. They are the curator's: a call of

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use hushtable::ledger::Inspection;
-use hushtable::query::with_parameters;
 use hushtable::{AuditOptions, FitOptions, LossOptions, Progress};
 use hushtable_cli::rendered;
 use pyo3::exceptions::PyValueError;
@@ -31,18 +30,6 @@ impl Owner {
     pub(crate) fn new(opened: Opened) -> Self {
         let owner = Handle::new(opened.engine.owner());
         Self { opened, owner }
-    }
-
-    /// The SQL with the values of its parameters.
-    fn with(
-        &self,
-        py: Python<'_>,
-        sql: &str,
-        params: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<String> {
-        self.opened.check(py)?;
-        let texts = parameter_texts::texts(params)?;
-        done(py, || with_parameters(sql, &texts, self.opened.engine.contract().quoted_names))
     }
 }
 
@@ -77,7 +64,7 @@ impl Owner {
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
         let sql = match sql {
-            Some(sql) => Some(self.with(py, sql, params)?),
+            Some(sql) => Some(self.opened.sql(py, sql, params)?),
             None => self.opened.check(py).map(|()| None)?,
         };
         let owner = self.owner.copy();
@@ -113,7 +100,7 @@ impl Owner {
             confidence: within("confidence", confidence, &AuditOptions::CONFIDENCE)?,
             delta: delta.map(parameter_texts::delta).transpose()?,
         };
-        let (sql, owner) = (self.with(py, sql, params)?, self.owner.copy());
+        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
         let work = async move { owner.audit(&sql, &options, &Progress::default()).await };
         let found = for_free(py, work)?;
         Ok(Report::new(done(py, || rendered::audited(&found))?))
@@ -130,7 +117,7 @@ impl Owner {
         sql: &str,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
-        let (sql, owner) = (self.with(py, sql, params)?, self.owner.copy());
+        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
         let work = async move { owner.tune(&sql, &Progress::default()).await };
         let found = for_free(py, work)?;
         Ok(Report::new(done(py, || rendered::tuned(&found))?))
@@ -149,7 +136,7 @@ impl Owner {
         by_group: bool,
         by_mechanism: bool,
     ) -> PyResult<Report> {
-        let (sql, owner) = (self.with(py, sql, params)?, self.owner.copy());
+        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
         let options = LossOptions { by_group, by_mechanism };
         let work = async move { owner.policy(&sql, options, &Progress::default()).await };
         let found = for_free(py, work)?;
@@ -182,7 +169,7 @@ impl Owner {
             probability: within("probability", probability, &FitOptions::PROBABILITIES)?,
             least_records: within("least_records", least_records, &(1..=1_000_000_000))?,
         };
-        let (sql, owner) = (self.with(py, sql, params)?, self.owner.copy());
+        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
         let work = async move { owner.fit(&sql, &options, &Progress::default()).await };
         let found = for_free(py, work)?;
         Ok(Report::new(done(py, || rendered::fitted(&found, &options))?))

@@ -1,6 +1,5 @@
 //! Analysts: they ask, and see what asking would cost.
 
-use hushtable::query::with_parameters;
 use hushtable::{AccountQuoted, Quoted};
 use hushtable_cli::rendered::{self, text_html};
 use pyo3::prelude::*;
@@ -35,19 +34,6 @@ impl Analyst {
         let analyst = Handle::new(opened.engine.analyst(name.as_deref()));
         Self { opened, analyst, name }
     }
-
-    /// The SQL with the values of its parameters.
-    fn with(
-        &self,
-        py: Python<'_>,
-        sql: &str,
-        params: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<String> {
-        self.opened.check(py)?;
-        let texts = parameter_texts::texts(params)?;
-        let quoted_names = self.opened.engine.contract().quoted_names;
-        done(py, || with_parameters(sql, &texts, quoted_names))
-    }
 }
 
 #[pymethods]
@@ -70,7 +56,7 @@ impl Analyst {
         sql: &str,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Quote> {
-        let sql = self.with(py, sql, params)?;
+        let sql = self.opened.sql(py, sql, params)?;
         let analyst = self.analyst.copy();
         let quoted = for_free(py, async move { analyst.explain(&sql).await })?;
         self.opened.log(py)?;
@@ -95,7 +81,7 @@ impl Analyst {
         params: Option<&Bound<'_, PyAny>>,
         progress: Option<&Bound<'_, Progress>>,
     ) -> PyResult<Release> {
-        let sql = self.with(py, sql, params)?;
+        let sql = self.opened.sql(py, sql, params)?;
         let progress = progress.map(|p| p.get().progress.clone()).unwrap_or_default();
         let (analyst, watched) = (self.analyst.copy(), progress.clone());
         let work = async move { analyst.query_watched(&sql, &watched).await };

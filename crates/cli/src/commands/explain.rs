@@ -3,7 +3,7 @@
 use futures::executor::block_on;
 
 use super::engine;
-use crate::arguments::{ExplainArguments, TextOrJson};
+use crate::arguments::ExplainArguments;
 use crate::failure::Failure;
 use crate::render::quoted;
 use crate::{sql_input, stdio};
@@ -17,9 +17,6 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     }
     let analyst = engine.analyst(arguments.question.analyst().as_deref());
     let quote = block_on(analyst.explain(&sql))?;
-    let text = match arguments.format {
-        TextOrJson::Text => quoted::text(&quote, arguments.verbose),
-        TextOrJson::Json => quoted::json(&quote)?,
-    };
+    let text = quoted::in_format(&quote, arguments.format, arguments.verbose)?;
     stdio::print(text.as_bytes())
 }

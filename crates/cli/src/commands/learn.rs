@@ -27,12 +27,7 @@ pub(crate) fn run(arguments: &LearnArguments) -> Result<(), Failure> {
     let table = arguments.table.as_str();
     let plan = block_on(analyst.plan_learning(table, &columns, loss, purpose, &progress))?;
     if let Some(format) = arguments.explain {
-        let quote = plan.quoted()?;
-        let text = match format {
-            TextOrJson::Text => quoted::text(&quote, false),
-            TextOrJson::Json => quoted::json(&quote)?,
-        };
-        return stdio::print(text.as_bytes());
+        return stdio::print(quoted::in_format(&plan.quoted()?, format, false)?.as_bytes());
     }
     let mut releasing = plan.release(str::to_owned)?;
     watched("reading", &progress, || -> Result<_, Failure> {

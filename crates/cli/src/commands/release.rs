@@ -10,7 +10,7 @@ use hushtable::{AnswerStep, Charges, Engine, Plan, Progress, Purpose};
 
 use super::note_file::{NoteFile, take_away};
 use super::{charges, within};
-use crate::arguments::{ReleaseArguments, TextOrJson};
+use crate::arguments::ReleaseArguments;
 use crate::failure::Failure;
 use crate::progress::{is_visible, watched};
 use crate::render::TableStyle;
@@ -36,12 +36,8 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
     let purpose = if arguments.explain.is_some() { Purpose::Quote } else { Purpose::Answer };
     let plan = block_on(analyst.plan_workload(&workload, purpose, &progress))?;
     let Some(folder) = arguments.out.as_deref().filter(|_| arguments.explain.is_none()) else {
-        let quote = plan.quoted()?;
-        let text = match arguments.explain {
-            Some(TextOrJson::Json) => quoted::json(&quote)?,
-            _ => quoted::text(&quote, false),
-        };
-        return stdio::print(text.as_bytes());
+        let format = arguments.explain.unwrap_or_default();
+        return stdio::print(quoted::in_format(&plan.quoted()?, format, false)?.as_bytes());
     };
     let style = TableStyle::new(arguments.format, arguments.csv_safe, false)?;
     let requested = arguments.intervals.requested()?;

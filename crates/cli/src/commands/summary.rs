@@ -12,7 +12,7 @@ use hushtable::{AnswerStep, Engine, Error, Plan, Progress, Purpose, Statement};
 use super::release::account_of;
 use super::tables::named;
 use super::{engine, within};
-use crate::arguments::{SummaryArguments, SummaryFormat, TextOrJson};
+use crate::arguments::{SummaryArguments, SummaryFormat};
 use crate::failure::Failure;
 use crate::given_numbers::amount;
 use crate::progress::watched;
@@ -39,12 +39,7 @@ pub(crate) fn run(arguments: &SummaryArguments) -> Result<(), Failure> {
     let purpose = if arguments.explain.is_some() { Purpose::Quote } else { Purpose::Answer };
     let plan = block_on(analyst.plan_workload(&workload, purpose, &progress))?;
     if let Some(format) = arguments.explain {
-        let quote = plan.quoted()?;
-        let text = match format {
-            TextOrJson::Json => quoted::json(&quote)?,
-            TextOrJson::Text => quoted::text(&quote, false),
-        };
-        return stdio::print(text.as_bytes());
+        return stdio::print(quoted::in_format(&plan.quoted()?, format, false)?.as_bytes());
     }
     for (query, warning) in plan.warnings() {
         stdio::note(&render::warnings::note(warning, Some(query)));
@@ -124,27 +119,24 @@ fn by_extension(path: &Path) -> Option<SummaryFormat> {
 
 /// The budget that the options name, or else the contract's for one query.
 fn loss(arguments: &SummaryArguments, engine: &Engine, table: &Table) -> Result<Loss, Failure> {
-    if table.population.is_none() {
+    let Some(population) = engine.contract().population(table) else {
         return Err(Failure::new(
             format!("the table `{}` is public", table.name),
             "read it directly: it is about nobody, and needs no noise",
         ));
-    }
-    let usual = Summary::usual_loss(engine.contract(), table);
+    };
+    let usual = population.defaults.loss();
     let delta = arguments.delta.as_deref().map(|text| amount("delta", text, "1e-6")).transpose()?;
     let delta = delta.or(usual.map(Loss::delta)).unwrap_or(Delta::ZERO);
-    match (&arguments.epsilon, &arguments.rho, usual) {
-        (Some(epsilon), _, _) => {
-            Ok(Loss::Approximate { epsilon: amount("epsilon", epsilon, "1")?, delta })
-        }
-        (None, Some(rho), _) => Ok(Loss::Concentrated { rho: amount("rho", rho, "0.5")?, delta }),
-        (None, None, Some(Loss::Approximate { epsilon, .. })) => {
-            Ok(Loss::Approximate { epsilon, delta })
-        }
-        (None, None, Some(Loss::Concentrated { rho, .. })) => Ok(Loss::Concentrated { rho, delta }),
-        (None, None, None) => Err(Failure::new(
+    let loss = match (&arguments.epsilon, &arguments.rho) {
+        (Some(epsilon), _) => Some(Loss::pure(amount("epsilon", epsilon, "1")?)),
+        (None, Some(rho)) => Some(Loss::concentrated(amount("rho", rho, "0.5")?)),
+        (None, None) => usual,
+    };
+    loss.map(|loss| loss.with_delta(delta)).ok_or_else(|| {
+        Failure::new(
             "the summary has no budget: neither an option nor the contract's defaults give one",
             "give --epsilon 1 or --rho 0.5, and --delta 1e-6 for the choice of values to show",
-        )),
-    }
+        )
+    })
 }

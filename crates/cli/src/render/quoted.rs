@@ -12,6 +12,7 @@ use super::grid::{TextGrid, visible};
 use super::number::at_least;
 use super::plain_quote::{Plain, answered_before};
 use super::{explanation, page, parts, pretty_json, workload};
+use crate::arguments::TextOrJson;
 use crate::failure::Failure;
 
 /// A quote as JSON: the same form for every question.
@@ -112,6 +113,18 @@ pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
 
 /// How the command shows all of a quote.
 const MORE: &str = "--verbose shows all mechanisms, losses and probabilities";
+
+/// A quote in a format; `verbose` is for text alone.
+pub(crate) fn in_format(
+    quoted: &Quoted,
+    format: TextOrJson,
+    verbose: bool,
+) -> Result<String, Failure> {
+    match format {
+        TextOrJson::Text => Ok(text(quoted, verbose)),
+        TextOrJson::Json => json(quoted),
+    }
+}
 
 /// A quote as text: one page for a plain query, and otherwise an overview of its parts first.
 pub(crate) fn text(quoted: &Quoted, verbose: bool) -> String {

@@ -223,7 +223,7 @@ fn bounds_of_earlier_data_are_used_and_named() {
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) SUM(profit) AS a FROM firms";
     assert_eq!(used(&ask(&place, sql, "ana").unwrap()), [now]);
 
-    // The same question about other data is another one.
+    // Asked about new data, it is a new question, and is charged.
     let (_, charged) = learn(&place, ("firms", &columns), epsilon("2"), "ana").unwrap();
     assert_eq!(charged.unwrap().to_string(), "epsilon = 2");
     let newest = only(&place, "firms");

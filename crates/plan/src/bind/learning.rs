@@ -82,15 +82,7 @@ impl Learning {
             ));
         }
         let population = contract.population(table).ok_or_else(|| public(table))?;
-        let usual = || {
-            let defaults = &population.defaults;
-            let whole = match (defaults.epsilon, defaults.rho) {
-                (Some(epsilon), _) => Some(Loss::pure(epsilon)),
-                (None, Some(rho)) => Some(Loss::concentrated(rho)),
-                (None, None) => None,
-            };
-            whole.and_then(|whole| whole.split(&[1, 9]).first().copied())
-        };
+        let usual = || population.defaults.loss()?.split(&[1, 9]).first().copied();
         let Some(loss) = loss.or_else(usual) else {
             return Err(Refusal::new(
                 format!("nothing says what learning bounds of `{}` may cost", table.name),

@@ -124,7 +124,7 @@ impl Known {
 
     /// The range of a number, where it is narrower than its type.
     pub fn range(&self, expr: &Expr) -> Option<Range> {
-        Range::given(expr, &self.facts)?.bounded(expr.column_type)
+        self.range_at_any_end(expr)?.bounded(expr.column_type)
     }
 
     /// The range of a number, also where it is narrower than its type at one end alone.

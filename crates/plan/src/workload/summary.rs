@@ -4,7 +4,7 @@ mod bins;
 
 use std::collections::BTreeSet;
 
-use hushtable_contract::{Column, Contract, Table, TableUnit};
+use hushtable_contract::{Column, Table, TableUnit};
 use hushtable_lang::ColumnType;
 use hushtable_privacy::{Delta, Loss};
 
@@ -99,18 +99,6 @@ impl Summary {
             .map(|(index, column)| summarised(column, index, has_delta, &mut names))
             .collect();
         Self { workload: text(table, loss, &columns), columns }
-    }
-
-    /// The budget of one query by the contract's defaults for a table, which a summary has where
-    /// none is given.
-    pub fn usual_loss(contract: &Contract, table: &Table) -> Option<Loss> {
-        let defaults = &contract.population(table)?.defaults;
-        let delta = defaults.delta.unwrap_or(Delta::ZERO);
-        match (defaults.epsilon, defaults.rho) {
-            (Some(epsilon), _) => Some(Loss::Approximate { epsilon, delta }),
-            (None, Some(rho)) => Some(Loss::Concentrated { rho, delta }),
-            (None, None) => None,
-        }
     }
 
     /// The name of the column that a query is about; `None` for the query about all rows.

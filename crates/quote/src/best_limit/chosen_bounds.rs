@@ -44,9 +44,7 @@ pub(super) fn best_bounds(
     // The bucket in the middle is of values about zero.
     let side = |sign: i64| {
         let units = (1..=buckets).map(|offset| units_of(released, buckets + sign * offset));
-        // Where there is no noise to speak of, still above zero.
-        let scale = laplace_scale(deviation);
-        Sizes { ends: ends.clone(), units: units.collect(), scale }
+        Sizes { ends: ends.clone(), units: units.collect(), scale: laplace_scale(deviation) }
     };
     let (above, below) = (side(1), side(-1));
     let round = |bound: f64| round(bound.max(least), whole).ok_or_else(no_histogram);

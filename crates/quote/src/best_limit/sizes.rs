@@ -106,6 +106,7 @@ pub(super) fn laplace_scale(deviation: f64) -> f64 {
     // The variance is 2 a / (1 - a)^2 for a = e^(-1/t).
     let x = 1.0 / (deviation * deviation);
     let ratio = 1.0 / (1.0 + x + (2.0 * x + x * x).sqrt());
+    // Where there is no noise to speak of, still above zero.
     (-1.0 / ratio.ln()).max(1e-9)
 }
 

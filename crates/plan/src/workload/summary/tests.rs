@@ -34,7 +34,7 @@ me = { epsilon = 10, delta = 1e-5 }
 fn summary() -> (Contract, Summary) {
     let contract = Contract::parse(CONTRACT, "c.toml").unwrap();
     let table = contract.table("people").unwrap();
-    let loss = Summary::usual_loss(&contract, table).unwrap();
+    let loss = contract.population(table).unwrap().defaults.loss().unwrap();
     let summary = Summary::of(table, loss);
     (contract, summary)
 }

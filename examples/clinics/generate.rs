@@ -49,8 +49,8 @@ impl Random {
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) % end
     }
 
-    /// A place in `shares`, each as probable as its share.
-    fn place(&mut self, shares: impl Iterator<Item = u64> + Clone) -> usize {
+    /// An index into `shares`, each as probable as its share.
+    fn index(&mut self, shares: impl Iterator<Item = u64> + Clone) -> usize {
         let mut at = self.below(shares.clone().sum());
         for (i, share) in shares.enumerate() {
             if at < share {
@@ -78,13 +78,13 @@ fn text(seed: u64) -> String {
     let mut out = String::from("patient_no;birth_year;district;visit_date;reason;cost\r\n");
     for patient in 0..PATIENTS {
         let born = 1935 + random.below(85);
-        let home = DISTRICTS[random.place(DISTRICTS.iter().map(|(_, share)| *share))].0;
+        let home = DISTRICTS[random.index(DISTRICTS.iter().map(|(_, share)| *share))].0;
         let mut visits = 1 + random.below(3);
         if random.below(15) == 0 {
             visits += random.below(20);
         }
         for _ in 0..visits {
-            let reason = random.place(REASONS.iter().map(|(_, share, _)| *share));
+            let reason = random.index(REASONS.iter().map(|(_, share, _)| *share));
             let cents = REASONS[reason].2 * (70 + random.below(60)) / 100;
             let (day, month) = (1 + random.below(28), 1 + random.below(12));
             let district = match random.below(60) {

@@ -51,8 +51,8 @@ impl Random {
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) % end
     }
 
-    /// A place in `shares`, each as probable as its share.
-    fn place(&mut self, shares: impl Iterator<Item = u64> + Clone) -> usize {
+    /// An index into `shares`, each as probable as its share.
+    fn index(&mut self, shares: impl Iterator<Item = u64> + Clone) -> usize {
         let mut at = self.below(shares.clone().sum());
         for (i, share) in shares.enumerate() {
             if at < share {
@@ -74,12 +74,12 @@ pub fn csv(seed: u64) -> String {
         if random.below(20) == 0 {
             visits += random.below(25);
         }
-        let home = random.place(TOWNS.iter().map(|(_, share)| *share));
+        let home = random.index(TOWNS.iter().map(|(_, share)| *share));
         for _ in 0..visits {
             // One purchase in eight is made somewhere else, in one of the larger towns.
             let away = random.below(8) == 0;
             let town = if away { random.below(5) as usize } else { home };
-            let product = random.place(PRODUCTS.iter().map(|(_, share, _)| *share));
+            let product = random.index(PRODUCTS.iter().map(|(_, share, _)| *share));
             let (month, day) = (1 + random.below(12), 1 + random.below(28));
             let quantity = 1 + random.below(3) * random.below(2);
             // Prices vary by a tenth from shop to shop.

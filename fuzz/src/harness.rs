@@ -259,8 +259,8 @@ pub fn reaction_to(
         return Err(failed(format!("takes {time:?} of CPU time, more than {:?}:", limits.time)));
     }
     if taken.memory > limits.memory {
-        let (own, most) = (taken.memory, limits.memory);
-        return Err(failed(format!("takes {own} bytes, more than {most}:")));
+        let (used, most) = (taken.memory, limits.memory);
+        return Err(failed(format!("takes {used} bytes, more than {most}:")));
     }
     fs::remove_file(&path).map_err(|error| failed(error.to_string()))?;
     Ok((reaction, taken))

@@ -244,34 +244,34 @@ fn change_rows(conn: &Connection, edit: &Edit) -> rusqlite::Result<()> {
         )
     };
     match edit {
-        Edit::Set(at, place, column, cell) => {
+        Edit::Set(at, number, column, cell) => {
             let table = table(at);
             let columns = columns(conn, table)?;
             let column = &columns[usize::from(*column) % columns.len().max(1)];
-            let sql = format!("UPDATE {table} SET {column} = ?1 WHERE {}", row(at, place));
+            let sql = format!("UPDATE {table} SET {column} = ?1 WHERE {}", row(at, number));
             conn.execute(&sql, [cell]).map(drop)
         }
-        Edit::Delete(at, place) => {
-            let sql = format!("DELETE FROM {} WHERE {}", table(at), row(at, place));
+        Edit::Delete(at, number) => {
+            let sql = format!("DELETE FROM {} WHERE {}", table(at), row(at, number));
             conn.execute(&sql, []).map(drop)
         }
-        Edit::Copy(at, place) => {
+        Edit::Copy(at, number) => {
             let (table, key) = (table(at), key_of(table(at)));
             let columns = columns(conn, table)?.into_iter().filter(|column| column != key);
             let columns = columns.collect::<Vec<_>>().join(", ");
             let sql = format!(
                 "INSERT INTO {table} ({key}, {columns}) SELECT (SELECT max({key}) + 1 FROM \
                  {table}), {columns} FROM {table} WHERE {}",
-                row(at, place)
+                row(at, number)
             );
             conn.execute(&sql, []).map(drop)
         }
-        Edit::Swap(at, place) => {
+        Edit::Swap(at, number) => {
             let (table, key) = (table(at), key_of(table(at)));
             for sql in [
-                format!("UPDATE {table} SET {key} = -1 WHERE {}", row(at, place)),
-                format!("UPDATE {table} SET {key} = {key} - 1 WHERE {key} = {place} + 2"),
-                format!("UPDATE {table} SET {key} = {place} + 2 WHERE {key} = -1"),
+                format!("UPDATE {table} SET {key} = -1 WHERE {}", row(at, number)),
+                format!("UPDATE {table} SET {key} = {key} - 1 WHERE {key} = {number} + 2"),
+                format!("UPDATE {table} SET {key} = {number} + 2 WHERE {key} = -1"),
             ] {
                 conn.execute(&sql, [])?;
             }

@@ -30,7 +30,7 @@ struct Asked {
 }
 
 fn main() -> ExitCode {
-    let Some(asked) = asked(std::env::args().skip(1)) else {
+    let Some(asked) = arguments(std::env::args().skip(1)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
@@ -104,7 +104,7 @@ fn stress(targets: &[Target], folder: &Path) -> ExitCode {
     if within { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn asked(mut words: impl Iterator<Item = String>) -> Option<Asked> {
+fn arguments(mut words: impl Iterator<Item = String>) -> Option<Asked> {
     let clock =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
     let mut asked = Asked {

@@ -225,8 +225,8 @@ fn read(name: &str, input: &[u8]) -> Reaction {
     };
     let types = [ColumnType::Int, ColumnType::Date, ColumnType::Float, ColumnType::Timestamp];
     let columns = schema.iter().zip(types.iter().cycle()).take(64).map(|(column, other)| {
-        let own = column.column_type.filter(|own| *own != ColumnType::String);
-        (column.name.clone(), own.unwrap_or(*other))
+        let known = column.column_type.filter(|known| *known != ColumnType::String);
+        (column.name.clone(), known.unwrap_or(*other))
     });
     let columns: Vec<(String, ColumnType)> = columns.collect();
     let texts = columns.iter().map(|(name, _)| (name.clone(), ColumnType::String)).collect();

@@ -67,10 +67,10 @@ fn make(path: &Path) {
         let mut words: Vec<String> = Vec::new();
         for unit in 0..100_000 {
             let many = 2 + mix.next() % 17;
-            let mut own: Vec<u64> = (0..many).map(|_| group(&mut mix)).collect();
-            own.sort_unstable();
-            own.dedup();
-            for group in own {
+            let mut groups: Vec<u64> = (0..many).map(|_| group(&mut mix)).collect();
+            groups.sort_unstable();
+            groups.dedup();
+            for group in groups {
                 units.push(part * 100_000 + unit);
                 words.push(format!("w{group}"));
             }

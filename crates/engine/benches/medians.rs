@@ -99,20 +99,21 @@ fn main() {
             let unique = 2 * (case * 1000 + run);
             // In turns, so that whatever else the machine does falls on all.
             let sum = ours(table, "SUM", by, unique);
-            let own = ours(table, "MEDIAN", by, unique + 1);
+            let private = ours(table, "MEDIAN", by, unique + 1);
             let plain = exact(by);
             // The first run warms the file's cache up.
             if run > 0 {
-                let all = [own.0, sum.0, plain.0, own.0 / sum.0, own.0 / plain.0];
-                let all = all.into_iter().chain([own.1 / sum.1, own.1 / plain.1]);
+                let all = [private.0, sum.0, plain.0, private.0 / sum.0, private.0 / plain.0];
+                let all = all.into_iter().chain([private.1 / sum.1, private.1 / plain.1]);
                 columns.iter_mut().zip(all).for_each(|(column, value)| column.push(value));
             }
         }
-        let [own, sum, plain, to_sum, to_plain, memory_to_sum, memory_to_plain] =
+        let [private, sum, plain, to_sum, to_plain, memory_to_sum, memory_to_plain] =
             columns.map(median);
         println!(
-            "{name:10} {own:.3} s; sum {sum:.3} s, ratio {to_sum:.2}, memory {memory_to_sum:.2}; \
-             without privacy {plain:.3} s, ratio {to_plain:.2}, memory {memory_to_plain:.2}"
+            "{name:10} {private:.3} s; sum {sum:.3} s, ratio {to_sum:.2}, memory \
+             {memory_to_sum:.2}; without privacy {plain:.3} s, ratio {to_plain:.2}, memory \
+             {memory_to_plain:.2}"
         );
     }
     std::fs::remove_dir_all(&folder).unwrap();

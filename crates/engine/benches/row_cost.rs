@@ -145,10 +145,10 @@ fn expressions(folder: &Path) {
         let note = if text.is_empty() { "x".to_owned() } else { text.repeat(1024 / text.len()) };
         let mut lines = "kept,n,x,d,day,moment,note\n".to_owned();
         for row in 0..ROWS {
-            let own = u8::from(kept && row % 2 == 0);
+            let dear = u8::from(kept && row % 2 == 0);
             let rest = "-9223372036854775807,1e-310,-12345678901234567890.123456789,2024-02-29,\
                         2024-02-29T23:59:59.999999";
-            writeln!(lines, "{own},{rest},{note}").unwrap();
+            writeln!(lines, "{dear},{rest},{note}").unwrap();
         }
         std::fs::write(folder.join("t.csv"), lines).unwrap();
     };
@@ -182,9 +182,9 @@ fn joins(folder: &Path) {
              FROM {from}"
         );
         let taken = |rows: usize| {
-            let own: String = (0..rows).map(|n| format!("0,{n}\n")).collect();
+            let first_unit: String = (0..rows).map(|n| format!("0,{n}\n")).collect();
             let others: String = (1..100_000).map(|id| format!("{id},7\n")).collect();
-            std::fs::write(folder.join("v.csv"), format!("id,n\n{own}{others}")).unwrap();
+            std::fs::write(folder.join("v.csv"), format!("id,n\n{first_unit}{others}")).unwrap();
             1e3 * seconds(Session::open(&folder.join("v.toml")).unwrap(), &sql)
         };
         let (without, with) = (taken(0), taken(rows));

@@ -78,7 +78,7 @@ fn main() {
         ("by sector, by pieces", "split_by_sector", ", group_selection_by = PIECES"),
     ];
     for (case, (name, table, options)) in cases.into_iter().enumerate() {
-        let (mut base, mut own, mut times, mut memory) = (vec![], vec![], vec![], vec![]);
+        let (mut base, mut split_times, mut times, mut memory) = (vec![], vec![], vec![], vec![]);
         let mut shown = 0;
         for run in 0..=RUNS {
             let unique = case * 1000 + run;
@@ -89,7 +89,7 @@ fn main() {
             // The first run warms the file's cache up.
             if run > 0 {
                 base.push(clamped);
-                own.push(split);
+                split_times.push(split);
                 times.push(split / clamped);
                 memory.push(split_mib / clamped_mib);
             }
@@ -97,7 +97,7 @@ fn main() {
         println!(
             "{name:24} {:.3} s, clamped {:.3} s, ratio {:.3}; peak memory, ratio {:.3}; \
              {shown} groups shown",
-            median(own),
+            median(split_times),
             median(base),
             median(times),
             median(memory),

@@ -180,7 +180,8 @@ impl Session {
         analyst: Option<&str>,
     ) -> Result<(), EngineError> {
         for (name, population) in &self.contract().populations {
-            let pays = |query: &PrivateQuery| query.populations().any(|own| own == name);
+            let pays =
+                |query: &PrivateQuery| query.populations().any(|population| population == name);
             let paid = statement.parts.iter().filter(|part| part.same_as.is_none());
             let queries = paid.filter(|part| pays(&part.query)).map(|part| part.query.clone());
             let queries: Vec<PrivateQuery> = queries.collect();

@@ -168,7 +168,7 @@ fn whole(partials: Vec<Partial>) -> Result<Partial> {
 }
 
 fn bounder(bounding: &Bounding, key: SamplingKey) -> Bounder {
-    let (kept, keyed) = (bounding.kept(), !bounding.keys.is_empty());
+    let (kept, keyed) = (bounding.accumulations(), !bounding.keys.is_empty());
     let bounder = match bounding.unit_bytes {
         Some(_) => {
             let ones = bounding.accumulators.iter().map(|accumulator| accumulator.value.is_one());
@@ -181,10 +181,10 @@ fn bounder(bounding: &Bounding, key: SamplingKey) -> Bounder {
 }
 
 /// Whether rows that agree in a column are in one partition.
-fn by_column(partitioning: &Partitioning, place: usize) -> bool {
+fn by_column(partitioning: &Partitioning, index: usize) -> bool {
     let Partitioning::Hash(by, _) = partitioning else { return false };
     let [by] = by.as_slice() else { return false };
-    by.downcast_ref::<Column>().is_some_and(|column| column.index() == place)
+    by.downcast_ref::<Column>().is_some_and(|column| column.index() == index)
 }
 
 impl DisplayAs for BoundExec {
@@ -215,11 +215,11 @@ impl ExecutionPlan for BoundExec {
 
     fn required_input_distribution(&self) -> Vec<Distribution> {
         // The unit's column comes last, after the columns that are read.
-        let place = self.bounding.read.len();
+        let index = self.bounding.read.len();
         let schema = self.input.schema();
-        match (self.bounding.unit_bytes, schema.fields().get(place)) {
+        match (self.bounding.unit_bytes, schema.fields().get(index)) {
             (Some(_), Some(unit)) => {
-                let unit: Arc<dyn PhysicalExpr> = Arc::new(Column::new(unit.name(), place));
+                let unit: Arc<dyn PhysicalExpr> = Arc::new(Column::new(unit.name(), index));
                 vec![Distribution::KeyPartitioned(vec![unit])]
             }
             _ => vec![Distribution::UnspecifiedDistribution],

@@ -77,9 +77,9 @@ impl Bounding {
         let accumulators = query.measurements().iter().filter_map(Accumulator::of);
         let mut accumulators: Vec<Accumulator> = accumulators.collect();
         if query.chooses_by_pieces() {
-            let places = places(query).into_iter().zip(query.measurements());
+            let indices = indices(query).into_iter().zip(query.measurements());
             let split =
-                places.filter_map(|(place, m)| Some((place?, m.thresholds()?.clone()))).collect();
+                indices.filter_map(|(index, m)| Some((index?, m.thresholds()?.clone()))).collect();
             let kept = Accumulation::Sum { bounds: (1, LARGEST), size: (1, LARGEST) };
             accumulators.push(Accumulator { value: RowValue::Pieces(split), kept });
         }
@@ -97,11 +97,11 @@ impl Bounding {
         bounding.expressions().for_each(|e| e.visit_columns(&mut |i| read.push(i)));
         read.sort_unstable();
         read.dedup();
-        let column = |place: usize| {
-            let (_, column_type) = query.columns().get(place).ok_or(EngineError::inconsistent(
+        let column = |index: usize| {
+            let (_, column_type) = query.columns().get(index).ok_or(EngineError::inconsistent(
                 "an expression reads a column that its query does not have",
             ))?;
-            Ok((place, *column_type))
+            Ok((index, *column_type))
         };
         bounding.read = read.into_iter().map(column).collect::<Result<_, EngineError>>()?;
         if bounding.column_bytes.len() != query.columns().len() || !bounding.holds_together() {
@@ -139,22 +139,22 @@ impl Bounding {
     }
 
     /// The way in which each accumulator keeps values.
-    pub(crate) fn kept(&self) -> Vec<Accumulation> {
+    pub(crate) fn accumulations(&self) -> Vec<Accumulation> {
         self.accumulators.iter().map(|accumulator| accumulator.kept).collect()
     }
 
     /// Whether rows have what is computed from them: for those that were not made by binding.
     pub(crate) fn holds_together(&self) -> bool {
         let mut known = self.read.windows(2).all(|pair| pair[0].0 < pair[1].0)
-            && self.read.iter().all(|&(place, _)| place < self.column_bytes.len());
+            && self.read.iter().all(|&(index, _)| index < self.column_bytes.len());
         for expr in self.expressions() {
-            expr.visit_columns(&mut |place| {
-                known &= self.read.binary_search_by_key(&place, |&(own, _)| own).is_ok();
+            expr.visit_columns(&mut |index| {
+                known &= self.read.binary_search_by_key(&index, |&(index, _)| index).is_ok();
             });
         }
-        let order = |(place, a): (usize, &Accumulator)| match &a.value {
+        let order = |(index, a): (usize, &Accumulator)| match &a.value {
             // Pieces come of sums that are known when they are counted.
-            RowValue::Pieces(split) => split.iter().all(|&(of, _)| of < place),
+            RowValue::Pieces(split) => split.iter().all(|&(of, _)| of < index),
             RowValue::One | RowValue::Present(_) | RowValue::Code(_) | RowValue::Points(..) => true,
         };
         known
@@ -176,7 +176,7 @@ impl Accumulator {
             | RowValue::Code(_) => true,
             RowValue::Pieces(split) => split.iter().all(|(_, thresholds)| {
                 let classes = thresholds.classes.iter().flat_map(|classes| &classes.values);
-                thresholds.default >= 0 && classes.into_iter().all(|(_, own)| *own >= 0)
+                thresholds.default >= 0 && classes.into_iter().all(|(_, threshold)| *threshold >= 0)
             }),
         };
         let is_range = |(low, high): &(i64, i64)| low <= high;
@@ -201,8 +201,8 @@ impl Accumulator {
                 Self { value: RowValue::Points(of.clone(), m.step), kept: sum }
             }
             // Its noise is made for the largest threshold.
-            Measure::PerRecordSum(own) => Self {
-                value: RowValue::Points(own.of.clone(), m.step),
+            Measure::PerRecordSum(sum) => Self {
+                value: RowValue::Points(sum.of.clone(), m.step),
                 kept: Accumulation::Sum { bounds: (-LARGEST, LARGEST), size: bounds },
             },
             // The sum is bounded by what its noise is made for.
@@ -241,9 +241,9 @@ impl Accumulator {
 }
 
 /// The place of each measurement's accumulator; `None` for counts of units.
-pub(crate) fn places(query: &PrivateQuery) -> Vec<Option<usize>> {
+pub(crate) fn indices(query: &PrivateQuery) -> Vec<Option<usize>> {
     let mut next = 0..;
-    let place = |m: &Measurement| match m.measure {
+    let index = |m: &Measurement| match m.measure {
         Measure::Units => None,
         Measure::Rows
         | Measure::Values(_)
@@ -253,5 +253,5 @@ pub(crate) fn places(query: &PrivateQuery) -> Vec<Option<usize>> {
         | Measure::Distinct { .. }
         | Measure::Quantile { .. } => next.next(),
     };
-    query.measurements().iter().map(place).collect()
+    query.measurements().iter().map(index).collect()
 }

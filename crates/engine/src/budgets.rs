@@ -102,19 +102,20 @@ impl Session {
                     Some(ledger) => ledger.account(analyst, name, limit)?,
                     None => Account::untouched(limit),
                 };
-                let own = charges.iter().filter(|c| c.analyst == *analyst && c.account == *name);
-                let own: Vec<ChargeRecord> = own.cloned().collect();
+                let records =
+                    charges.iter().filter(|c| c.analyst == *analyst && c.account == *name);
+                let records: Vec<ChargeRecord> = records.cloned().collect();
                 let usual = if limit.delta().is_zero() { small } else { limit.delta() };
                 let together = match delta {
-                    Some(delta) => Together::of(&own, delta, delta),
-                    None => Together::of(&own, usual, usual.checked_mul(2).unwrap_or(usual)),
+                    Some(delta) => Together::of(&records, delta, delta),
+                    None => Together::of(&records, usual, usual.checked_mul(2).unwrap_or(usual)),
                 };
                 lines.push(BudgetLine {
                     analyst: analyst.clone(),
                     table: name.clone(),
                     account,
                     together,
-                    charges: own,
+                    charges: records,
                     per_record,
                 });
             }
@@ -217,7 +218,7 @@ mod tests {
     /// that had not been charged yet.
     #[test]
     fn the_loss_is_above_the_reading_no_more_often_than_stated() {
-        let (runs, delta, own) = (100_000u32, "0.01".parse().unwrap(), "0.005".parse().unwrap());
+        let (runs, delta, stated) = (100_000u32, "0.01".parse().unwrap(), "0.005".parse().unwrap());
         // Often enough that the loss is never far above the reading when that is seen.
         let sums: Vec<f64> = (0..320).map(|i| 0.001 * 1.025f64.powi(i)).collect();
         let mut before = 0.0;
@@ -233,7 +234,7 @@ mod tests {
             })
             .collect();
         // The odometer still has a reading after the delta, and it is the same.
-        charges.push(charge(Event::Approximate { epsilon: Epsilon::ZERO, delta: own }));
+        charges.push(charge(Event::Approximate { epsilon: Epsilon::ZERO, delta: stated }));
         let last = Together::of(&charges, delta, delta).adaptive;
         assert_eq!(last.map(Epsilon::to_f64), readings.last().copied());
         let mut normal = normals();
@@ -247,8 +248,8 @@ mod tests {
             }));
         }
         let above = f64::from(above) / f64::from(runs);
-        let own: Delta = own;
-        let rate = above + (1.0 - above) * own.to_f64();
+        let stated: Delta = stated;
+        let rate = above + (1.0 - above) * stated.to_f64();
         assert!(rate < 0.01, "{rate}");
         assert!(rate > 0.008, "the bound is far from what it bounds: {rate}");
     }

@@ -48,12 +48,12 @@ impl ClassLookup {
         column_type: ColumnType,
     ) -> Result<Self, ArrowError> {
         let mut lookup = Self { listed: 0, short: HashMap::default(), long: HashMap::default() };
-        for (place, value) in values.enumerate() {
+        for (index, value) in values.enumerate() {
             lookup.listed += 1;
             each(&constant(value, column_type)?, |code| {
                 match code {
-                    Some(Code::Short(code)) => drop(lookup.short.insert(code, place)),
-                    Some(Code::Long(text)) => drop(lookup.long.insert(text.to_vec(), place)),
+                    Some(Code::Short(code)) => drop(lookup.short.insert(code, index)),
+                    Some(Code::Long(text)) => drop(lookup.long.insert(text.to_vec(), index)),
                     None => {}
                 };
             })?;
@@ -66,16 +66,16 @@ impl ClassLookup {
     ///
     /// # Errors
     /// Only for an array of a type that no class has.
-    pub(crate) fn places(&self, classes: &ArrayRef) -> Result<Vec<usize>, ArrowError> {
-        let mut places = Vec::with_capacity(classes.len());
+    pub(crate) fn indices(&self, classes: &ArrayRef) -> Result<Vec<usize>, ArrowError> {
+        let mut indices = Vec::with_capacity(classes.len());
         each(classes, |code| {
-            places.push(code.and_then(|code| self.place(code)).unwrap_or(self.listed));
+            indices.push(code.and_then(|code| self.index(code)).unwrap_or(self.listed));
         })?;
-        Ok(places)
+        Ok(indices)
     }
 
     #[inline]
-    fn place(&self, code: Code<'_>) -> Option<usize> {
+    fn index(&self, code: Code<'_>) -> Option<usize> {
         match code {
             Code::Short(code) => self.short.get(&code).copied(),
             Code::Long(text) => self.long.get(text).copied(),
@@ -159,15 +159,15 @@ mod tests {
             let lookup = ClassLookup::new([absent, found.clone()].iter(), column_type).unwrap();
             for (value, want) in [(&found, 1), (&other, 2), (&V::Null, 2)] {
                 let array = constant(value, column_type).unwrap();
-                assert_eq!(lookup.places(&array).unwrap(), [want], "{value}");
+                assert_eq!(lookup.indices(&array).unwrap(), [want], "{value}");
             }
         }
         let lookup = ClassLookup::new([V::Bool(true)].iter(), T::Bool).unwrap();
         for (value, want) in [(true, 0), (false, 1)] {
             let array = constant(&V::Bool(value), T::Bool).unwrap();
-            assert_eq!(lookup.places(&array).unwrap(), [want]);
+            assert_eq!(lookup.indices(&array).unwrap(), [want]);
         }
         let floats: ArrayRef = Arc::new(datafusion::arrow::array::Float64Array::from(vec![1.0]));
-        assert!(lookup.places(&floats).is_err());
+        assert!(lookup.indices(&floats).is_err());
     }
 }

@@ -244,14 +244,14 @@ impl PhysicalExtensionCodec for PlanCodec {
         let same = |one: &EncodedNode, other: &EncodedNode| match (one, other) {
             (
                 EncodedNode::Source(files, wanted, number),
-                EncodedNode::Source(own, own_wanted, own_number),
-            ) => (files, wanted, number) == (own, own_wanted, own_number),
+                EncodedNode::Source(other, other_wanted, other_number),
+            ) => (files, wanted, number) == (other, other_wanted, other_number),
             (
                 EncodedNode::Bound(bounding, options, key),
-                EncodedNode::Bound(own, own_options, own_key),
-            ) => bounding == own && options == own_options && key == own_key,
-            (EncodedNode::LimitRows(limit, key), EncodedNode::LimitRows(own, own_key)) => {
-                limit == own && key == own_key
+                EncodedNode::Bound(other, other_options, other_key),
+            ) => bounding == other && options == other_options && key == other_key,
+            (EncodedNode::LimitRows(limit, key), EncodedNode::LimitRows(other, other_key)) => {
+                limit == other && key == other_key
             }
             (EncodedNode::NeverEmpty, EncodedNode::NeverEmpty) => true,
             _ => false,

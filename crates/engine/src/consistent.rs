@@ -36,9 +36,9 @@ pub(crate) fn tables(
     let quoted = QuotedLevels::new(consistent, &quotes);
     for adjusted in quoted.measurements()? {
         let mut cells = Vec::with_capacity(levels.len());
-        for (at, &(place, variance)) in adjusted.levels.iter().enumerate() {
+        for (at, &(measurement, variance)) in adjusted.levels.iter().enumerate() {
             let values = &fitting[at]
-                .get(place)
+                .get(measurement)
                 .ok_or(EngineError::inconsistent(
                     "a consistent table adjusts a measurement that a release does not have",
                 ))?

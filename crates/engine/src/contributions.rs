@@ -26,7 +26,7 @@ impl SamplingKey {
     pub(crate) fn of_joined_rows(self) -> [u8; 16] {
         let derived = blake3::derive_key("hushtable 1 rows joined", &self.0);
         let mut key = [0; 16];
-        key.iter_mut().zip(derived).for_each(|(own, byte)| *own = byte);
+        key.iter_mut().zip(derived).for_each(|(target, byte)| *target = byte);
         key
     }
 }

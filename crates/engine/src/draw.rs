@@ -63,7 +63,7 @@ impl CountedGroups {
     ) -> Result<(Vec<ArrayRef>, Self), EngineError> {
         let ExactSums { keys, units, pieces, measured, members } = exact;
         let found = units.len();
-        if measured.iter().any(|own| own.groups() != found) {
+        if measured.iter().any(|measurement| measurement.groups() != found) {
             return Err(EngineError::inconsistent(
                 "a measurement has another number of groups than were found",
             ));
@@ -83,8 +83,8 @@ impl CountedGroups {
                 // noise like the others, or its absence would show.
                 let listed = columns_of(query.keys(), &public_groups(query.keys()))?;
                 let found = found_at(&listed, &keys)?;
-                let own = |own: &ExactMeasurement| own.rearranged(found.iter().copied());
-                let measured = measured.iter().map(own).collect::<Result<_, _>>()?;
+                let rearranged = |m: &ExactMeasurement| m.rearranged(found.iter().copied());
+                let measured = measured.iter().map(rearranged).collect::<Result<_, _>>()?;
                 let (units, known, classes) = (Vec::new(), Vec::new(), Vec::new());
                 let groups = found.len();
                 (listed, Self { groups, units, known, measured, classes, members })
@@ -116,7 +116,7 @@ impl CountedGroups {
                 let measured = match groups > found {
                     true => measured
                         .iter()
-                        .map(|own| own.rearranged(all()))
+                        .map(|measurement| measurement.rearranged(all()))
                         .collect::<Result<_, _>>()?,
                     false => measured,
                 };
@@ -142,10 +142,10 @@ impl CountedGroups {
         };
         let mut ahead = DrawnAhead::default();
         let mut counts: &[i128] = &[];
-        if let Some(place) = quote.deciding_count() {
+        if let Some(index) = quote.deciding_count() {
             // It is drawn for all groups, with the sums that it is measured with.
             ahead.0 = self.measure_some(quote, &all(), generator, true)?;
-            counts = ahead.of(place).ok_or(EngineError::inconsistent(
+            counts = ahead.of(index).ok_or(EngineError::inconsistent(
                 "the count that decides about groups was not drawn",
             ))?;
             if counts.len() != self.units.len() {
@@ -183,10 +183,10 @@ impl CountedGroups {
         // Numbers that chose the groups are not drawn again: a second draw of a count would cost a
         // second time.
         let drawn = self.measure_some(quote, chosen, generator, false)?;
-        let both = drawn.into_iter().enumerate().map(|(place, drawn)| match ahead.of(place) {
+        let both = drawn.into_iter().enumerate().map(|(index, drawn)| match ahead.of(index) {
             Some(of_groups) => {
-                let own = chosen.iter().map(|c| of_groups.get(c.group).copied());
-                own.collect::<Option<Vec<i128>>>()
+                let exact_sums = chosen.iter().map(|c| of_groups.get(c.group).copied());
+                exact_sums.collect::<Option<Vec<i128>>>()
             }
             None => drawn,
         });
@@ -246,9 +246,9 @@ impl CountedGroups {
                     });
                     counts.collect::<Result<_, _>>()?
                 }
-                Noise::Single(own) => {
+                Noise::Single(noise) => {
                     let mut sums = chosen.iter().map(exact).collect::<Result<Vec<i128>, _>>()?;
-                    own.release(generator, &mut sums)?;
+                    noise.release(generator, &mut sums)?;
                     sums
                 }
                 Noise::Quantile(quantile) => {
@@ -274,20 +274,20 @@ impl CountedGroups {
                     // One more than there are classes: the last one is of all values that no class
                     // lists.
                     let mut of_class: Vec<Vec<usize>> = vec![Vec::new(); noise.classes.len() + 1];
-                    for (place, chosen) in chosen.iter().enumerate() {
+                    for (index, chosen) in chosen.iter().enumerate() {
                         let class = of.get(chosen.group).and_then(|&class| of_class.get_mut(class));
                         class
                             .ok_or(EngineError::inconsistent(
                                 "a chosen group is in a class without noise",
                             ))?
-                            .push(place);
+                            .push(index);
                     }
-                    for (places, measuring) in of_class.into_iter().zip(noise.all()) {
-                        let own = places.iter().filter_map(|&p| chosen.get(p));
-                        let mut some = own.map(exact).collect::<Result<Vec<i128>, _>>()?;
+                    for (indices, measuring) in of_class.into_iter().zip(noise.all()) {
+                        let cells = indices.iter().filter_map(|&p| chosen.get(p));
+                        let mut some = cells.map(exact).collect::<Result<Vec<i128>, _>>()?;
                         measuring.release(generator, &mut some)?;
-                        for (place, noisy) in places.into_iter().zip(some) {
-                            if let Some(drawn) = drawn.get_mut(place) {
+                        for (index, noisy) in indices.into_iter().zip(some) {
+                            if let Some(drawn) = drawn.get_mut(index) {
                                 *drawn = Some(noisy);
                             }
                         }
@@ -382,7 +382,7 @@ impl CountedGroups {
     /// Bytes that joint draws take for a while: the fine values of a group and their digits.
     pub(crate) fn fine_bytes(&self, quote: &Quote) -> usize {
         let joint = quote.noise().iter().zip(&self.measured);
-        let joint = joint.filter(|(noise, _)| matches!(noise, Noise::Joint(own) if own.pays()));
+        let joint = joint.filter(|(noise, _)| matches!(noise, Noise::Joint(j) if j.pays()));
         let largest = joint.filter_map(|(_, measured)| {
             let values = measured.values()?;
             (0..values.groups()).map(|group| values.of(group).len()).max()
@@ -415,17 +415,17 @@ impl CountedGroups {
                 drawn.push(i128::from(point));
             }
         }
-        for (place, noise) in quote.noise().iter().enumerate() {
+        for (index, noise) in quote.noise().iter().enumerate() {
             let Noise::Joint(other) = noise else { continue };
             if other.first == first {
-                let own = drawn.get_mut(other.part).map(std::mem::take).ok_or_else(|| {
+                let sums = drawn.get_mut(other.part).map(std::mem::take).ok_or_else(|| {
                     EngineError::inconsistent(
                         "a quantile was not drawn with the others of its values",
                     )
                 })?;
-                *noisy.get_mut(place).ok_or_else(|| {
+                *noisy.get_mut(index).ok_or_else(|| {
                     EngineError::inconsistent("a measurement has no place for its noisy numbers")
-                })? = Some(own);
+                })? = Some(sums);
             }
         }
         Ok(())
@@ -451,20 +451,20 @@ fn classes(query: &PrivateQuery, keys: &[ArrayRef]) -> Result<Vec<Vec<usize>>, E
         let Some((key, classes)) = by_key else { return Ok(Vec::new()) };
         // No row had a group.
         let Some(key) = keys.get(key) else { return Ok(Vec::new()) };
-        Ok(ClassLookup::of(classes)?.places(key)?)
+        Ok(ClassLookup::of(classes)?.indices(key)?)
     };
     query.measurements().iter().map(of).collect()
 }
 
 /// Groups as columns of keys.
 fn columns_of(keys: &[Key], groups: &[Vec<Value>]) -> Result<Vec<ArrayRef>, DataFusionError> {
-    let column = |(place, key): (usize, &Key)| {
+    let column = |(index, key): (usize, &Key)| {
         let values = groups
             .iter()
             .map(|row| {
                 let missing =
                     || inconsistent("a listed group has fewer values than there are keys");
-                Ok(constant(row.get(place).ok_or_else(missing)?, key.expr.column_type)?)
+                Ok(constant(row.get(index).ok_or_else(missing)?, key.expr.column_type)?)
             })
             .collect::<Result<Vec<_>, DataFusionError>>()?;
         let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
@@ -492,10 +492,10 @@ fn with_known(
     let (mut interner, rows_of) = numbered(&found)?;
     let mut known = vec![false; units.len()];
     let mut absent: Vec<u64> = Vec::new();
-    for (place, id) in interner.intern(&listed)?.iter().enumerate() {
+    for (index, id) in interner.intern(&listed)?.iter().enumerate() {
         match rows_of.get(id).and_then(|&row| known.get_mut(row)) {
             Some(known) => *known = true,
-            None => absent.push(place as u64),
+            None => absent.push(index as u64),
         }
     }
     units.resize(units.len() + absent.len(), 0);
@@ -523,14 +523,14 @@ pub(crate) fn found_at(
 ) -> Result<Vec<Option<usize>>, DataFusionError> {
     let groups = listed.first().map_or(0, |c| c.len());
     let (mut interner, rows_of) = numbered(listed)?;
-    let mut places = vec![None; groups];
+    let mut indices = vec![None; groups];
     if found.first().is_some_and(|k| !k.is_empty()) {
         for (at, id) in interner.intern(found)?.iter().enumerate() {
             // Rows with other keys were left out before they were counted.
-            if let Some(place) = rows_of.get(id).and_then(|&row| places.get_mut(row)) {
-                *place = Some(at);
+            if let Some(index) = rows_of.get(id).and_then(|&row| indices.get_mut(row)) {
+                *index = Some(at);
             }
         }
     }
-    Ok(places)
+    Ok(indices)
 }

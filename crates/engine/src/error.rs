@@ -155,9 +155,9 @@ impl EngineError {
     /// The rule that an operator of ours reported through a library, or else the library's own.
     #[track_caller]
     fn broken(reported: &(dyn std::error::Error + 'static), of_library: &'static str) -> Self {
-        let mut causes = std::iter::successors(Some(reported), |own| own.source());
-        match causes.find_map(|own| own.downcast_ref::<Invariant>()) {
-            Some(own) => Self::Inconsistent(*own),
+        let mut causes = std::iter::successors(Some(reported), |cause| cause.source());
+        match causes.find_map(|cause| cause.downcast_ref::<Invariant>()) {
+            Some(cause) => Self::Inconsistent(*cause),
             None => Self::inconsistent(of_library),
         }
     }

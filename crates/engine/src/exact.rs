@@ -15,7 +15,7 @@ use hushtable_quote::Quote;
 use crate::backend::{OpenedPlan, UnopenedPlan};
 use crate::bound::Tallies;
 use crate::bound_exec::BoundExec;
-use crate::bounding::{Bounding, places};
+use crate::bounding::{Bounding, indices};
 use crate::contributions::{Accumulation, ContributionBatch, SamplingKey};
 use crate::error::EngineError;
 use crate::feed::RowsOf;
@@ -92,7 +92,7 @@ async fn rows_of(
     // At least two, so that a table is read in parts on every machine, as in the tests.
     let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
     let lowering = Lowering::of(query.relation(), data, partitions, progress);
-    let read: Vec<usize> = bounding.read.iter().map(|&(place, _)| place).collect();
+    let read: Vec<usize> = bounding.read.iter().map(|&(index, _)| index).collect();
     lowering.rows(query.relation(), &read).await
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct Scan {
     plan: UnopenedPlan,
     memory: QueryMemory,
     /// The accumulator of each measurement; none for counts of units.
-    places: Vec<Option<usize>>,
+    indices: Vec<Option<usize>>,
 }
 
 impl Scan {
@@ -184,7 +184,7 @@ impl Scan {
         let progress = Arc::clone(progress);
         let plan = UnopenedPlan { bound, progress, tasks: memory.tasks() };
         memory.backend().accept(&plan).await?;
-        Ok(Self { plan, memory: memory.clone(), places: places(query) })
+        Ok(Self { plan, memory: memory.clone(), indices: indices(query) })
     }
 
     /// Reads the table: bounds every unit's contributions and adds them up by group.
@@ -196,11 +196,11 @@ impl Scan {
         charge: OpenedCharge,
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
-        let Self { plan, memory, places } = self;
+        let Self { plan, memory, indices } = self;
         // Only an opened charge gives the plan its key, and without the key the operator refuses to
         // run.
         let plan = plan.opened(&charge, key)?;
-        let (ScanOutcome { exact, .. }, held) = collected(plan, &memory, &places).await?;
+        let (ScanOutcome { exact, .. }, held) = collected(plan, &memory, &indices).await?;
         Ok(ExactGroups { charge, exact, held })
     }
 
@@ -253,9 +253,9 @@ impl OwnerScan {
         key: SamplingKey,
         look: ScanOptions,
     ) -> Result<ScanOutcome, EngineError> {
-        let Scan { plan, memory, places } = self.0;
+        let Scan { plan, memory, indices } = self.0;
         let plan = plan.opened_by_owner(key, look)?;
-        Ok(collected(plan, &memory, &places).await?.0)
+        Ok(collected(plan, &memory, &indices).await?.0)
     }
 }
 
@@ -263,12 +263,12 @@ impl OwnerScan {
 async fn collected(
     plan: OpenedPlan,
     memory: &QueryMemory,
-    places: &[Option<usize>],
+    indices: &[Option<usize>],
 ) -> Result<(ScanOutcome, MemoryReservation), EngineError> {
     let explained = |error: DataFusionError| memory.explained(error);
     let held = MemoryConsumer::new("exact groups").register(memory.tasks().memory_pool());
     let mut returns = plan.returns()?;
-    let mut groups = Merged::new(&returns.bound()?.bounding().kept());
+    let mut groups = Merged::new(&returns.bound()?.bounding().accumulations());
     let mut partials = memory.backend().run(plan);
     while let Some(partial) = partials.next().await {
         if let Some(partial) = returns.take(partial.map_err(|error| memory.explained(error))?)? {
@@ -282,7 +282,7 @@ async fn collected(
     returns.check_complete()?;
     let mut all = heavy(|| groups.finish())?;
     let (surveys, tallies) = (std::mem::take(&mut all.surveys), all.tallies.take());
-    let exact = ExactSums::of(all, returns.bound()?.bounding(), places)?;
+    let exact = ExactSums::of(all, returns.bound()?.bounding(), indices)?;
     Ok((ScanOutcome { exact, surveys, tallies }, held))
 }
 
@@ -291,7 +291,7 @@ impl ExactSums {
     fn of(
         all: MergedGroups,
         bounding: &Bounding,
-        places: &[Option<usize>],
+        indices: &[Option<usize>],
     ) -> Result<Self, EngineError> {
         let MergedGroups { keys, units, totals, members, .. } = all;
         // Without their groups, units would count as being in one each, with too little noise.
@@ -309,23 +309,23 @@ impl ExactSums {
             ));
         }
         let mut totals: Vec<Option<ExactMeasurement>> = totals.into_iter().map(Some).collect();
-        let mut take = |place: usize| {
-            let own = totals.get_mut(place).and_then(Option::take);
-            own.ok_or(EngineError::inconsistent("a measurement has no totals of its own"))
+        let mut take = |index: usize| {
+            let found = totals.get_mut(index).and_then(Option::take);
+            found.ok_or(EngineError::inconsistent("a measurement has no totals of its own"))
         };
-        let measured = places.iter().map(|place| match place {
+        let measured = indices.iter().map(|index| match index {
             None => Ok::<_, EngineError>(ExactMeasurement::Sums(
                 units.iter().map(|&n| i128::from(n)).collect(),
             )),
-            Some(place) => {
-                let kept = bounding.accumulators.get(*place).map(|own| own.kept);
-                Ok(match (take(*place)?, kept) {
+            Some(index) => {
+                let kept = bounding.accumulators.get(*index).map(|accumulator| accumulator.kept);
+                Ok(match (take(*index)?, kept) {
                     (ExactMeasurement::Values(values), Some(Accumulation::Values(listing)))
                         if listing.distinct =>
                     {
                         ExactMeasurement::Distinct(values)
                     }
-                    (own, _) => own,
+                    (any, _) => any,
                 })
             }
         });
@@ -358,5 +358,5 @@ pub(crate) async fn exact_of(
     memory: &QueryMemory,
     query: &PrivateQuery,
 ) -> Result<ExactSums, EngineError> {
-    Ok(collected(plan, memory, &places(query)).await?.0.exact)
+    Ok(collected(plan, memory, &indices(query)).await?.0.exact)
 }

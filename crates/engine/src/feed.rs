@@ -31,7 +31,7 @@ impl RowsOf {
     pub(crate) fn new(bounding: &Bounding) -> Result<Self, DataFusionError> {
         Ok(Self {
             program: RowProgram::new(bounding)?,
-            read: bounding.read.iter().map(|&(place, _)| place).collect(),
+            read: bounding.read.iter().map(|&(index, _)| index).collect(),
             all: bounding.column_bytes.len(),
             has_unit: bounding.unit_bytes.is_some(),
             parts: bounding.parts(),
@@ -79,9 +79,9 @@ pub(crate) async fn bounded(
         if rows.rows == 0 {
             return Ok(());
         }
-        for place in 0..bounders.len() {
-            let others = size_but(&bounders, place);
-            bounders[place].add(&rows, &mut |bytes| held.try_resize(others + bytes))?;
+        for index in 0..bounders.len() {
+            let others = size_but(&bounders, index);
+            bounders[index].add(&rows, &mut |bytes| held.try_resize(others + bytes))?;
         }
         held.try_resize(bounders.iter().map(Bounder::size).sum())
     };
@@ -94,9 +94,9 @@ pub(crate) async fn bounded(
         // The first row of a partition must not cost more than a further one.
         rows.each(&RecordBatch::new_empty(stream.schema()), &mut add)?;
     }
-    for place in 0..bounders.len() {
-        let others = size_but(&bounders, place);
-        bounders[place].end(&mut |bytes| held.try_resize(others + bytes))?;
+    for index in 0..bounders.len() {
+        let others = size_but(&bounders, index);
+        bounders[index].end(&mut |bytes| held.try_resize(others + bytes))?;
     }
     let partials = bounders.into_iter().map(Bounder::finish).collect::<Result<Vec<_>, _>>()?;
     held.try_resize(partials.iter().map(Partial::size).sum())?;
@@ -104,8 +104,8 @@ pub(crate) async fn bounded(
 }
 
 /// Bytes of memory of all bounders but one.
-fn size_but(bounders: &[Bounder], place: usize) -> usize {
-    let others = bounders.iter().enumerate().filter(|(other, _)| *other != place);
+fn size_but(bounders: &[Bounder], index: usize) -> usize {
+    let others = bounders.iter().enumerate().filter(|(other, _)| *other != index);
     others.map(|(_, bounder)| bounder.size()).sum()
 }
 

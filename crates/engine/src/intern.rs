@@ -73,7 +73,7 @@ impl Hashes {
     }
 
     /// All 128 bits of it, which no two values share.
-    pub(crate) fn place(&self, id: usize) -> u128 {
+    pub(crate) fn rank(&self, id: usize) -> u128 {
         self.hashes[id].as_u128()
     }
 

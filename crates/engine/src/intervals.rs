@@ -74,7 +74,7 @@ impl Uncertainty {
     }
 
     /// The intervals that the query or its contract asks for.
-    pub(crate) fn wanted(&self) -> Option<IntervalRequest> {
+    pub(crate) fn interval_request(&self) -> Option<IntervalRequest> {
         self.quote.query().intervals()
     }
 
@@ -128,15 +128,17 @@ impl Uncertainty {
             let steps: Vec<i128> = steps.iter().map(|column| column.value(row)).collect();
             let rest: Vec<f64> = rest.iter().map(|column| column.value(row)).collect();
             let released = ReleasedRow { keys: &keys, steps: &steps, rest: &rest, known: &known };
-            for ((place, column), own) in ends.iter_mut().enumerate().zip(intervals.of(&released)) {
+            for ((index, column), interval) in
+                ends.iter_mut().enumerate().zip(intervals.of(&released))
+            {
                 let shown = || {
-                    value_at(table.column(place), row).ok_or(EngineError::inconsistent(
+                    value_at(table.column(index), row).ok_or(EngineError::inconsistent(
                         "a released column has no value in one of its rows",
                     ))
                 };
-                column.push(match (own, &self.adjusted) {
+                column.push(match (interval, &self.adjusted) {
                     (Some(ends), Some(_)) => Some(with(ends, shown()?)),
-                    (own, _) => own,
+                    (interval, _) => interval,
                 });
             }
         }

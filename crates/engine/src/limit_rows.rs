@@ -75,11 +75,11 @@ pub(crate) fn keyed(
     key: SamplingKey,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|node| {
-        let Some(own) = node.downcast_ref::<LimitRowsExec>() else {
+        let Some(exec) = node.downcast_ref::<LimitRowsExec>() else {
             return Ok(Transformed::no(node));
         };
-        let own = LimitRowsExec::new(Arc::clone(&own.input), own.limit)?.with_key(Some(key));
-        Ok(Transformed::yes(Arc::new(own) as Arc<dyn ExecutionPlan>))
+        let exec = LimitRowsExec::new(Arc::clone(&exec.input), exec.limit)?.with_key(Some(key));
+        Ok(Transformed::yes(Arc::new(exec) as Arc<dyn ExecutionPlan>))
     })
     .data()
 }
@@ -149,7 +149,7 @@ impl UnitRows {
         }
         // Of units with too many rows: the unit, the row's hash, and where it is.
         let mut rows: Vec<(u32, u128, usize, u32)> = Vec::new();
-        for (place, (batch, units)) in self.batches.iter().enumerate() {
+        for (batch_index, (batch, units)) in self.batches.iter().enumerate() {
             let many = units.iter().zip(0u32..).filter(|(unit, _)| self.is_beyond(**unit));
             let many: Vec<(u32, u32)> = many.map(|(unit, row)| (*unit, row)).collect();
             if many.is_empty() {
@@ -159,16 +159,16 @@ impl UnitRows {
             let columns = batch.columns().iter().map(|column| take(column, &at, None));
             let columns = columns.collect::<Result<Vec<_>, _>>()?;
             let hashes = Hashes::new(&columns, key.of_joined_rows())?.of_rows(&columns)?;
-            let own = many.into_iter().zip(hashes);
-            rows.extend(own.map(|((unit, row), hash)| (unit, hash, place, row)));
+            let hashed = many.into_iter().zip(hashes);
+            rows.extend(hashed.map(|((unit, row), hash)| (unit, hash, batch_index, row)));
         }
         // By unit and hash: which rows stay does not depend on the order in which they came.
         rows.sort_unstable();
         let mut kept: Vec<Vec<bool>> =
             self.batches.iter().map(|(batch, _)| vec![true; batch.num_rows()]).collect();
-        for own in rows.chunk_by(|(one, ..), (other, ..)| one == other) {
-            for &(_, _, place, row) in own.iter().skip(self.limit.rows as usize) {
-                let row = kept.get_mut(place).and_then(|rows| rows.get_mut(row as usize));
+        for unit_rows in rows.chunk_by(|(one, ..), (other, ..)| one == other) {
+            for &(_, _, batch_index, row) in unit_rows.iter().skip(self.limit.rows as usize) {
+                let row = kept.get_mut(batch_index).and_then(|rows| rows.get_mut(row as usize));
                 *row.ok_or_else(|| {
                     inconsistent("a row beyond the limit is in none of the batches")
                 })? = false;

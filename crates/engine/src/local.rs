@@ -54,12 +54,12 @@ impl Secret {
                 let texts = column.as_string_view_opt().ok_or(EngineError::inconsistent(
                     "the values of a secret's column are not text",
                 ))?;
-                let places: HashMap<&str, usize> =
+                let indices: HashMap<&str, usize> =
                     values.iter().enumerate().rev().map(|(i, v)| (v.as_str(), i)).collect();
                 let rest = other.then_some(values.len());
                 let category = |text: Option<&str>| {
-                    let place = text.and_then(|t| places.get(t).copied()).or(rest)?;
-                    u32::try_from(place).ok()
+                    let index = text.and_then(|t| indices.get(t).copied()).or(rest)?;
+                    u32::try_from(index).ok()
                 };
                 Ok(texts.iter().map(category).collect())
             }

@@ -61,22 +61,22 @@ impl ExactMeasurement {
     ) -> Result<Self, EngineError> {
         match self {
             Self::Sums(sums) => {
-                let own = |group| {
+                let sum_of = |group| {
                     sums.get(group).copied().ok_or(EngineError::inconsistent(
                         "a rearranged group is not among the exact groups",
                     ))
                 };
-                let sums = groups.map(|group: Option<usize>| group.map_or(Ok(0), own));
+                let sums = groups.map(|group: Option<usize>| group.map_or(Ok(0), sum_of));
                 Ok(Self::Sums(sums.collect::<Result<_, _>>()?))
             }
             Self::Values(values) | Self::Distinct(values) => {
-                let own = groups.map(|group| match group {
+                let lists = groups.map(|group| match group {
                     Some(group) if group >= values.groups() => Err(EngineError::inconsistent(
                         "a rearranged group is not among the exact groups",
                     )),
                     group => Ok(group),
                 });
-                let groups = own.collect::<Result<Vec<_>, _>>()?;
+                let groups = lists.collect::<Result<Vec<_>, _>>()?;
                 let values = values.rearranged(groups.into_iter());
                 Ok(match self {
                     Self::Distinct(_) => Self::Distinct(values),

@@ -13,10 +13,10 @@ pub(crate) struct PartialMembers {
     pub(crate) ends: Vec<u64>,
     pub(crate) groups: Vec<u32>,
     /// Keyed hash of each unit, by its bits.
-    pub(crate) places: Vec<i128>,
+    pub(crate) ranks: Vec<i128>,
 }
 
-flat!(PartialMembers { ends, groups, places });
+flat!(PartialMembers { ends, groups, ranks });
 
 impl PartialMembers {
     /// Adds them to others, with the groups' numbers there.
@@ -32,9 +32,9 @@ impl PartialMembers {
         if self.groups.iter().any(|&group| group as usize >= ids.len()) {
             return Err(inconsistent("a unit is in a group that its partition does not have"));
         }
-        for own in self.iter() {
-            let (place, groups) = own?;
-            all.push(place, groups.iter().map(|&group| ids[group as usize] as u32));
+        for member in self.iter() {
+            let (rank, groups) = member?;
+            all.push(rank, groups.iter().map(|&group| ids[group as usize] as u32));
         }
         Ok(())
     }
@@ -43,19 +43,19 @@ impl PartialMembers {
     pub(crate) fn size(&self) -> usize {
         self.ends.capacity() * size_of::<u64>()
             + self.groups.capacity() * size_of::<u32>()
-            + self.places.capacity() * size_of::<i128>()
+            + self.ranks.capacity() * size_of::<i128>()
     }
 
     /// The keyed hash of each unit, and its groups.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Result<(u128, &[u32]), DataFusionError>> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        self.places.iter().zip(starts.zip(&self.ends)).map(|(&place, (start, &end))| {
+        self.ranks.iter().zip(starts.zip(&self.ends)).map(|(&rank, (start, &end))| {
             // Groups from a batch may be numbered in any way.
             let groups = self
                 .groups
                 .get(start as usize..end as usize)
                 .ok_or_else(|| inconsistent("the groups of a unit are not among those recorded"))?;
-            Ok((place as u128, groups))
+            Ok((rank as u128, groups))
         })
     }
 }

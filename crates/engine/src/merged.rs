@@ -67,7 +67,7 @@ impl Merged {
         // Also of a partition in which no row counts.
         if let Some(tallies) = partial.tallies.take() {
             match &mut self.tallies {
-                Some(own) => own.merge(tallies),
+                Some(merged) => merged.merge(tallies),
                 none => *none = Some(tallies),
             }
         }
@@ -106,15 +106,15 @@ impl Merged {
             // Units of different partitions are different ones: adding counts each once.
             self.units[id] += units;
         }
-        for (own, total) in self.totals.iter_mut().zip(partial.totals) {
-            match (own, total) {
-                (Merging::Sums(own), GroupTotals::Sums(sums)) if sums.len() == ids.len() => {
-                    own.resize(groups, 0);
+        for (merging, total) in self.totals.iter_mut().zip(partial.totals) {
+            match (merging, total) {
+                (Merging::Sums(merged), GroupTotals::Sums(sums)) if sums.len() == ids.len() => {
+                    merged.resize(groups, 0);
                     for (&id, sum) in ids.iter().zip(&sums) {
-                        own[id] += sum;
+                        merged[id] += sum;
                     }
                 }
-                (Merging::Values(own), GroupTotals::Values(mut list)) => {
+                (Merging::Values(lists), GroupTotals::Values(mut list)) => {
                     // These numbers may come from another process.
                     if list.groups.iter().any(|&group| group as usize >= ids.len()) {
                         return Err(inconsistent(
@@ -122,7 +122,7 @@ impl Merged {
                         ));
                     }
                     list.renumber(|group| ids[group as usize] as u32);
-                    own.push(list);
+                    lists.push(list);
                 }
                 (Merging::Sums(_), _) | (Merging::Values(_), GroupTotals::Sums(_)) => {
                     return Err(inconsistent("a partition has other totals than its accumulators"));

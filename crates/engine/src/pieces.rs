@@ -20,7 +20,7 @@ pub(crate) struct Pieces {
 /// A sum that is not clamped.
 struct SumSplitting {
     /// Its place among the accumulators.
-    place: usize,
+    index: usize,
     /// The column that tells the class, if one does.
     by: Option<usize>,
     /// The thresholds in steps, above zero, of the classes that are listed for the column; and
@@ -41,7 +41,7 @@ impl Pieces {
         let mut columns: Vec<(&Expr, Vec<&Value>)> = Vec::new();
         for classes in split.iter().filter_map(|(_, thresholds)| thresholds.classes.as_ref()) {
             let listed = classes.values.iter().map(|(value, _)| value);
-            match columns.iter_mut().find(|(own, _)| **own == classes.expr) {
+            match columns.iter_mut().find(|(expr, _)| **expr == classes.expr) {
                 Some((_, values)) => {
                     let new: Vec<_> = listed.filter(|value| !values.contains(value)).collect();
                     values.extend(new);
@@ -49,15 +49,16 @@ impl Pieces {
                 None => columns.push((&classes.expr, listed.collect())),
             }
         }
-        let splitting = |(place, all): &(usize, Thresholds)| {
+        let splitting = |(index, all): &(usize, Thresholds)| {
             let unlisted = || Invariant::new("a sum that is split has classes of no column");
             let by = all.classes.as_ref();
-            let by = by.map(|c| columns.iter().position(|(own, _)| **own == c.expr));
+            let by = by.map(|c| columns.iter().position(|(expr, _)| **expr == c.expr));
             let by = by.map(|by| by.ok_or_else(unlisted)).transpose()?;
             let listed = by.and_then(|by| columns.get(by)).map_or(&[][..], |(_, values)| values);
-            let own = listed.iter().map(|value| all.of(value)).chain([all.default]);
-            let thresholds = own.map(|threshold| threshold.unsigned_abs().max(1)).collect();
-            Ok::<_, ArrowError>(SumSplitting { place: *place, by, thresholds })
+            let listed_thresholds = listed.iter().map(|value| all.of(value)).chain([all.default]);
+            let thresholds =
+                listed_thresholds.map(|threshold| threshold.unsigned_abs().max(1)).collect();
+            Ok::<_, ArrowError>(SumSplitting { index: *index, by, thresholds })
         };
         let sums = split.iter().map(splitting).collect::<Result<_, ArrowError>>()?;
         let lookup = |(expr, values): &(&Expr, Vec<&Value>)| {
@@ -77,17 +78,18 @@ impl Pieces {
         columns: &[ArrayRef],
         rows: usize,
     ) -> Result<Int64Array, ArrowError> {
-        let places = self.classes.iter();
-        let places = places.map(|(class, lookup)| lookup.places(&class.evaluate(columns, rows)?));
-        let places = places.collect::<Result<Vec<_>, ArrowError>>()?;
+        let indices = self.classes.iter();
+        let indices =
+            indices.map(|(class, lookup)| lookup.indices(&class.evaluate(columns, rows)?));
+        let indices = indices.collect::<Result<Vec<_>, ArrowError>>()?;
         let mut most = vec![1i64; rows];
-        for SumSplitting { place, by, thresholds } in &self.sums {
+        for SumSplitting { index, by, thresholds } in &self.sums {
             let unplaced = || Invariant::new("a sum that is split has no place");
             let unclassed = || Invariant::new("a sum that is split has no classes of rows");
             // With a larger threshold a record would count as fewer pieces than it is.
             let above = || Invariant::new("a class of a sum that is split has no threshold");
-            let values = values.get(*place).ok_or_else(unplaced)?;
-            let places = by.map(|by| places.get(by).ok_or_else(unclassed)).transpose()?;
+            let values = values.get(*index).ok_or_else(unplaced)?;
+            let indices = by.map(|by| indices.get(by).ok_or_else(unclassed)).transpose()?;
             let others = *thresholds.last().ok_or_else(above)?;
             let count = |most: &mut i64, value: i64, threshold: u64| {
                 let size = value.unsigned_abs();
@@ -98,11 +100,11 @@ impl Pieces {
                 }
             };
             let values = values.iter().map(|value| value.unwrap_or(0));
-            match places {
+            match indices {
                 None => most.iter_mut().zip(values).for_each(|(m, v)| count(m, v, others)),
-                Some(places) => {
-                    for ((most, value), &place) in most.iter_mut().zip(values).zip(places) {
-                        count(most, value, *thresholds.get(place).ok_or_else(above)?);
+                Some(indices) => {
+                    for ((most, value), &index) in most.iter_mut().zip(values).zip(indices) {
+                        count(most, value, *thresholds.get(index).ok_or_else(above)?);
                     }
                 }
             }
@@ -165,7 +167,9 @@ mod tests {
         let b = [Some(0), Some(14), Some(3), Some(-29), Some(5), None, Some(6), None];
         let c = [Some(0), Some(30), Some(1), Some(9), Some(-9), Some(99), Some(4), Some(-91)];
         let s = [None, Some("x"), Some("y"), Some("z"), Some("x"), Some("y"), None, Some("x")];
-        let column = |name: &str| query.columns().iter().position(|(own, _)| own == name).unwrap();
+        let column = |name: &str| {
+            query.columns().iter().position(|(column_name, _)| column_name == name).unwrap()
+        };
         let measures = [a, b, c].map(|values| Int64Array::from(values.to_vec()));
         let unused: ArrayRef = Arc::new(measures[0].clone());
         let mut columns: Vec<ArrayRef> = (0..4).map(|_| Arc::clone(&unused)).collect();
@@ -173,14 +177,14 @@ mod tests {
         let got = pieces.of(&measures, &columns, a.len()).unwrap();
         assert_eq!(got.null_count(), 0);
         for (row, got) in got.values().iter().enumerate() {
-            let own = match s[row] {
+            let threshold = match s[row] {
                 Some("x") => [3, 7, 9],
                 Some("y") => [3, 1, 4],
                 Some("z") => [3, 5, 2],
                 _ => [3, 5, 4],
             };
             let values = [a[row], b[row], c[row]].map(|value| value.unwrap_or(0));
-            assert_eq!(*got, split(values.to_vec(), &own), "row {row}");
+            assert_eq!(*got, split(values.to_vec(), &threshold), "row {row}");
         }
     }
 }

@@ -43,8 +43,8 @@ impl Session {
                 counted.push((rows, self.most_alike(rows, data).await?));
             }
             let of = |rows: &PublicRows| {
-                let own = counted.iter().find(|(own, _)| *own == rows);
-                own.map_or(u64::MAX, |(_, most)| *most)
+                let found = counted.iter().find(|(found, _)| *found == rows);
+                found.map_or(u64::MAX, |(_, most)| *most)
             };
             joins.push((join.name, join.most.value(&of)));
         }
@@ -56,18 +56,18 @@ impl Session {
     async fn most_alike(&self, rows: &PublicRows, data: &Data) -> Result<u64, EngineError> {
         let relation = rows.counts()?;
         let tables = relation.tables();
-        let mut own = data.clone();
-        own.retain(|table, _| tables.contains(table.as_str()));
+        let mut read = data.clone();
+        read.retain(|table, _| tables.contains(table.as_str()));
         let asked = serde_json::to_string(&relation)
             .map_err(|_| EngineError::inconsistent("a relation cannot be written as JSON"))?;
-        let identity = fingerprint("", &asked, &own)?;
+        let identity = fingerprint("", &asked, &read)?;
         if let Some(most) = self.counted(&identity) {
             return Ok(most);
         }
         let progress = Progress::default();
         let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let reading = progress.reading();
-        let lowering = Lowering::of(&relation, &own, partitions, &reading);
+        let lowering = Lowering::of(&relation, &read, partitions, &reading);
         let last =
             relation.fields().len().checked_sub(1).ok_or(EngineError::inconsistent(
                 "a relation that counts public rows has no column",
@@ -83,9 +83,9 @@ impl Session {
             });
         }
         let mut most = 0;
-        while let Some(own) = partitions.join_next().await {
-            let own = own.map_err(|_| EngineError::Interrupted)?;
-            most = most.max(own.map_err(explained)?);
+        while let Some(partition) = partitions.join_next().await {
+            let partition = partition.map_err(|_| EngineError::Interrupted)?;
+            most = most.max(partition.map_err(explained)?);
         }
         self.remember(identity, most, REMEMBERED);
         Ok(most)

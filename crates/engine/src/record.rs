@@ -183,8 +183,8 @@ pub(crate) fn room(statement: &str, explanation: &Explanation, query: &PrivateQu
 /// The release as the ledger keeps it: the keys of all groups and, after them, their measurements.
 pub(crate) fn encode(released: &NoisyGroups, statement: String) -> Result<Release, EngineError> {
     let NoisyGroups { columns, groups } = released;
-    let field = |(place, column): (usize, &ArrayRef)| {
-        Field::new(format!("released {place}"), column.data_type().clone(), true)
+    let field = |(index, column): (usize, &ArrayRef)| {
+        Field::new(format!("released {index}"), column.data_type().clone(), true)
     };
     let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
     let schema = Arc::new(Schema::new(fields));

@@ -114,8 +114,8 @@ impl NoisyGroups {
         query: &PrivateQuery,
         columns: &[usize],
     ) -> Result<ReleasedTable, EngineError> {
-        let own = columns.iter().map(|&at| self.columns.get(at).cloned());
-        let mut keys = own.collect::<Option<Vec<_>>>().ok_or(EngineError::inconsistent(
+        let key_columns = columns.iter().map(|&at| self.columns.get(at).cloned());
+        let mut keys = key_columns.collect::<Option<Vec<_>>>().ok_or(EngineError::inconsistent(
             "a query shows a column that its release does not have",
         ))?;
         let sums = keys.split_off(query.keys().len().min(keys.len()));
@@ -175,7 +175,7 @@ pub(crate) fn table_of(
 ) -> Result<ReleasedTable, DataFusionError> {
     let steps = behind.steps.into_iter().map(steps);
     let rest = behind.rest.into_iter();
-    let rest = rest.map(|own| Ok(Arc::new(Float64Array::from(own)) as ArrayRef));
+    let rest = rest.map(|values| Ok(Arc::new(Float64Array::from(values)) as ArrayRef));
     let values = keys.iter().cloned().map(Ok).chain(steps).chain(rest).collect::<Result<_, _>>()?;
     let measured = query.measurements().iter().zip(sums).map(|(m, sums)| released(m, sums));
     let columns = keys.into_iter().map(Ok).chain(measured).collect::<Result<_, _>>()?;

@@ -127,7 +127,7 @@ impl RowProgram {
                 // Which rows stay is looked up once for all columns.
                 let keep = FilterBuilder::new(keep).optimize().build();
                 let unit = unit.map(|unit| keep.filter(&unit)).transpose()?;
-                self.compute(&self.padded(&kept(&columns, &keep, rows)?)?, unit, count)
+                self.compute(&self.padded(&filtered(&columns, &keep, rows)?)?, unit, count)
             }
             _ => self.compute(&padded, unit, rows),
         }
@@ -224,7 +224,7 @@ impl ContributionBatch {
     }
 }
 
-fn kept(
+fn filtered(
     columns: &[ArrayRef],
     keep: &FilterPredicate,
     rows: usize,
@@ -249,8 +249,8 @@ pub(crate) fn spread(
     if batch.num_columns() < read.len() {
         return Err(unplaced());
     }
-    for (&place, column) in read.iter().zip(batch.columns()) {
-        *columns.get_mut(place).ok_or_else(|| unplaced())? = Arc::clone(column);
+    for (&index, column) in read.iter().zip(batch.columns()) {
+        *columns.get_mut(index).ok_or_else(|| unplaced())? = Arc::clone(column);
     }
     Ok(columns)
 }

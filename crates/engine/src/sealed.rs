@@ -17,8 +17,8 @@ pub(crate) fn sealed(magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
 
 /// The body in such bytes; `None` for all others.
 pub(crate) fn opened<'a>(magic: &[u8; 8], bytes: &'a [u8]) -> Option<&'a [u8]> {
-    let (own, body) = bytes.strip_prefix(magic)?.split_first_chunk::<HASH>()?;
-    (*own == hash(body)).then_some(body)
+    let (stored, body) = bytes.strip_prefix(magic)?.split_first_chunk::<HASH>()?;
+    (*stored == hash(body)).then_some(body)
 }
 
 fn hash(body: &[u8]) -> [u8; HASH] {

@@ -197,8 +197,8 @@ mod tests {
         let mut numbers: Vec<f64> = (-300..=700).map(|i| f64::from(i * 37 % 501) * 0.25).collect();
         let (mut sketch, mut other) = (SignedSketch::new(), SignedSketch::new());
         assert_eq!(sketch.at(0.5), None);
-        for (place, &number) in numbers.iter().enumerate() {
-            if place % 3 == 0 { &mut other } else { &mut sketch }.add(number);
+        for (index, &number) in numbers.iter().enumerate() {
+            if index % 3 == 0 { &mut other } else { &mut sketch }.add(number);
         }
         sketch.merge(&other);
         numbers.sort_by(f64::total_cmp);

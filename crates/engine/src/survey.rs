@@ -140,10 +140,10 @@ impl Extremes {
         let mut shares = UnitShares::default();
         shares.add(values.clone().map(|(value, range)| (value.unwrap_or(0), range)));
         let row = || HeavyRow { shares, values: values.clone().map(|(v, _)| v).collect() };
-        if self.most.as_ref().is_none_or(|own| shares.signed > own.shares.signed) {
+        if self.most.as_ref().is_none_or(|extreme| shares.signed > extreme.shares.signed) {
             self.most = Some(row());
         }
-        if self.least.as_ref().is_none_or(|own| shares.signed < own.shares.signed) {
+        if self.least.as_ref().is_none_or(|extreme| shares.signed < extreme.shares.signed) {
             self.least = Some(row());
         }
     }
@@ -180,11 +180,11 @@ impl Without {
             return Ok(rows);
         }
         let keys = rows.keys.iter().map(|k| filter(k, &others));
-        let kept = |m| Ok::<_, ArrowError>(filter(m, &others)?.as_primitive().clone());
+        let filtered = |m| Ok::<_, ArrowError>(filter(m, &others)?.as_primitive().clone());
         Ok(ContributionBatch {
             keys: keys.collect::<Result<_, _>>()?,
             unit: rows.unit.as_ref().map(|u| filter(u, &others)).transpose()?,
-            values: rows.values.iter().map(|m| kept(m)).collect::<Result<_, _>>()?,
+            values: rows.values.iter().map(|m| filtered(m)).collect::<Result<_, _>>()?,
             rows: others.true_count(),
         })
     }

@@ -66,9 +66,9 @@ impl Tabulated {
     ///
     /// # Errors
     /// If there is no such row.
-    pub fn take(&self, places: &[u32]) -> Result<Self, EngineError> {
-        let places = UInt32Array::from(places.to_vec());
-        let array = take(&self.array, &places, None)?;
+    pub fn take(&self, indices: &[u32]) -> Result<Self, EngineError> {
+        let indices = UInt32Array::from(indices.to_vec());
+        let array = take(&self.array, &indices, None)?;
         Ok(Self { array, ..self.clone() })
     }
 
@@ -81,7 +81,7 @@ impl Tabulated {
         let texts = texts
             .as_string_view_opt()
             .ok_or(EngineError::inconsistent("values that were made text are not text"))?;
-        let mut places: HashMap<Option<&str>, u32> = HashMap::new();
+        let mut indices: HashMap<Option<&str>, u32> = HashMap::new();
         let (mut numbers, mut first, mut known) = (Vec::new(), Vec::new(), Vec::new());
         for (row, text) in texts.iter().enumerate() {
             let next = u32::try_from(known.len()).map_err(|_| {
@@ -89,7 +89,7 @@ impl Tabulated {
                     "the number of different values of a column is beyond 32 bits",
                 )
             })?;
-            let number = *places.entry(text).or_insert_with(|| {
+            let number = *indices.entry(text).or_insert_with(|| {
                 first.push(u32::try_from(row).unwrap_or(u32::MAX));
                 known.push(text.unwrap_or("NULL").to_owned());
                 next

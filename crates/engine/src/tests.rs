@@ -52,19 +52,19 @@ pub(crate) trait Wait: Future + Sized {
 impl<F: Future> Wait for F {}
 
 /// A folder with a contract and data.
-pub(crate) struct Place(hushtable_testkit::Place);
+pub(crate) struct Fixture(hushtable_testkit::TestFolder);
 
-impl Deref for Place {
-    type Target = hushtable_testkit::Place;
+impl Deref for Fixture {
+    type Target = hushtable_testkit::TestFolder;
 
     fn deref(&self) -> &Self::Target {
         &self.0
     }
 }
 
-impl Place {
+impl Fixture {
     pub(crate) fn new(contract: &str, files: &[(&str, &str)]) -> Self {
-        Self(hushtable_testkit::Place::new(contract, files))
+        Self(hushtable_testkit::TestFolder::new(contract, files))
     }
 
     pub(crate) fn session(&self) -> Arc<Session> {

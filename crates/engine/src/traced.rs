@@ -47,9 +47,9 @@ impl TracedResult {
     pub(crate) fn intervals(&self, wanted: IntervalRequest) -> Result<TableIntervals, EngineError> {
         let mut read: Vec<usize> = Vec::new();
         for traced in &self.traced {
-            let operands = traced.computed.iter().flat_map(|own| &own.operands);
-            let origins = operands.map(|(own, _)| own).chain([&traced.origins]);
-            read.extend(origins.flat_map(|own| &own.from).map(|(part, _)| part));
+            let operands = traced.computed.iter().flat_map(|expression| &expression.operands);
+            let origins = operands.map(|(origin, _)| origin).chain([&traced.origins]);
+            read.extend(origins.flat_map(|origin| &origin.from).map(|(part, _)| part));
         }
         read.sort_unstable();
         read.dedup();
@@ -74,8 +74,8 @@ impl TracedResult {
         traced: &Traced,
         levels: &mut IntervalLevels<'_>,
     ) -> Result<ColumnIntervals, EngineError> {
-        let own = self.ran.table.column(index);
-        let Some(column_type) = number_type(own.data_type()) else {
+        let values = self.ran.table.column(index);
+        let Some(column_type) = number_type(values.data_type()) else {
             return Ok(match levels.noise(&traced.origins)? {
                 ColumnNoise::Within | ColumnNoise::Unknown(NoInterval::NoNumber) => {
                     ColumnIntervals::Without(NoInterval::NoNumber)
@@ -149,14 +149,14 @@ impl TracedResult {
         let mut all = Vec::with_capacity(self.ran.table.num_rows());
         for row in 0..self.ran.table.num_rows() {
             let mut known = Vec::with_capacity(operands.len());
-            for (cells, (_, own)) in operands.iter().zip(&expression.operands) {
+            for (cells, (_, operand_type)) in operands.iter().zip(&expression.operands) {
                 let cell = cells.get(row).ok_or(EngineError::inconsistent(
                     "a column of released cells has fewer rows than its table",
                 ))?;
                 match cell {
                     // An outer join found no row.
                     None => known.push(Some(KnownOperand::Value(Value::Null))),
-                    Some(cell) => known.push(levels.operand(*cell, *own, noisy)?),
+                    Some(cell) => known.push(levels.operand(*cell, *operand_type, noisy)?),
                 }
             }
             let known: Option<Vec<KnownOperand>> = known.into_iter().collect();
@@ -166,8 +166,8 @@ impl TracedResult {
     }
 
     /// The cells in a column as it was run.
-    fn cells(&self, place: usize) -> Result<Vec<Option<ReleasedCell>>, EngineError> {
-        let column = self.ran.columns.get(place).and_then(|c| c.as_primitive_opt::<Int64Type>());
+    fn cells(&self, index: usize) -> Result<Vec<Option<ReleasedCell>>, EngineError> {
+        let column = self.ran.columns.get(index).and_then(|c| c.as_primitive_opt::<Int64Type>());
         let cells = column
             .ok_or(EngineError::inconsistent(
                 "a column of released cells is missing or is not of numbers",
@@ -200,16 +200,16 @@ impl IntervalLevels<'_> {
     fn of(&mut self, part: usize, together: usize) -> Result<&TableIntervals, EngineError> {
         // All intervals of all parts that are shown hold at once, or those of one value.
         let many = if self.wanted.simultaneous { self.read } else { together };
-        let own = match self.known.entry((part, many)) {
-            std::collections::hash_map::Entry::Occupied(own) => own.into_mut(),
-            std::collections::hash_map::Entry::Vacant(place) => {
+        let levels = match self.known.entry((part, many)) {
+            std::collections::hash_map::Entry::Occupied(levels) => levels.into_mut(),
+            std::collections::hash_map::Entry::Vacant(vacant) => {
                 let uncertainty = self.parts.get(part).ok_or(EngineError::inconsistent(
                     "a released cell is in a part that the statement does not have",
                 ))?;
-                place.insert(uncertainty.intervals(self.wanted.of_each(many))?)
+                vacant.insert(uncertainty.intervals(self.wanted.of_each(many))?)
             }
         };
-        Ok(own)
+        Ok(levels)
     }
 
     fn column(
@@ -241,17 +241,17 @@ impl IntervalLevels<'_> {
     fn operand(
         &mut self,
         cell: ReleasedCell,
-        own: ColumnType,
+        column_type: ColumnType,
         together: usize,
     ) -> Result<Option<KnownOperand>, EngineError> {
         if let ColumnIntervals::Exact = self.column((cell.part, cell.column), together)? {
             let value = self.value(cell)?;
-            if value == Value::Null || value.column_type() == Some(own) {
+            if value == Value::Null || value.column_type() == Some(column_type) {
                 return Ok(Some(KnownOperand::Value(value)));
             }
         }
         let Some((low, high)) = self.ends(cell, together)? else { return Ok(None) };
-        let ends = fitted(low, own, false).zip(fitted(high, own, true));
+        let ends = fitted(low, column_type, false).zip(fitted(high, column_type, true));
         Ok(ends.map(|(low, high)| KnownOperand::Between(low, high)))
     }
 

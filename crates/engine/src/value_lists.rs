@@ -67,12 +67,12 @@ impl ValueLists {
             while !ends.is_empty() {
                 // As many groups as hold a thread's share of the values.
                 let count = ends.partition_point(|&end| end < start + share) + 1;
-                let (own, others) = ends.split_at(count.min(ends.len()));
-                let end = own.last().copied().unwrap_or(start);
+                let (list_ends, others) = ends.split_at(count.min(ends.len()));
+                let end = list_ends.last().copied().unwrap_or(start);
                 let (part, after) = std::mem::take(&mut rest).split_at_mut(end - start);
                 let mut sort = move || {
                     let mut from = start;
-                    for &to in own {
+                    for &to in list_ends {
                         part[from - start..to - start].sort_unstable();
                         from = to;
                     }
@@ -118,8 +118,8 @@ impl ValueLists {
     /// Takes one of a group's values away.
     pub(crate) fn remove(&mut self, group: usize, value: i64) {
         let Some(end) = self.ends.get(group) else { return };
-        if let Ok(place) = self.of(group).binary_search(&value) {
-            self.values.remove(end - self.of(group).len() + place);
+        if let Ok(index) = self.of(group).binary_search(&value) {
+            self.values.remove(end - self.of(group).len() + index);
             self.ends.iter_mut().skip(group).for_each(|end| *end -= 1);
         }
     }
@@ -152,17 +152,17 @@ mod tests {
             for &(group, value) in lists.iter().flatten() {
                 plain[group as usize].push(value);
             }
-            plain.iter_mut().for_each(|own| own.sort());
-            for (group, own) in plain.iter().enumerate() {
-                prop_assert_eq!(values.of(group), own.as_slice());
+            plain.iter_mut().for_each(|list| list.sort());
+            for (group, list) in plain.iter().enumerate() {
+                prop_assert_eq!(values.of(group), list.as_slice());
             }
             prop_assert!(values.of(8).is_empty() && values.of(1000).is_empty());
             let all: Vec<(u32, i64)> = lists.concat();
             if let Some(&(group, value)) = all.get(gone) {
                 let group = group as usize;
                 values.remove(group, value);
-                let place = plain[group].iter().position(|own| *own == value).unwrap();
-                plain[group].remove(place);
+                let index = plain[group].iter().position(|list| *list == value).unwrap();
+                plain[group].remove(index);
             }
             values.remove(0, 1000);
             values.remove(1000, 0);

@@ -9,11 +9,11 @@ use std::path::Path;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use hushtable_engine::{Progress, Session, runtime};
-use hushtable_testkit::{Place, real};
+use hushtable_testkit::{TestFolder, real};
 
 fn ask(contract: &str, path: &Path, sql: &str) -> RecordBatch {
-    let place = Place::new(&contract.replace("PATH", path.to_str().unwrap()), &[]);
-    let session = std::sync::Arc::new(Session::open(&place.contract()).unwrap());
+    let folder = TestFolder::new(&contract.replace("PATH", path.to_str().unwrap()), &[]);
+    let session = std::sync::Arc::new(Session::open(&folder.contract()).unwrap());
     let progress = Progress::default();
     runtime().unwrap().block_on(session.query(sql, None, &progress)).unwrap().table
 }
@@ -135,9 +135,9 @@ fn cells(table: &RecordBatch, tag: &str) -> HashMap<Cell, i64> {
 }
 
 /// Squared errors by level: of both keys, of the text, of the code, of all.
-fn squares(own: &HashMap<Cell, i64>, exact: &HashMap<Cell, i64>) -> [Vec<f64>; 4] {
+fn squares(released: &HashMap<Cell, i64>, exact: &HashMap<Cell, i64>) -> [Vec<f64>; 4] {
     let mut levels = [const { Vec::new() }; 4];
-    for (key, value) in own {
+    for (key, value) in released {
         let level = 2 * usize::from(key.0.is_none()) + usize::from(key.1.is_none());
         let exact = exact.get(key).copied().unwrap_or(0);
         levels[level].push((value - exact).pow(2) as f64);
@@ -146,12 +146,12 @@ fn squares(own: &HashMap<Cell, i64>, exact: &HashMap<Cell, i64>) -> [Vec<f64>; 4
 }
 
 /// Adds the errors of one release to those of others.
-fn add(all: &mut [Vec<f64>; 4], own: [Vec<f64>; 4]) {
-    all.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
+fn add(all: &mut [Vec<f64>; 4], level: [Vec<f64>; 4]) {
+    all.iter_mut().zip(level).for_each(|(all, level)| all.extend(level));
 }
 
 fn means(all: &[Vec<f64>; 4]) -> [f64; 4] {
-    all.each_ref().map(|own| own.iter().sum::<f64>() / own.len().max(1) as f64)
+    all.each_ref().map(|level| level.iter().sum::<f64>() / level.len().max(1) as f64)
 }
 
 const CUBE: &str =
@@ -187,8 +187,8 @@ fn consistent_levels_of_public_counties_and_sectors() {
     for _ in 0..20 {
         add(&mut all, squares(&cells(&ask(&public, &path, &fit), "own"), &exact));
     }
-    let place = Place::new(&public.replace("PATH", path.to_str().unwrap()), &[]);
-    let session = std::sync::Arc::new(Session::open(&place.contract()).unwrap());
+    let folder = TestFolder::new(&public.replace("PATH", path.to_str().unwrap()), &[]);
+    let session = std::sync::Arc::new(Session::open(&folder.contract()).unwrap());
     let quoted = runtime().unwrap().block_on(session.explain(&fit, None)).unwrap();
     println!("{} counties, {} sectors", counties.len(), codes.len());
     for ((level, errors), many) in quoted.consistent.iter().zip(means(&all)).zip(&all) {
@@ -213,16 +213,20 @@ fn consistent_levels_of_chosen_counties_and_sectors() {
     let fit = with("consistent = true", CUBE).replace("'own'", "'fit'");
     let both = format!("* FROM (SELECT * FROM (SELECT {CUBE}) UNION ALL SELECT * FROM ({fit}))");
     let both = with("epsilon = 0.4, delta = 1e-6", &both);
-    let (mut own, mut fits) = ([const { Vec::new() }; 4], [const { Vec::new() }; 4]);
+    let (mut released, mut fits) = ([const { Vec::new() }; 4], [const { Vec::new() }; 4]);
     for _ in 0..10 {
         let table = ask(&chosen, &path, &both);
-        add(&mut own, squares(&cells(&table, "own"), &exact));
+        add(&mut released, squares(&cells(&table, "own"), &exact));
         add(&mut fits, squares(&cells(&table, "fit"), &exact));
     }
-    let shown: Vec<usize> = own.iter().map(|level| level.len() / 10).collect();
-    println!("{shown:?} groups: {:.1?} released, {:.1?} consistent", means(&own), means(&fits));
+    let shown: Vec<usize> = released.iter().map(|level| level.len() / 10).collect();
+    println!(
+        "{shown:?} groups: {:.1?} released, {:.1?} consistent",
+        means(&released),
+        means(&fits)
+    );
     let total = |all: &[Vec<f64>; 4]| all.iter().flatten().sum::<f64>();
-    assert!(total(&fits) <= 1.02 * total(&own));
+    assert!(total(&fits) <= 1.02 * total(&released));
 }
 
 type Near = ((i64, i64), (f64, f64));

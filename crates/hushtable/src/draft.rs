@@ -228,11 +228,12 @@ fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
     if let [table] = tables {
         out.push_str(&head(table));
         out.push_str(UNIT);
-        let own = decisions.and_then(|own| own.unit_of(&table.name)).map(|unit| match unit {
-            UnitDecision::Column(column) => text(column),
-            UnitDecision::Row | UnitDecision::Public => text("row"),
-        });
-        let unit = own.unwrap_or_else(|| text("TODO: a column, or row"));
+        let decided =
+            decisions.and_then(|decided| decided.unit_of(&table.name)).map(|unit| match unit {
+                UnitDecision::Column(column) => text(column),
+                UnitDecision::Row | UnitDecision::Public => text("row"),
+            });
+        let unit = decided.unwrap_or_else(|| text("TODO: a column, or row"));
         // Writing to a String cannot fail.
         let _ = writeln!(out, "privacy_unit = {unit}");
         out.push_str(NEIGHBOURS);
@@ -249,8 +250,8 @@ fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
     out.push_str(&budgets(&format!("units.{unit}"), decisions));
     for (table, holds) in tables.iter().zip(&suggested.tables) {
         out.push_str(&head(table));
-        let own = decisions.and_then(|own| own.unit_of(&table.name));
-        out.push_str(&held(unit, holds, own));
+        let decided = decisions.and_then(|decided| decided.unit_of(&table.name));
+        out.push_str(&held(unit, holds, decided));
         out.push_str(&columns(table));
     }
     out.push_str(SETTINGS);
@@ -365,7 +366,7 @@ fn budgets(heading: &str, decisions: Option<&Decisions>) -> String {
                 .to_owned(),
             "analyst = \"TODO: { epsilon = …, delta = … }, under the analyst's name\"".to_owned(),
         ),
-        Some(own) => own.settings(),
+        Some(decisions) => decisions.settings(),
     };
     format!(
         "

@@ -41,8 +41,8 @@ pub async fn read_microdata(
     check_names(&wanted)?;
     let mut read = Vec::with_capacity(locations.len());
     for location in locations {
-        let (own, columns, progress) = (location.clone(), wanted.clone(), progress.clone());
-        let work = async move { distinct_rows(&own, &columns, &progress).await };
+        let (file, columns, progress) = (location.clone(), wanted.clone(), progress.clone());
+        let work = async move { distinct_rows(&file, &columns, &progress).await };
         let rows = workers.run(work).await?;
         if rows.counts.iter().all(|count| *count == 0) {
             return Err(Refusal::new(

@@ -114,8 +114,8 @@ impl Tuples {
     fn texts(&self, text: impl Fn(&[u32]) -> String) -> Vec<String> {
         let mut texts = vec![String::new(); self.numbers.len()];
         for (tuple, number) in &self.numbers {
-            if let Some(place) = texts.get_mut(*number as usize) {
-                *place = text(tuple);
+            if let Some(slot) = texts.get_mut(*number as usize) {
+                *slot = text(tuple);
             }
         }
         texts
@@ -197,8 +197,8 @@ impl Reader {
             records.iter().map(Tabulated::numbered).collect::<Result<_, _>>()?;
         let mut targets: Vec<usize> = Vec::new();
         for target in &parsed.targets {
-            let place = records.iter().position(|record| record.name == target.text);
-            targets.extend(place.filter(|place| !targets.contains(place)));
+            let index = records.iter().position(|record| record.name == target.text);
+            targets.extend(index.filter(|index| !targets.contains(index)));
         }
         if parsed.records.is_some() {
             records.extend(parameters);
@@ -324,17 +324,17 @@ impl Reader {
             self.law(row.line, "a row of the table", &written)?;
             let mut law = Vec::new();
             for (output, written) in &row.publishes {
-                let place = outputs.iter().position(|own| own == output).unwrap_or_else(|| {
+                let index = outputs.iter().position(|name| name == output).unwrap_or_else(|| {
                     outputs.push(output.clone());
                     outputs.len() - 1
                 });
-                law.push((u32::try_from(place).unwrap_or(u32::MAX), self.fraction(written)?));
+                law.push((u32::try_from(index).unwrap_or(u32::MAX), self.fraction(written)?));
             }
             rows.push((holds, law));
         }
         let mut laws = Vec::with_capacity(count);
-        for (place, database) in model.databases().iter().enumerate() {
-            let Some((_, law)) = rows.iter().find(|(holds, _)| holds[place]) else {
+        for (index, database) in model.databases().iter().enumerate() {
+            let Some((_, law)) = rows.iter().find(|(holds, _)| holds[index]) else {
                 let line = table.last().map_or(1, |row| row.line);
                 let values = records.iter().zip(database).map(|(record, value)| {
                     format!("{} = {}", record.distinct.name, record.texts[*value as usize])
@@ -359,9 +359,9 @@ fn columns(
     variables: &[RandomVariable],
     choices: impl Fn(usize) -> Vec<usize>,
 ) -> Result<Vec<Tabulated>, Error> {
-    let column = |(place, variable): (usize, &RandomVariable)| {
+    let column = |(index, variable): (usize, &RandomVariable)| {
         let values = Tabulated::new(&variable.name, variable.column_type, &variable.values)?;
-        let choices = choices(place).into_iter().map(|c| u32::try_from(c).unwrap_or(u32::MAX));
+        let choices = choices(index).into_iter().map(|c| u32::try_from(c).unwrap_or(u32::MAX));
         values.take(&choices.collect::<Vec<_>>())
     };
     variables.iter().enumerate().map(column).collect()
@@ -373,8 +373,8 @@ fn databases(
     records: &[NumberedColumn],
     times: usize,
 ) -> Result<Vec<Tabulated>, Error> {
-    let column = |(place, record): (usize, &NumberedColumn)| {
-        let values = model.databases().iter().map(|database| database[place]);
+    let column = |(index, record): (usize, &NumberedColumn)| {
+        let values = model.databases().iter().map(|database| database[index]);
         let values: Vec<u32> = values.flat_map(|v| std::iter::repeat_n(v, times)).collect();
         record.distinct.take(&values)
     };

@@ -66,8 +66,8 @@ impl Protected {
     /// When the file belongs to the contract, a table would read it, or it is another ledger or
     /// contract.
     pub fn refuse(&self, path: &Path) -> Result<(), Refusal> {
-        let place = resolved(path);
-        if self.files.iter().any(|file| same(file, &place)) {
+        let target = resolved(path);
+        if self.files.iter().any(|file| same(file, &target)) {
             return Err(Refusal::new(
                 format!("`{}` belongs to the contract", path.display()),
                 "give another name; nothing was asked, and nothing was charged",
@@ -102,7 +102,7 @@ pub struct PendingFile {
 #[derive(Debug)]
 enum WriteWay {
     /// Written under another name beside its place, then renamed.
-    Renamed { place: PathBuf, permissions: Option<Permissions>, replace: bool },
+    Renamed { target: PathBuf, permissions: Option<Permissions>, replace: bool },
     /// A device or pipe, which a rename would replace by a file.
     Direct(File),
 }
@@ -114,9 +114,9 @@ impl PendingFile {
     /// When it is a ledger, a contract or a folder, or cannot be written.
     pub fn replacing(path: &Path) -> Result<Self, Refusal> {
         // Through a link, the file it leads to is replaced and not the link.
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        refuse_precious_at(path, &place)?;
-        let found = fs::metadata(&place).ok();
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        refuse_precious_at(path, &target)?;
+        let found = fs::metadata(&target).ok();
         if found.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Refusal::new(
                 format!("`{}` is a folder", path.display()),
@@ -126,7 +126,7 @@ impl PendingFile {
         // A device or a pipe cannot be replaced by a rename.
         let way = match found {
             Some(found) if !found.is_file() => {
-                let file = OpenOptions::new().write(true).open(&place);
+                let file = OpenOptions::new().write(true).open(&target);
                 WriteWay::Direct(file.map_err(|e| cannot_write(path, &e))?)
             }
             found => {
@@ -134,8 +134,8 @@ impl PendingFile {
                 if permissions.as_ref().is_some_and(Permissions::readonly) {
                     return Err(cannot_write(path, &io::ErrorKind::PermissionDenied.into()));
                 }
-                beside(&place, permissions.as_ref()).map_err(|e| cannot_write(path, &e))?;
-                WriteWay::Renamed { place, permissions, replace: true }
+                beside(&target, permissions.as_ref()).map_err(|e| cannot_write(path, &e))?;
+                WriteWay::Renamed { target, permissions, replace: true }
             }
         };
         Ok(Self { shown: path.to_owned(), way })
@@ -150,7 +150,7 @@ impl PendingFile {
             return Err(exists(path));
         }
         beside(path, None).map_err(|e| cannot_write(path, &e))?;
-        let way = WriteWay::Renamed { place: path.to_owned(), permissions: None, replace: false };
+        let way = WriteWay::Renamed { target: path.to_owned(), permissions: None, replace: false };
         Ok(Self { shown: path.to_owned(), way })
     }
 
@@ -183,10 +183,10 @@ impl PendingFile {
             WriteWay::Direct(mut file) => {
                 file.write_all(bytes).map_err(|e| cannot_write(&shown, &e))
             }
-            WriteWay::Renamed { place, permissions, replace } => {
+            WriteWay::Renamed { target, permissions, replace } => {
                 // A query may have made a ledger there while this one ran.
-                refuse_precious_at(&shown, &place)?;
-                let filled = beside(&place, permissions.as_ref()).and_then(|mut temporary| {
+                refuse_precious_at(&shown, &target)?;
+                let filled = beside(&target, permissions.as_ref()).and_then(|mut temporary| {
                     temporary.write_all(bytes)?;
                     // A rename that outlives a power cut while the content does not would leave
                     // an empty file.
@@ -195,9 +195,9 @@ impl PendingFile {
                 });
                 let temporary = filled.map_err(|e| cannot_write(&shown, &e))?;
                 let kept = if replace {
-                    temporary.persist(&place)
+                    temporary.persist(&target)
                 } else {
-                    temporary.persist_noclobber(&place)
+                    temporary.persist_noclobber(&target)
                 };
                 kept.map(drop).map_err(|e| match e.error.kind() {
                     io::ErrorKind::AlreadyExists if !replace => exists(&shown),
@@ -217,16 +217,17 @@ const MAX_CONTRACT_BYTES: u64 = 1 << 26;
 /// When there is one, or a file of SQLite's would be beside one.
 pub fn refuse_precious(path: &Path) -> Result<(), Refusal> {
     // Through a link, the file it leads to is written.
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    refuse_precious_at(path, &place)
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    refuse_precious_at(path, &target)
 }
 
-fn refuse_precious_at(shown: &Path, place: &Path) -> Result<(), Refusal> {
+fn refuse_precious_at(shown: &Path, target: &Path) -> Result<(), Refusal> {
     let is_contract = || {
-        let small = fs::metadata(place).is_ok_and(|f| f.is_file() && f.len() <= MAX_CONTRACT_BYTES);
-        small && fs::read_to_string(place).is_ok_and(|text| Contract::recognises(&text))
+        let small =
+            fs::metadata(target).is_ok_and(|f| f.is_file() && f.len() <= MAX_CONTRACT_BYTES);
+        small && fs::read_to_string(target).is_ok_and(|text| Contract::recognises(&text))
     };
-    let what = if is_ledger(place) || is_ledger(&database_of(place)) {
+    let what = if is_ledger(target) || is_ledger(&database_of(target)) {
         "a ledger, which records what was spent"
     } else if is_contract() {
         "a contract"
@@ -240,22 +241,22 @@ fn refuse_precious_at(shown: &Path, place: &Path) -> Result<(), Refusal> {
 }
 
 /// The database that a file of SQLite's belongs to, by its name.
-fn database_of(place: &Path) -> PathBuf {
-    let name = place.file_name().unwrap_or_default().to_string_lossy();
+fn database_of(target: &Path) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
     let ends = ["-journal", "-wal", "-shm"];
     match ends.iter().find_map(|end| name.strip_suffix(end)) {
-        Some(name) => place.with_file_name(name),
-        None => place.to_owned(),
+        Some(name) => target.with_file_name(name),
+        None => target.to_owned(),
     }
 }
 
 /// A file for `place`'s content in the same folder, with the permissions that `place` has, or that
 /// any new file gets.
-fn beside(place: &Path, permissions: Option<&Permissions>) -> io::Result<NamedTempFile> {
-    if place.file_name().is_none() {
+fn beside(target: &Path, permissions: Option<&Permissions>) -> io::Result<NamedTempFile> {
+    if target.file_name().is_none() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"));
     }
-    let folder = match place.parent() {
+    let folder = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };

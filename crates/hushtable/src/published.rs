@@ -113,7 +113,7 @@ fn contradiction(error: &KnowledgeError, tables: &Tables, complete: bool) -> Ref
         let named: Vec<String> = cells
             .iter()
             .take(FEW)
-            .filter_map(|place| tables.cells.get(*place))
+            .filter_map(|cell| tables.cells.get(*cell))
             .map(|cell| format!("{} [{}]", tables.names[cell.table], tables.describe(&cell.keys)))
             .collect();
         if !named.is_empty() {

@@ -18,7 +18,7 @@ use hushtable::ledger::{ChargeRecord, ChargeState};
 use hushtable::{
     AnswerStep, AuditOptions, Engine, Error, LossOptions, Progress, Purpose, Statement,
 };
-use hushtable_testkit::Place;
+use hushtable_testkit::TestFolder;
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -30,14 +30,14 @@ budgets.bo = { epsilon = 1, delta = 1e-6 }
 "#;
 
 /// A folder with a contract and that many rows, each of another person.
-fn place(rows: usize) -> (Place, PathBuf) {
+fn folder(rows: usize) -> (TestFolder, PathBuf) {
     let mut csv = "id,town,age\n".to_owned();
     for row in 0..rows {
         writeln!(csv, "{row},Ashford,{}", row % 90).unwrap();
     }
-    let place = Place::new(CONTRACT, &[("visits.csv", &csv)]);
-    let contract = place.contract();
-    (place, contract)
+    let folder = TestFolder::new(CONTRACT, &[("visits.csv", &csv)]);
+    let contract = folder.contract();
+    (folder, contract)
 }
 
 /// Counts all, with a question for each name.
@@ -67,7 +67,7 @@ fn charges(contract: &PathBuf) -> Vec<ChargeRecord> {
 
 #[test]
 fn one_engine_answers_several_threads() {
-    let (_folder, contract) = place(500);
+    let (_folder, contract) = folder(500);
     let engine = Engine::open(&contract).unwrap();
     let answers: Vec<i64> = thread::scope(|scope| {
         let asking = |name: &'static str| {
@@ -90,7 +90,7 @@ fn one_engine_answers_several_threads() {
 
 #[test]
 fn a_future_that_is_dropped_after_the_charge_leaves_its_release() {
-    let (_folder, contract) = place(100_000);
+    let (_folder, contract) = folder(100_000);
     let dropped = (0..20).find(|&attempt| {
         let sql = count(&format!("n{attempt}"));
         let engine = Engine::open(&contract).unwrap();
@@ -117,7 +117,7 @@ fn a_future_that_is_dropped_after_the_charge_leaves_its_release() {
 
 #[test]
 fn what_is_given_up_before_the_charge_costs_nothing() {
-    let (_folder, contract) = place(10);
+    let (_folder, contract) = folder(10);
     let analyst = Engine::open(&contract).unwrap().analyst(Some("ana"));
     let progress = Progress::default();
     progress.give_up();
@@ -135,7 +135,7 @@ fn what_is_given_up_before_the_charge_costs_nothing() {
 /// The work is done on threads with room for it, whatever the caller's has.
 #[test]
 fn deep_queries_work_from_threads_with_little_room() {
-    let (_folder, contract) = place(50);
+    let (_folder, contract) = folder(50);
     let engine = Engine::open(&contract).unwrap();
     let deep = (0..25).fold("age".to_owned(), |inner, _| format!("ABS({inner})"));
     let sql = format!(
@@ -155,17 +155,17 @@ fn deep_queries_work_from_threads_with_little_room() {
 
 #[test]
 fn analysts_see_their_own_budgets_and_owners_all() {
-    let (_folder, contract) = place(200);
+    let (_folder, contract) = folder(200);
     let engine = Engine::open(&contract).unwrap();
     block_on(engine.analyst(Some("ana")).query(&count("n"))).unwrap();
-    let own = |name| {
+    let budgets_of = |name| {
         let lines = block_on(engine.analyst(name).budget(None)).unwrap();
         lines.into_iter().map(|line| (line.analyst, line.charges.len())).collect::<Vec<_>>()
     };
-    assert_eq!(own(Some("ana")), [("ana".to_owned(), 1)]);
-    assert_eq!(own(Some("bo")), [("bo".to_owned(), 0)]);
+    assert_eq!(budgets_of(Some("ana")), [("ana".to_owned(), 1)]);
+    assert_eq!(budgets_of(Some("bo")), [("bo".to_owned(), 0)]);
     // Two analysts have budgets: without a name nobody is meant.
-    assert_eq!(own(None), []);
+    assert_eq!(budgets_of(None), []);
     assert_eq!(block_on(engine.owner().budgets(None)).unwrap().len(), 2);
     let (answer, timings) = block_on(engine.owner().timed(&count("t"), Some("ana"))).unwrap();
     assert_eq!(number(&answer.table), 200);
@@ -174,7 +174,7 @@ fn analysts_see_their_own_budgets_and_owners_all() {
 
 #[test]
 fn owners_look_at_the_data() {
-    let (folder, contract) = place(60);
+    let (folder, contract) = folder(60);
     let owner = Engine::open(&contract).unwrap().owner();
     let progress = Progress::default();
     let checked = block_on(owner.check(Some("visits"), None, &progress)).unwrap();
@@ -195,7 +195,7 @@ fn owners_look_at_the_data() {
 
 #[test]
 fn a_workload_goes_on_record_whether_anybody_waits_or_not() {
-    let (folder, contract) = place(300);
+    let (folder, contract) = folder(300);
     let text = "epsilon = 300\nanalyst = \"ana\"\n\
                 [[queries]]\nname = \"a\"\nsql = \"SELECT COUNT(DISTINCT id) AS a FROM visits\"\n\
                 [[queries]]\nname = \"b\"\n\

@@ -92,12 +92,12 @@ pub enum KnowledgeError {
     },
     /// A cell that is none, or overlaps another one of its level.
     #[error(
-        "cell {place} is not valid: its parts must exist, be in ascending order and belong to \
+        "cell {index} is not valid: its parts must exist, be in ascending order and belong to \
          no other cell of its level, and its least count must be at most its largest"
     )]
     Cell {
         /// Its index, from 0.
-        place: usize,
+        index: usize,
     },
     /// Published counts that no table has.
     #[error("the published counts contradict each other: no table has all of them")]

@@ -201,8 +201,8 @@ impl Book {
             let mut entry = || {
                 // Most rows differ here.
                 let same = row.text(2)? == analyst && row.text(4)? == query;
-                let place = usize::try_from(row.integer(0)?).ok()?.checked_sub(1)?;
-                let entry = self.charges.get(place).filter(|_| same)?;
+                let index = usize::try_from(row.integer(0)?).ok()?.checked_sub(1)?;
+                let entry = self.charges.get(index).filter(|_| same)?;
                 let recorded = entry.state() == ChargeState::Recorded;
                 if recorded && *entry.population == *population {
                     last = Some(row.text(1)?.to_owned());
@@ -218,21 +218,21 @@ impl Book {
 
     /// The charge of a receipt; `None` where it is of another ledger.
     pub(crate) fn charge(&self, receipt: &Receipt) -> Option<&ChargeEntry> {
-        let place = usize::try_from(receipt.id).ok()?.checked_sub(1)?;
+        let index = usize::try_from(receipt.id).ok()?.checked_sub(1)?;
         // A number alone could name a charge of another ledger.
-        self.charges.get(place).filter(|entry| entry.receipt.link == receipt.link)
+        self.charges.get(index).filter(|entry| entry.receipt.link == receipt.link)
     }
 
     /// The charges of an account for a question, oldest first.
-    fn asked<'a, 'b>(
+    fn charges_of<'a, 'b>(
         &'a self,
         analyst: &'b str,
         population: &'b str,
         fingerprint: &Fingerprint,
     ) -> impl Iterator<Item = &'a ChargeEntry> + use<'a, 'b> {
-        let places = self.questions.get(fingerprint).into_iter().flatten();
-        places
-            .filter_map(|&place| self.charges.get(place))
+        let indices = self.questions.get(fingerprint).into_iter().flatten();
+        indices
+            .filter_map(|&index| self.charges.get(index))
             .filter(move |entry| *entry.analyst == *analyst && *entry.population == *population)
     }
 
@@ -244,7 +244,7 @@ impl Book {
         fingerprint: &Fingerprint,
     ) -> Option<&ReleaseRecord> {
         let releases =
-            self.asked(analyst, population, fingerprint).filter_map(|e| e.release.as_ref());
+            self.charges_of(analyst, population, fingerprint).filter_map(|e| e.release.as_ref());
         // The first one, so that the same question always has the same answer.
         releases.min_by_key(|release| release.id)
     }
@@ -257,8 +257,8 @@ impl Book {
         population: &str,
         family: &Fingerprint,
     ) -> Vec<&ReleaseRecord> {
-        let places = self.families.get(family).into_iter().flatten();
-        let entries = places.filter_map(|&place| self.charges.get(place));
+        let indices = self.families.get(family).into_iter().flatten();
+        let entries = indices.filter_map(|&index| self.charges.get(index));
         let of_account =
             entries.filter(|entry| *entry.analyst == *analyst && *entry.population == *population);
         let mut releases: Vec<&ReleaseRecord> =
@@ -275,7 +275,7 @@ impl Book {
         population: &str,
         fingerprint: &Fingerprint,
     ) -> Option<&ChargeEntry> {
-        self.asked(analyst, population, fingerprint).find(|entry| entry.may_begin())
+        self.charges_of(analyst, population, fingerprint).find(|entry| entry.may_begin())
     }
 
     /// The charges for the question whose release was drawn and is not on record.
@@ -285,7 +285,7 @@ impl Book {
         population: &'b str,
         fingerprint: &Fingerprint,
     ) -> impl Iterator<Item = i64> + use<'a, 'b> {
-        self.asked(analyst, population, fingerprint)
+        self.charges_of(analyst, population, fingerprint)
             .filter(|entry| entry.state() == ChargeState::Drawn)
             .map(|entry| entry.receipt.id)
     }
@@ -299,10 +299,10 @@ impl Book {
     ) -> Result<Account, LedgerError> {
         let mut account = Account::untouched(limit);
         // Charges count whatever became of them: a lost draw has been paid, too.
-        let own =
+        let of_analyst =
             |entry: &&ChargeEntry| *entry.analyst == *analyst && *entry.population == *population;
         for Receipt { id: charge, loss, charged, .. } in
-            self.charges.iter().filter(own).map(|entry| &entry.receipt)
+            self.charges.iter().filter(of_analyst).map(|entry| &entry.receipt)
         {
             let (charge, loss) = (*charge, *loss);
             let (analyst, population) = (analyst.to_owned(), population.to_owned());

@@ -222,7 +222,8 @@ pub fn check_budget(
         _ => LedgerError::rho_from_epsilon((analyst, population), all, limit),
     };
     let charges = ledger.map(|ledger| ledger.charges()).transpose()?.unwrap_or_default();
-    let mut own = charges.iter().filter(|c| c.analyst == analyst && c.account == population);
-    let found = own.any(|charge| asked.iter().any(|&loss| charge.asked.is_half_or_all_of(loss)));
+    let mut of_analyst = charges.iter().filter(|c| c.analyst == analyst && c.account == population);
+    let found =
+        of_analyst.any(|charge| asked.iter().any(|&loss| charge.asked.is_half_or_all_of(loss)));
     if found { Ok(()) } else { Err(refusal) }
 }

@@ -85,16 +85,16 @@ impl Populations {
         let stays = |table: &String| {
             self.named.get(account).is_some_and(|now| now.units.0.contains_key(table))
         };
-        for own in all.iter().flat_map(|(_, then)| &then.0).filter(|(table, _)| !stays(table)) {
+        for entry in all.iter().flat_map(|(_, then)| &then.0).filter(|(table, _)| !stays(table)) {
             let others = self.named.iter().filter(|(name, _)| *name != account);
             let holds = |now: &Units| {
                 now.0.iter().any(|(table, text)| match unnamed {
-                    true => self.retired.contains(account) && alike(text, own.1),
-                    false => alike(table, own.0),
+                    true => self.retired.contains(account) && alike(text, entry.1),
+                    false => alike(table, entry.0),
                 })
             };
             moved.extend(others.filter(|(_, now)| holds(&now.units)).map(|(name, now)| Moved {
-                table: own.0.clone(),
+                table: entry.0.clone(),
                 account: account.to_owned(),
                 population: name.clone(),
                 formerly: now.formerly.clone(),
@@ -110,7 +110,7 @@ impl Populations {
         let same_name = self.named.iter().find(|(name, _)| alike(name, recorded));
         let same_units = || {
             self.named.iter().find(|(_, now)| {
-                all.iter().any(|(_, then)| then.0.iter().any(|own| now.units.has(own)))
+                all.iter().any(|(_, then)| then.0.iter().any(|entry| now.units.has(entry)))
             })
         };
         same_name.or_else(same_units).map(|(_, population)| population.clone())
@@ -129,9 +129,9 @@ fn other_units(
 ) -> Vec<String> {
     let now = &population.units;
     let (mut earlier, mut in_common) = (BTreeSet::new(), all.iter().all(|(_, u)| u.0.is_empty()));
-    for own in all.iter().flat_map(|(_, then)| &then.0) {
-        let (table, text) = own;
-        if now.has(own) || population.formerly.contains(text) {
+    for entry in all.iter().flat_map(|(_, then)| &then.0) {
+        let (table, text) = entry;
+        if now.has(entry) || population.formerly.contains(text) {
             in_common = true;
         } else if now.0.contains_key(table) {
             earlier.insert(text.clone());

@@ -64,11 +64,11 @@ impl PopulationsDiffer {
         population: &NamedPopulation,
         earlier: Vec<String>,
     ) {
-        match self.other_units.iter_mut().find(|own| own.name == name) {
-            Some(own) => {
-                own.earlier.extend(earlier);
-                own.earlier.sort_unstable();
-                own.earlier.dedup();
+        match self.other_units.iter_mut().find(|item| item.name == name) {
+            Some(item) => {
+                item.earlier.extend(earlier);
+                item.earlier.sort_unstable();
+                item.earlier.dedup();
             }
             None => self.other_units.push(OtherUnits {
                 name: name.to_owned(),
@@ -83,7 +83,7 @@ impl Hint for PopulationsDiffer {
     fn parts(&self) -> Parts {
         let (mut whats, mut hints) = (Vec::new(), Vec::new());
         if !self.unnamed.is_empty() {
-            let names: Vec<&str> = self.unnamed.iter().map(|own| own.name.as_str()).collect();
+            let names: Vec<&str> = self.unnamed.iter().map(|item| item.name.as_str()).collect();
             whats.push(format!(
                 "the ledger has charges on {}, which the contract does not name: the people \
                  charged for would have a fresh budget under another name",
@@ -91,13 +91,13 @@ impl Hint for PopulationsDiffer {
             ));
             hints.extend(self.unnamed.iter().map(Unnamed::hint));
         }
-        for own in &self.other_units {
-            whats.push(own.what());
-            hints.push(own.hint());
+        for item in &self.other_units {
+            whats.push(item.what());
+            hints.push(item.hint());
         }
-        for own in &self.moved {
-            whats.push(own.what());
-            hints.push(own.hint());
+        for item in &self.moved {
+            whats.push(item.what());
+            hints.push(item.hint());
         }
         Parts::new(format!("{}; no query is answered", whats.join("; ")), hints.join("; "))
     }

@@ -37,8 +37,8 @@ fn is_gaussian(loss: Loss, events: &[Event]) -> bool {
     let together = (known && events.iter().all(|event| all.add(event, 1).is_ok()))
         .then(|| all.epsilon_at(delta))
         .flatten();
-    together.is_some_and(|own| {
-        let part = own.to_f64() / epsilon.to_f64();
+    together.is_some_and(|loss| {
+        let part = loss.to_f64() / epsilon.to_f64();
         (1.0 - 1e-6..=1.0 + 1e-6).contains(&part)
     })
 }
@@ -104,25 +104,25 @@ mod tests {
     #[test]
     fn a_budget_in_rho_pays_for_gaussian_noise_by_its_rho() {
         let mu = analytic_gaussian_mu(1.0, 5e-9);
-        let own = Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).unwrap();
+        let noise_rho = Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).unwrap();
         let noise = |rho: Rho| Event::Gaussian { mu_squared: rho.into() };
         let choosing =
             Event::Approximate { epsilon: Epsilon::ZERO, delta: "5e-9".parse().unwrap() };
         let in_rho =
             |events: &[Event]| cost(epsilon("1", "1e-8"), events, rho("10", "1e-6")).unwrap();
-        let exact = Loss::Concentrated { rho: own, delta: "5e-9".parse().unwrap() };
-        assert_eq!(in_rho(&[choosing, noise(own)]), exact);
-        assert!(own.to_f64() < 0.05 * 0.46);
-        let halves = own.split(&[1, 1]);
+        let exact = Loss::Concentrated { rho: noise_rho, delta: "5e-9".parse().unwrap() };
+        assert_eq!(in_rho(&[choosing, noise(noise_rho)]), exact);
+        assert!(noise_rho.to_f64() < 0.05 * 0.46);
+        let halves = noise_rho.split(&[1, 1]);
         assert_eq!(in_rho(&[choosing, noise(halves[0]), noise(halves[1])]), exact);
         // Where the events are less than what was asked, more, or other noise, they are not
         // believed.
         let whole = rho("0.462117157261", "1e-8");
-        assert_eq!(in_rho(&[choosing, noise(own.share(2))]), whole);
-        assert_eq!(in_rho(&[choosing, noise(own), noise(own.share(2))]), whole);
-        assert_eq!(in_rho(&[choosing, choosing, choosing, noise(own)]), whole);
+        assert_eq!(in_rho(&[choosing, noise(noise_rho.share(2))]), whole);
+        assert_eq!(in_rho(&[choosing, noise(noise_rho), noise(noise_rho.share(2))]), whole);
+        assert_eq!(in_rho(&[choosing, choosing, choosing, noise(noise_rho)]), whole);
         let laplace = Event::DiscreteLaplace { epsilon: "0.5".parse().unwrap() };
-        assert_eq!(in_rho(&[choosing, noise(own), laplace]), whole);
+        assert_eq!(in_rho(&[choosing, noise(noise_rho), laplace]), whole);
     }
 
     #[test]

@@ -233,9 +233,9 @@ impl Loss {
     /// Whether this is at most `other` and at least half of it, whatever their deltas are; never,
     /// if they are in two currencies.
     pub fn is_half_or_all_of(self, other: Self) -> bool {
-        let (own, other) = (self.without_delta(), other.without_delta());
+        let (this, other) = (self.without_delta(), other.without_delta());
         // Where twice this is too large to be kept, no loss is above it.
-        own.is_within(other) && own.times(2).map_or(true, |twice| other.is_within(twice))
+        this.is_within(other) && this.times(2).map_or(true, |twice| other.is_within(twice))
     }
 
     /// Converts the promise to rho, rounded up: (epsilon, delta)-DP is delta-approximate (epsilon

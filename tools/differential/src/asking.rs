@@ -74,7 +74,7 @@ impl Asking {
         (self.asked, self.plain, self.ledgers) = (0, plain, self.ledgers + 1);
         let number = self.ledgers;
         let analysts: Vec<String> = (0..PER_LEDGER)
-            .map(|own| format!("a{own} = {{ epsilon = 1000000, delta = 1e-6 }}"))
+            .map(|n| format!("a{n} = {{ epsilon = 1000000, delta = 1e-6 }}"))
             .collect();
         let budgets = format!("budgets = {{ {} }}", analysts.join(", "));
         let contract = self.contract.replace("# budgets", &budgets);
@@ -96,7 +96,7 @@ fn rows(table: &RecordBatch) -> Result<(Vec<&'static str>, Vec<Vec<Value>>), Fai
         types.push(name);
         columns.push(cells);
     }
-    let row = |place: usize| columns.iter().map(|cells| cells[place].clone()).collect();
+    let row = |row: usize| columns.iter().map(|cells| cells[row].clone()).collect();
     Ok((types, (0..table.num_rows()).map(row).collect()))
 }
 

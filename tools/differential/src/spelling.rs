@@ -63,8 +63,8 @@ fn filled<'a>(template: &str, pieces: &[&'a Sql], of: impl Fn(&'a Sql) -> &'a st
     while let Some((before, after)) = rest.split_once('{') {
         text.push_str(before);
         match after.split_once('}').and_then(|(n, end)| Some((n.parse::<usize>().ok()?, end))) {
-            Some((place, end)) if place < pieces.len() => {
-                text.push_str(of(pieces[place]));
+            Some((index, end)) if index < pieces.len() => {
+                text.push_str(of(pieces[index]));
                 rest = end;
             }
             _ => {

@@ -98,10 +98,10 @@ impl Writing<'_> {
         let groups = if keys == 0 { 1 } else { rows.most };
         // Choosing groups moves with their number, too.
         let mut moved = if keys == 0 { 0 } else { groups };
-        for place in 0..1 + self.dice.below(2) {
-            let (measure, kind, most) = self.measure(&rows, place == 0);
+        for index in 0..1 + self.dice.below(2) {
+            let (measure, kind, most) = self.measure(&rows, index == 0);
             let name = self.names.next("m");
-            let comma = if place == 0 { "" } else { ", " };
+            let comma = if index == 0 { "" } else { ", " };
             sql = same(&format!("{{0}}{comma}{{1}} AS {name}"), &[&sql, &measure]);
             columns.push(NamedColumn { name, kind });
             moved += groups * rows.most * most;
@@ -133,7 +133,7 @@ impl Writing<'_> {
                 _ => "HAVING COUNT(*) > 0".to_owned(),
             };
             moved += groups * rows.most;
-            let numbers: Vec<String> = (1..=keys).map(|place| place.to_string()).collect();
+            let numbers: Vec<String> = (1..=keys).map(|index| index.to_string()).collect();
             let by = if self.dice.below(4) == 0 { numbers.join(", ") } else { names.join(", ") };
             sql = same(&format!("{{0}} GROUP BY {by} {having}"), &[&sql]);
         }
@@ -192,7 +192,7 @@ impl Writing<'_> {
         // Keys that are the same are one key here, and several in DuckDB. Keys of different types
         // are not the same.
         let kinds: Vec<Kind> = part.columns[..part.keys].iter().map(|c| c.kind).collect();
-        if (1..kinds.len()).any(|place| kinds[..place].contains(&kinds[place])) {
+        if (1..kinds.len()).any(|index| kinds[..index].contains(&kinds[index])) {
             return None;
         }
         let (keys, parts) = match (self.dice.below(3), keys.as_slice()) {

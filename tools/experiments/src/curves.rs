@@ -79,9 +79,9 @@ pub(crate) fn figure(name: &str, title: &str, grid: &Grid, y: Axis, curves: &[Cu
             points: points.filter(|point| point.1 >= LEAST_SHOWN).collect(),
         }
     };
-    let row = |place: usize| {
-        let cell = |curve: &Curve| curve.values[place].map_or(String::new(), digits);
-        let mut row = vec![digits(grid.values[place])];
+    let row = |index: usize| {
+        let cell = |curve: &Curve| curve.values[index].map_or(String::new(), digits);
+        let mut row = vec![digits(grid.values[index])];
         row.extend(curves.iter().map(cell));
         row
     };

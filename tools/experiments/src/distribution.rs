@@ -19,8 +19,8 @@ impl Distribution {
 
     /// The least number that a `share` of all is at or below; NaN if there is none.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
-        let place = (share * self.0.len() as f64).ceil() as usize;
-        self.0.get(place.max(1) - 1).or(self.0.last()).copied().unwrap_or(f64::NAN)
+        let rank = (share * self.0.len() as f64).ceil() as usize;
+        self.0.get(rank.max(1) - 1).or(self.0.last()).copied().unwrap_or(f64::NAN)
     }
 
     /// The share of numbers above `bound`.

@@ -34,11 +34,11 @@ impl Draws {
     }
 
     /// A place among `weights`, each as probable as its weight.
-    pub fn place(&mut self, weights: &[f64]) -> usize {
+    pub fn index(&mut self, weights: &[f64]) -> usize {
         let mut left = self.uniform() * weights.iter().sum::<f64>();
-        for (place, weight) in weights.iter().enumerate() {
+        for (index, weight) in weights.iter().enumerate() {
             if left <= *weight {
-                return place;
+                return index;
             }
             left -= weight;
         }
@@ -60,7 +60,7 @@ mod tests {
     fn assert_law(mut draw: impl FnMut() -> f64, below: impl Fn(f64) -> f64) {
         let mut sample: Vec<f64> = (0..20_000).map(|_| draw()).collect();
         sample.sort_by(f64::total_cmp);
-        let distance = |(place, x): (usize, &f64)| (below(*x) - place as f64 / 20_000.0).abs();
+        let distance = |(index, x): (usize, &f64)| (below(*x) - index as f64 / 20_000.0).abs();
         let farthest = sample.iter().enumerate().map(distance).fold(0.0, f64::max);
         assert!(farthest < 1.95 / 20_000f64.sqrt(), "{farthest}");
     }
@@ -83,7 +83,7 @@ mod tests {
         let mut draws = Draws::new(2);
         let mut counts = [0usize; 4];
         for _ in 0..10_000 {
-            counts[draws.place(&[3.0, 0.0, 1.0, 4.0])] += 1;
+            counts[draws.index(&[3.0, 0.0, 1.0, 4.0])] += 1;
         }
         for (count, expected) in counts.into_iter().zip([3750, 0, 1250, 5000]) {
             assert!(count.abs_diff(expected) < 300, "{counts:?}");

@@ -125,9 +125,11 @@ fn sectors(rows: &[Establishment], cells: &[Cell]) {
     let codes: BTreeSet<u32> = cells.iter().map(|c| c.naics / 10_000).collect();
     let whole: f64 = cells.iter().map(|c| c.establishments).sum();
     for code in codes {
-        let own: Vec<&Establishment> = rows.iter().filter(|r| r.naics / 10_000 == code).collect();
-        let of =
-            |value: fn(&Establishment) -> i64| own.iter().map(|r| value(r)).sum::<i64>() as f64;
+        let of_sector: Vec<&Establishment> =
+            rows.iter().filter(|r| r.naics / 10_000 == code).collect();
+        let of = |value: fn(&Establishment) -> i64| {
+            of_sector.iter().map(|r| value(r)).sum::<i64>() as f64
+        };
         let (employees, pay, quarter) = (of(|r| r.employees), of(|r| r.pay), of(|r| r.pay_quarter));
         let (mut all, mut counted, mut published) = (0.0, 0.0, [0.0; 3]);
         for cell in cells.iter().filter(|c| c.naics / 10_000 == code) {
@@ -140,7 +142,7 @@ fn sectors(rows: &[Establishment], cells: &[Cell]) {
             }
         }
         let [real_employees, real_pay, real_quarter] = published;
-        let made = own.len() as f64;
+        let made = of_sector.len() as f64;
         near(&format!("share of {code}"), made / rows.len() as f64, all / whole, 0.15);
         let few = all / whole < 0.02;
         let tolerance = if few { 0.5 } else { 0.25 };

@@ -33,8 +33,8 @@ impl Dice {
 
     /// Puts values into another order.
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
-        for place in (1..values.len()).rev() {
-            values.swap(place, self.below(place as u64 + 1) as usize);
+        for index in (1..values.len()).rev() {
+            values.swap(index, self.below(index as u64 + 1) as usize);
         }
     }
 }
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(faces(1), faces(1));
         assert_ne!(faces(1), faces(2));
         for face in 0..6 {
-            let seen = faces(1).into_iter().filter(|own| *own == face).count();
+            let seen = faces(1).into_iter().filter(|thrown| *thrown == face).count();
             assert!((800..1_200).contains(&seen), "{face}: {seen}");
         }
         let mut dice = Dice::new(3);

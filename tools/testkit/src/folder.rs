@@ -6,19 +6,19 @@ use tempfile::TempDir;
 
 /// A folder with a contract and data.
 #[derive(Debug)]
-pub struct Place {
+pub struct TestFolder {
     folder: TempDir,
 }
 
-impl Place {
+impl TestFolder {
     /// A folder with these files, each with its text, beside the contract.
     pub fn new(contract: &str, files: &[(&str, &str)]) -> Self {
-        let place = Self { folder: tempfile::tempdir().unwrap() };
-        place.write("hushtable.toml", contract);
+        let folder = Self { folder: tempfile::tempdir().unwrap() };
+        folder.write("hushtable.toml", contract);
         for (name, text) in files {
-            place.write(name, text);
+            folder.write(name, text);
         }
-        place
+        folder
     }
 
     /// The folder.

@@ -13,6 +13,6 @@ mod real;
 mod vectors;
 
 pub use dice::Dice;
-pub use folder::{Place, write};
+pub use folder::{TestFolder, write};
 pub use real::real;
 pub use vectors::{Vectors, amount, near, number};

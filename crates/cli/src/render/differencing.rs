@@ -241,8 +241,8 @@ impl DifferencingReport {
                 PublishedCount { low, high } => format!("{low} to {high}"),
             };
             let (what, was) = match entry.what {
-                Bounded::Cell(place) => {
-                    (self.cell(place), format!("suppressed as 0 to {}", self.count(place).high))
+                Bounded::Cell(cell) => {
+                    (self.cell(cell), format!("suppressed as 0 to {}", self.count(cell).high))
                 }
                 Bounded::Part(part) => {
                     (self.who(&[part]).unwrap_or_default(), "in no cell alone".to_owned())

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use hushtable_testkit::Place;
+use hushtable_testkit::TestFolder;
 
 pub(crate) const COUNT_BY_PRODUCT: &str =
     "SELECT product, COUNT(*) AS visits FROM visits GROUP BY product";
@@ -32,7 +32,7 @@ ana = { epsilon = BUDGET, delta = 1e-3 }
 
 /// A folder with `visits.csv` and `hushtable.toml`.
 pub(crate) struct Shop {
-    folder: Place,
+    folder: TestFolder,
 }
 
 impl Shop {
@@ -50,7 +50,7 @@ impl Shop {
             writeln!(csv, "{customer},{town},{product},{}", row % 9).unwrap();
         }
         let contract = CONTRACT.replace("BUDGET", budget);
-        Self { folder: Place::new(&contract, &[("visits.csv", &csv)]) }
+        Self { folder: TestFolder::new(&contract, &[("visits.csv", &csv)]) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

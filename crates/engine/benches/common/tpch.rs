@@ -169,7 +169,7 @@ async fn table<R: Display>(folder: &Path, name: &str, head: &str, rows: impl Ite
     rows.for_each(|row| writeln!(writer, "{row}").unwrap());
     writer.into_inner().unwrap();
 
-    let (_, _, columns) = TABLES.iter().find(|(own, ..)| *own == name).unwrap();
+    let (_, _, columns) = TABLES.iter().find(|(table, ..)| *table == name).unwrap();
     let field = |(name, column_type): &(&str, &str)| {
         let data_type = match *column_type {
             "int" => DataType::Int64,
@@ -295,8 +295,8 @@ pub(crate) fn standard(number: i32) -> String {
     };
     let mut text = query(number).unwrap().replace("day (3)", "day");
     // The last first: `:1` is the beginning of `:10`.
-    for (place, parameter) in parameters.iter().enumerate().rev() {
-        text = text.replace(&format!(":{}", place + 1), parameter);
+    for (index, parameter) in parameters.iter().enumerate().rev() {
+        text = text.replace(&format!(":{}", index + 1), parameter);
     }
     text.trim().trim_end_matches(';').to_owned()
 }

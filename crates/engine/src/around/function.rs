@@ -22,8 +22,8 @@ pub(super) fn in_engine_types(column: &ArrayRef) -> Result<ArrayRef> {
 }
 
 /// A column in one of the engine's types.
-fn in_type(column: &ArrayRef, own: ColumnType) -> Result<ArrayRef> {
-    let target = arrow_type(own);
+fn in_type(column: &ArrayRef, column_type: ColumnType) -> Result<ArrayRef> {
+    let target = arrow_type(column_type);
     let options = CastOptions { safe: true, ..CastOptions::default() };
     let column = cast_with_options(column, &target, &options)?;
     let Some(floats) = column.as_primitive_opt::<Float64Type>() else { return Ok(column) };
@@ -99,7 +99,8 @@ impl ScalarUDFImpl for ExprFunction {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let rows = args.number_rows;
         let operands = args.args.into_iter().zip(&self.operands);
-        let columns = operands.map(|(value, own)| in_type(&value.into_array(rows)?, *own));
+        let columns =
+            operands.map(|(value, column_type)| in_type(&value.into_array(rows)?, *column_type));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let value = Program::new(&self.expr)?.evaluate(&columns, rows)?;
         Ok(ColumnarValue::Array(value))

@@ -408,12 +408,12 @@ impl<'a> NodeLowering<'a> {
             left.cells.iter().zip(&right.cells).map(|(l, r)| l.is_some() || r.is_some()).collect();
         let mut side = |rows: PlannedRows| {
             let mut exprs: Vec<_> = rows.domain.into_iter().map(Planned::Column).collect();
-            for (column, own) in rows.columns.into_iter().zip(types) {
-                let (column, own) = (Planned::Column(column), arrow_type(*own));
-                exprs.push(match column.get_type(rows.plan.schema())? == own {
+            for (column, column_type) in rows.columns.into_iter().zip(types) {
+                let (column, column_type) = (Planned::Column(column), arrow_type(*column_type));
+                exprs.push(match column.get_type(rows.plan.schema())? == column_type {
                     true => column,
                     // A value that the wider type does not hold is NULL.
-                    false => Planned::TryCast(TryCast::new(Box::new(column), own)),
+                    false => Planned::TryCast(TryCast::new(Box::new(column), column_type)),
                 });
             }
             for (cell, _) in rows.cells.into_iter().zip(&with_cells).filter(|(_, has)| **has) {
@@ -583,8 +583,9 @@ impl<'a> NodeLowering<'a> {
         let unchanged = rows.domain.iter().chain(rows.columns.iter().take(first));
         let hidden = rows.operands.iter().flatten().flatten().chain(rows.cells.iter().flatten());
         let mut all: Vec<_> = unchanged.chain(hidden).cloned().map(Planned::Column).collect();
-        for (column, own) in rows.columns.iter_mut().skip(first).zip(types) {
-            let expr = Planned::Column(column.clone()).cast_to(&arrow_type(*own), &schema)?;
+        for (column, column_type) in rows.columns.iter_mut().skip(first).zip(types) {
+            let expr =
+                Planned::Column(column.clone()).cast_to(&arrow_type(*column_type), &schema)?;
             let name = self.name();
             all.push(expr.alias(name.clone()));
             *column = Column::new_unqualified(name);

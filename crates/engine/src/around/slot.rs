@@ -27,7 +27,7 @@ impl Slot {
     pub(super) fn new(table: &Schema) -> Self {
         let values = table.fields().iter().enumerate();
         let values =
-            values.map(|(at, own)| Field::new(format!("v{at}"), own.data_type().clone(), true));
+            values.map(|(at, value)| Field::new(format!("v{at}"), value.data_type().clone(), true));
         let cells = (0..table.fields().len())
             .map(|at| Field::new(format!("cells{at}"), DataType::Int64, true));
         let schema = Arc::new(Schema::new(values.chain(cells).collect::<Vec<_>>()));

@@ -67,9 +67,9 @@ pub(super) fn list_fields(
     };
     let bits = |field: &ListField| WORD - field.high.abs_diff(field.low).leading_zeros();
     let mut order: Vec<usize> = (0..fields.len()).collect();
-    order.sort_by_key(|&place| std::cmp::Reverse(bits(&fields[place])));
-    for place in order {
-        fields[place].value = room(bits(&fields[place]));
+    order.sort_by_key(|&field| std::cmp::Reverse(bits(&fields[field])));
+    for field in order {
+        fields[field].value = room(bits(&fields[field]));
     }
     fields.iter_mut().for_each(|field| field.present = room(1));
     (fields, free.len())
@@ -114,7 +114,7 @@ mod tests {
                 value.iter().for_each(|&value| field.set(&mut row, value));
             }
             for ((field, value), (low, high)) in fields.iter().zip(&values).zip(&ranges) {
-                let want = value.map(|own| if whole { own } else { own.clamp(*low, *high) });
+                let want = value.map(|value| if whole { value } else { value.clamp(*low, *high) });
                 assert_eq!(field.of(&row), want);
             }
         }

@@ -61,7 +61,7 @@ pub(super) struct PackedLayout {
     /// Values that are kept one by one: where they are in the words after the others.
     pub(super) lists: Vec<ListField>,
     /// Where each sum is, in the order of the accumulators that keep sums.
-    pub(super) places: Vec<SlotPosition>,
+    pub(super) indices: Vec<SlotPosition>,
     /// Where each accumulator is among counts, sums or lists.
     columns: Vec<PackedColumn>,
 }
@@ -84,7 +84,7 @@ impl PackedLayout {
         let (lists, list_words) = list_fields(listings, whole);
         let flags = accumulators.len() - lists.len();
         let head = 1 + (GROUP_BITS + flags).div_ceil(64);
-        let (mut counts, mut sums, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut counts, mut sums, mut indices) = (Vec::new(), Vec::new(), Vec::new());
         let (mut columns, mut listed) = (Vec::new(), 0..);
         for (index, accumulator) in accumulators.iter().enumerate() {
             let flag = Flag::of(counts.len() + sums.len());
@@ -93,12 +93,12 @@ impl PackedLayout {
                     PackedColumn::List(listed.next().unwrap_or_default())
                 }
                 (Accumulation::Sum { .. }, Some(true)) => {
-                    places.push(SlotPosition::Count(counts.len()));
+                    indices.push(SlotPosition::Count(counts.len()));
                     counts.push(flag);
                     PackedColumn::Count(counts.len() - 1)
                 }
                 (Accumulation::Sum { .. }, _) => {
-                    places.push(SlotPosition::Sum(sums.len()));
+                    indices.push(SlotPosition::Sum(sums.len()));
                     sums.push((flag, head + sums.len()));
                     PackedColumn::Sum(sums.len() - 1)
                 }
@@ -106,7 +106,7 @@ impl PackedLayout {
         }
         let before_lists = head + sums.len();
         let width = before_lists + list_words;
-        Self { width, before_lists, counts, sums, lists, places, columns }
+        Self { width, before_lists, counts, sums, lists, indices, columns }
     }
 
     /// Packs a batch: the number of each row's unit, that of its group, and its values.
@@ -133,8 +133,8 @@ impl PackedLayout {
         for from in (0..rows).step_by(ROWS_AT_ONCE) {
             let to = rows.min(from + ROWS_AT_ONCE);
             let words = &mut words[from * self.width..to * self.width];
-            let own = codes[from..to].iter().zip(&groups[from..to]);
-            for (row, (&code, &group)) in words.chunks_exact_mut(self.width).zip(own) {
+            let pairs = codes[from..to].iter().zip(&groups[from..to]);
+            for (row, (&code, &group)) in words.chunks_exact_mut(self.width).zip(pairs) {
                 (row[0], row[1]) = (code, group as u64);
             }
             for (values, column) in values.iter().zip(&self.columns) {
@@ -153,21 +153,21 @@ impl PackedLayout {
         let nulls = values.nulls().filter(|nulls| nulls.null_count() > 0);
         let rows = words.chunks_exact_mut(self.width);
         let flag = match *column {
-            PackedColumn::Count(place) => {
+            PackedColumn::Count(index) => {
                 if values.iter().flatten().any(|value| value != 1) {
                     return Err(inconsistent("an accumulator that counts rows has other values"));
                 }
-                self.counts[place]
+                self.counts[index]
             }
-            PackedColumn::Sum(place) => {
-                let (flag, word) = self.sums[place];
+            PackedColumn::Sum(index) => {
+                let (flag, word) = self.sums[index];
                 for (row, value) in rows.zip(values.values()) {
                     row[word] = value.cast_unsigned();
                 }
                 flag
             }
-            PackedColumn::List(place) => {
-                let field = &self.lists[place];
+            PackedColumn::List(index) => {
+                let field = &self.lists[index];
                 let rows = rows.map(|row| &mut row[self.before_lists..]).zip(values.values());
                 match nulls {
                     None => rows.for_each(|(row, &value)| field.set(row, value)),

@@ -44,8 +44,8 @@ impl PairRows {
 
     /// The words of a row's values.
     fn row(&self, row: u32) -> &[u64] {
-        let (chunk, place) = (row as usize / CHUNK, row as usize % CHUNK);
-        &self.chunks[chunk][place * self.width + 1..(place + 1) * self.width]
+        let (chunk, offset) = (row as usize / CHUNK, row as usize % CHUNK);
+        &self.chunks[chunk][offset * self.width + 1..(offset + 1) * self.width]
     }
 
     /// Brings the rows in the order of their pairs, of which there are `pairs`. `pair` numbers them

@@ -130,18 +130,18 @@ impl UnitShard {
     /// The place of a unit, which is new or known.
     fn unit(&mut self, rules: &Rules, code: u64) -> Result<usize, DataFusionError> {
         let (units, finding) = (&self.units, &rules.finding);
-        let same = |&place: &u32| units[place as usize].code == code;
+        let same = |&unit_index: &u32| units[unit_index as usize].code == code;
         let hash = finding.hash_one(code);
-        if let Some(&place) = self.table.find(hash, same) {
-            return Ok(place as usize);
+        if let Some(&unit_index) = self.table.find(hash, same) {
+            return Ok(unit_index as usize);
         }
-        let place = u32::try_from(units.len()).map_err(|_| too_many())?;
-        let rehash = |&place: &u32| finding.hash_one(units[place as usize].code);
-        self.table.insert_unique(hash, place, rehash);
+        let unit_index = u32::try_from(units.len()).map_err(|_| too_many())?;
+        let rehash = |&unit_index: &u32| finding.hash_one(units[unit_index as usize].code);
+        self.table.insert_unique(hash, unit_index, rehash);
         reserve(&mut self.units, 1);
         let new = UnitState { code, hash: 0, limit: u64::MAX, from: 0, room: 0, count: 0 };
         self.units.push(new);
-        Ok(place as usize)
+        Ok(unit_index as usize)
     }
 
     /// The slot of a unit's group, or the place where it would be; of the latter there is one as
@@ -168,19 +168,19 @@ impl UnitShard {
     fn slot(
         &mut self,
         rules: &Rules,
-        place: usize,
+        unit_index: usize,
         group: u32,
     ) -> Result<Option<usize>, DataFusionError> {
-        let mut unit = self.units[place];
+        let mut unit = self.units[unit_index];
         if let Ok(slot) = self.find(rules, &unit, group) {
             return Ok(Some(slot));
         }
         if (unit.count as usize) < rules.most {
             // Below the limit every group is kept, whatever its hash.
-            return self.insert(rules, place, group, 0).map(Some);
+            return self.insert(rules, unit_index, group, 0).map(Some);
         }
         if !unit.is_hashed() {
-            unit = self.hash_slots(rules, place);
+            unit = self.hash_slots(rules, unit_index);
         }
         let hash = rules.pair_hash(unit.hash, group);
         // Two groups of a unit with the same 64-bit hash would be kept by order of arrival; with a
@@ -189,33 +189,33 @@ impl UnitShard {
             return Ok(None);
         }
         if rules.most <= FEW {
-            return self.replace_greatest(rules, place, group, hash).map(Some);
+            return self.replace_greatest(rules, unit_index, group, hash).map(Some);
         }
         if unit.is_full() && unit.room as usize >= largest(rules.most) {
-            self.drop_greatest(rules, place)?;
-            if hash >= self.units[place].limit {
+            self.drop_greatest(rules, unit_index)?;
+            if hash >= self.units[unit_index].limit {
                 return Ok(None);
             }
         }
-        self.insert(rules, place, group, hash).map(Some)
+        self.insert(rules, unit_index, group, hash).map(Some)
     }
 
     /// A new slot for a group of a unit.
     fn insert(
         &mut self,
         rules: &Rules,
-        place: usize,
+        unit_index: usize,
         group: u32,
         hash: u64,
     ) -> Result<usize, DataFusionError> {
-        let unit = self.units[place];
+        let unit = self.units[unit_index];
         if unit.is_full() {
-            self.relocate(rules, place, larger(unit.room as usize, rules.most), usize::MAX)?;
+            self.relocate(rules, unit_index, larger(unit.room as usize, rules.most), usize::MAX)?;
         }
-        let Err(slot) = self.find(rules, &self.units[place], group) else {
+        let Err(slot) = self.find(rules, &self.units[unit_index], group) else {
             return Err(inconsistent("a group that is new to a unit has a slot"));
         };
-        self.units[place].count += 1;
+        self.units[unit_index].count += 1;
         self.put(rules, slot, group, hash);
         Ok(slot)
     }
@@ -230,8 +230,8 @@ impl UnitShard {
     }
 
     /// Hashes all slots of a unit.
-    fn hash_slots(&mut self, rules: &Rules, place: usize) -> UnitState {
-        let mut unit = self.units[place];
+    fn hash_slots(&mut self, rules: &Rules, unit_index: usize) -> UnitState {
+        let mut unit = self.units[unit_index];
         unit.hash = rules.unit_hash(unit.code);
         unit.limit = 0;
         for slot in unit.area() {
@@ -241,7 +241,7 @@ impl UnitShard {
                 unit.limit = unit.limit.max(hash);
             }
         }
-        self.units[place] = unit;
+        self.units[unit_index] = unit;
         unit
     }
 
@@ -249,11 +249,11 @@ impl UnitShard {
     fn replace_greatest(
         &mut self,
         rules: &Rules,
-        place: usize,
+        unit_index: usize,
         group: u32,
         hash: u64,
     ) -> Result<usize, DataFusionError> {
-        let unit = self.units[place];
+        let unit = self.units[unit_index];
         let (mut victim, mut second) = (None, hash);
         for slot in unit.area() {
             if victim.is_none() && self.hashes[slot] == unit.limit {
@@ -263,22 +263,22 @@ impl UnitShard {
             }
         }
         let slot = victim.ok_or_else(|| inconsistent("no slot of a unit has its greatest hash"))?;
-        self.units[place].limit = second;
+        self.units[unit_index].limit = second;
         self.put(rules, slot, group, hash);
         Ok(slot)
     }
 
     /// Drops the groups of a unit that are beyond the most that may be kept.
-    fn drop_greatest(&mut self, rules: &Rules, place: usize) -> Result<(), DataFusionError> {
-        let unit = self.units[place];
+    fn drop_greatest(&mut self, rules: &Rules, unit_index: usize) -> Result<(), DataFusionError> {
+        let unit = self.units[unit_index];
         let mut hashes: Vec<u64> = self.slots(&unit).map(|slot| self.hashes[slot]).collect();
         let last = rules.most.saturating_sub(1);
         if last >= hashes.len() {
             return Ok(());
         }
         let (_, limit, _) = hashes.select_nth_unstable(last);
-        self.units[place].limit = *limit;
-        self.relocate(rules, place, unit.room as usize, rules.most)
+        self.units[unit_index].limit = *limit;
+        self.relocate(rules, unit_index, unit.room as usize, rules.most)
     }
 
     /// Takes a unit to another area, with its slots that have hashes up to its limit: at most as
@@ -286,11 +286,11 @@ impl UnitShard {
     fn relocate(
         &mut self,
         rules: &Rules,
-        place: usize,
+        unit_index: usize,
         room: usize,
         most: usize,
     ) -> Result<(), DataFusionError> {
-        let old = self.units[place];
+        let old = self.units[unit_index];
         let from = self.area(rules, room)?;
         let room = u32::try_from(room).map_err(|_| too_many())?;
         let mut new = UnitState { from, room, count: 0, ..old };
@@ -318,7 +318,7 @@ impl UnitShard {
             self.sums.copy_within(slot * sums..(slot + 1) * sums, to * sums);
             new.count += 1;
         }
-        self.units[place] = new;
+        self.units[unit_index] = new;
         if old.room > 0 {
             let class = old.room.ilog2() as usize;
             if self.left.len() <= class {
@@ -353,9 +353,9 @@ impl UnitShard {
 
     /// After all rows: drops what is beyond the limits, and brings kept rows in order.
     pub(super) fn settle(&mut self, rules: &Rules) -> Result<(), DataFusionError> {
-        for place in 0..self.units.len() {
-            if self.units[place].count as usize > rules.most {
-                self.drop_greatest(rules, place)?;
+        for unit_index in 0..self.units.len() {
+            if self.units[unit_index].count as usize > rules.most {
+                self.drop_greatest(rules, unit_index)?;
             }
         }
         let mut rows = std::mem::take(&mut self.rows);
@@ -376,12 +376,12 @@ impl UnitShard {
     ) {
         let Some(field) = rules.layout.lists.get(index) else { return };
         let mut values = Vec::new();
-        for (place, unit) in self.units.iter().enumerate() {
+        for (unit_index, unit) in self.units.iter().enumerate() {
             for slot in self.slots(unit) {
                 values.clear();
                 values.extend(self.rows.of_pair(slot).filter_map(|words| field.of(words)));
                 if !values.is_empty() {
-                    each(place, self.groups[slot], &mut values);
+                    each(unit_index, self.groups[slot], &mut values);
                 }
             }
         }
@@ -395,13 +395,13 @@ impl UnitShard {
     /// The sum of a slot at that index.
     pub(super) fn sum(&self, rules: &Rules, slot: usize, index: usize) -> i128 {
         let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
-        match rules.layout.places[index] {
+        match rules.layout.indices[index] {
             // Ones add up to nothing where there is none.
-            SlotPosition::Count(place) => match self.counts[slot * counts + place] {
+            SlotPosition::Count(index) => match self.counts[slot * counts + index] {
                 0 => NOTHING,
                 count => count.into(),
             },
-            SlotPosition::Sum(place) => self.sums[slot * sums + place],
+            SlotPosition::Sum(index) => self.sums[slot * sums + index],
         }
     }
 

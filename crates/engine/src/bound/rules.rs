@@ -84,10 +84,10 @@ impl Rules {
 
     /// All 128 bits of a unit's keyed hash. It is of the value, not of a number: numbers follow
     /// from the order of the rows, and the same unit would keep other groups in another file order.
-    pub(super) fn place(&self, code: u64) -> u128 {
+    pub(super) fn rank(&self, code: u64) -> u128 {
         match &self.codes {
             UnitCodes::Integers => hash_of_integer(&self.key.0, code.cast_signed()).as_u128(),
-            UnitCodes::Numbered { hashes, .. } => hashes.place(code as usize),
+            UnitCodes::Numbered { hashes, .. } => hashes.rank(code as usize),
         }
     }
 

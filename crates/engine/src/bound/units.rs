@@ -222,13 +222,13 @@ impl UnitShard {
                 let both = hash ^ rules.groups.of(group as usize);
                 // Where 64 bits are equal, all bits of the group's own hash decide, and not its
                 // number, which follows from other units.
-                let rank = rules.groups.place(group as usize);
+                let rank = rules.groups.rank(group as usize);
                 ordered.push((both.wrapping_mul(SPREAD), rank, group));
             }
             ordered.sort_unstable();
             members.groups.extend(ordered.drain(..).map(|(.., group)| group));
             members.ends.push(members.groups.len() as u64);
-            members.places.push(rules.place(unit.code).cast_signed());
+            members.ranks.push(rules.rank(unit.code).cast_signed());
         };
         self.units.iter().for_each(&mut add);
     }

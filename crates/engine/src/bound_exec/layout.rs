@@ -58,17 +58,17 @@ const PLACE: DataType = DataType::FixedSizeBinary(16);
 
 impl BatchLayout {
     pub(super) fn new(bounding: &Bounding, options: ScanOptions) -> Self {
-        let (mut fields, kept) = (Vec::new(), bounding.kept());
-        for (place, key) in bounding.keys.iter().enumerate() {
-            fields.push(Field::new(format!("key{place}"), arrow_type(key.column_type), true));
+        let (mut fields, kept) = (Vec::new(), bounding.accumulations());
+        for (index, key) in bounding.keys.iter().enumerate() {
+            fields.push(Field::new(format!("key{index}"), arrow_type(key.column_type), true));
         }
         fields.push(Field::new("units", DataType::Int64, true));
-        for (place, kept) in kept.iter().enumerate() {
+        for (index, kept) in kept.iter().enumerate() {
             if is_listed(kept) {
-                fields.push(list(format!("groups{place}"), DataType::UInt32));
-                fields.push(list(format!("values{place}"), DataType::Int64));
+                fields.push(list(format!("groups{index}"), DataType::UInt32));
+                fields.push(list(format!("values{index}"), DataType::Int64));
             } else {
-                fields.push(Field::new(format!("sum{place}"), SUM, true));
+                fields.push(Field::new(format!("sum{index}"), SUM, true));
             }
         }
         if bounding.with_members {
@@ -116,13 +116,13 @@ impl BatchLayout {
         }
         if self.with_members {
             lists = true;
-            let PartialMembers { ends, groups: of, places } =
+            let PartialMembers { ends, groups: of, ranks } =
                 members.ok_or_else(|| inconsistent("the groups of each unit were not recorded"))?;
             first.extend(nulls(groups, &[DataType::UInt64, DataType::UInt32, PLACE]));
             second.push(Some(in_one_row::<UInt64Type>(ends)?));
             second.push(Some(in_one_row::<UInt32Type>(of)?));
-            let places = FixedSizeBinaryArray::try_new(16, Buffer::from_vec(places), None)?;
-            second.push(Some(one_row(Arc::new(places))?));
+            let ranks = FixedSizeBinaryArray::try_new(16, Buffer::from_vec(ranks), None)?;
+            second.push(Some(one_row(Arc::new(ranks))?));
         }
         if self.finds_more {
             lists = true;
@@ -135,8 +135,8 @@ impl BatchLayout {
         let mut batches = vec![RecordBatch::try_new(schema(), first)?];
         if lists {
             let fields = self.schema.fields().iter().zip(second);
-            let columns = fields.map(|(field, own)| match own {
-                Some(own) => own,
+            let columns = fields.map(|(field, known)| match known {
+                Some(known) => known,
                 None => new_null_array(field.data_type(), 1),
             });
             batches.push(RecordBatch::try_new(schema(), columns.collect())?);
@@ -205,30 +205,30 @@ impl BatchLayout {
         let members = match self.with_members {
             false => None,
             true => {
-                let own = <[_; 3]>::try_from(skip(3)?);
-                let Ok([Some(ends), Some(groups), Some(places)]) = own else {
+                let three = <[_; 3]>::try_from(skip(3)?);
+                let Ok([Some(ends), Some(groups), Some(ranks)]) = three else {
                     return Err(inconsistent(
                         "a batch of exact groups lacks the groups of each unit",
                     ));
                 };
-                let places = values_of(places)?;
-                let places = places
+                let ranks = values_of(ranks)?;
+                let ranks = ranks
                     .as_fixed_size_binary_opt()
                     .ok_or_else(|| inconsistent("the hashes of units are not of 16 bytes"))?;
-                let place = |bytes: Option<&[u8]>| {
+                let index = |bytes: Option<&[u8]>| {
                     let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
                     bytes
                         .map(i128::from_ne_bytes)
                         .ok_or_else(|| inconsistent("the hashes of units are not of 16 bytes"))
                 };
-                let places = places.iter().map(place).collect::<Result<Vec<_>>>()?;
+                let ranks = ranks.iter().map(index).collect::<Result<Vec<_>>>()?;
                 let (ends, groups) = (vector::<UInt64Type>(ends)?, vector::<UInt32Type>(groups)?);
-                if ends.len() != places.len() {
+                if ends.len() != ranks.len() {
                     return Err(inconsistent(
                         "the groups of each unit are of another number of units than their hashes",
                     ));
                 }
-                Some(PartialMembers { ends, groups, places })
+                Some(PartialMembers { ends, groups, ranks })
             }
         };
         let OwnerReadings { survey, tallies } = match self.finds_more {

@@ -5,7 +5,7 @@ use hushtable_contract::IntervalRequest;
 use crate::answer_table::Answer;
 use crate::intervals::ColumnIntervals;
 use crate::statement_plan::tests::ask;
-use crate::tests::{Place, shown};
+use crate::tests::{Fixture, shown};
 
 const CONTRACT: &str = r#"
 [units.person.defaults]
@@ -27,7 +27,7 @@ age = { type = "int", bounds = [0, 100] }
 pet = { type = "string" }
 "#;
 
-fn folder() -> Place {
+fn folder() -> Fixture {
     let mut people = "id,town,sex,village,age,pet\n".to_owned();
     for id in 0..4000 {
         // One in four is of a town that is not listed.
@@ -35,7 +35,7 @@ fn folder() -> Place {
         let (sex, village) = (["f", "m"][id / 4 % 2], id % 16);
         people += &format!("{id},{town},{sex},v{village},{},cat\n", id % 90);
     }
-    Place::new(CONTRACT, &[("people.csv", &people)])
+    Fixture::new(CONTRACT, &[("people.csv", &people)])
 }
 
 const TEXT: [&str; 3] = ["town", "sex", "village"];

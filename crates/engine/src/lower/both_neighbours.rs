@@ -204,7 +204,8 @@ fn one_row_moves_sums_as_far_as_is_said() {
         // The sums of both groups; the count of shops first, as far as it is measured.
         let sums = |table: &[usize], key: u8| -> Vec<Vec<i128>> {
             let key = SamplingKey([key; 16]);
-            let mut bounder = Bounder::of_units(bounding.kept(), by_key, key, bounding.most_groups);
+            let mut bounder =
+                Bounder::of_units(bounding.accumulations(), by_key, key, bounding.most_groups);
             let keys: StringViewArray = table.iter().map(|row| Some(rows[*row].0)).collect();
             let value = |of: &RowValue| -> Int64Array {
                 let of_row = |row: &usize| match of {
@@ -235,12 +236,12 @@ fn one_row_moves_sums_as_far_as_is_said() {
             };
             let units: Vec<i128> = partial.units.iter().map(|units| i128::from(*units)).collect();
             let mut totals = partial.totals.iter();
-            let of_measurement = |place: &Option<usize>| match place.and_then(|_| totals.next()) {
+            let of_measurement = |index: &Option<usize>| match index.and_then(|_| totals.next()) {
                 Some(GroupTotals::Sums(sums)) => spread(sums),
                 Some(GroupTotals::Values(_)) => panic!("no sums"),
                 None => spread(&units),
             };
-            crate::bounding::places(&query).iter().map(of_measurement).collect()
+            crate::bounding::indices(&query).iter().map(of_measurement).collect()
         };
         let mut worst = vec![(0, 0); query.measurements().len()];
         for table in tables.iter().filter(|table| !table.is_empty()) {

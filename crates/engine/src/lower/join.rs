@@ -74,12 +74,12 @@ impl Lowering<'_> {
                     "a join that limits rows has no unit among its keys",
                 ))?;
                 let limit = |plan, keys: &[usize], rows: Option<u32>| {
-                    let place = *keys.get(unit).ok_or(EngineError::inconsistent(
+                    let index = *keys.get(unit).ok_or(EngineError::inconsistent(
                         "a join that limits rows has no column for the unit's key",
                     ))?;
                     match rows {
-                        Some(rows) => limited(plan, place, rows),
-                        None => repartitioned(plan, &[place]),
+                        Some(rows) => limited(plan, index, rows),
+                        None => repartitioned(plan, &[index]),
                     }
                 };
                 let [left_limit, right_limit] = limits;
@@ -202,11 +202,11 @@ impl Lowering<'_> {
         let inputs: Vec<Expr> = needed
             .columns()
             .iter()
-            .map(|&place| {
-                let field = relation.fields().get(place).ok_or(EngineError::inconsistent(
+            .map(|&index| {
+                let field = relation.fields().get(index).ok_or(EngineError::inconsistent(
                     "a plan reads a column that its relation does not have",
                 ))?;
-                Ok(Expr::column(place, field.column_type))
+                Ok(Expr::column(index, field.column_type))
             })
             .collect::<Result<_, EngineError>>()?;
         let all: Vec<&Expr> = inputs.iter().chain(keys.iter().copied()).collect();

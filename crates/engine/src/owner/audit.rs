@@ -22,7 +22,7 @@ use hushtable_plan::{Groups, PrivateQuery, Thresholds};
 use hushtable_privacy::{Delta, Loss};
 use hushtable_quote::{Contributed, EpsilonAt, Quote};
 
-use crate::bounding::places;
+use crate::bounding::indices;
 use crate::classes::ClassLookup;
 use crate::contributions::SamplingKey;
 use crate::draw::CountedGroups;
@@ -183,7 +183,7 @@ impl ComparedTables {
                             "a removed row has no value of a measurement",
                         ))
                     };
-                    let accumulators = places(query).into_iter().zip(query.measurements());
+                    let accumulators = indices(query).into_iter().zip(query.measurements());
                     let accumulators = accumulators.filter(|(_, m)| m.measure.adds_up());
                     let sums = accumulators.map(|(index, _)| {
                         value(index.ok_or(EngineError::inconsistent(
@@ -241,7 +241,7 @@ fn class_keys(
             "a class follows from a key that the groups do not have",
         ))?;
         let lookup = ClassLookup::of(classes).map_err(DataFusionError::from)?;
-        let indices = lookup.places(&column).map_err(DataFusionError::from)?;
+        let indices = lookup.indices(&column).map_err(DataFusionError::from)?;
         let listed = indices.first().and_then(|&index| classes.values.get(index));
         if let (Some((value, _)), Some(key)) = (listed, keys.get_mut(key)) {
             *key = value.clone();

@@ -63,8 +63,8 @@ impl Session {
         if let Some(checked) = &checked {
             // The query's part of the report stands with the first table that holds units.
             let holds = |table: &&Table| table.population.is_some();
-            let place = tables.iter().position(holds).unwrap_or(0);
-            let report = reports.get_mut(place).ok_or(EngineError::inconsistent(
+            let index = tables.iter().position(holds).unwrap_or(0);
+            let report = reports.get_mut(index).ok_or(EngineError::inconsistent(
                 "a checked query has no table whose report it can stand in",
             ))?;
             report.query = Some(query::read(checked, key, progress).await?);

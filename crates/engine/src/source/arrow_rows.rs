@@ -25,7 +25,7 @@ pub(super) fn hand_over(
         let some = BATCH_ROWS.min(rows - from);
         let mut arrays = Vec::with_capacity(picks.len());
         for (column, pick) in picks.iter().enumerate() {
-            let array = indices.binary_search(&pick.place).ok().and_then(|at| columns.get(at));
+            let array = indices.binary_search(&pick.index).ok().and_then(|at| columns.get(at));
             let stored = array.ok_or_else(planned_otherwise)?.slice(from, some);
             // Memory is counted by whole buffers, and a slice would share those of all rows.
             let stored = if some < rows { compact(&stored) } else { Ok(stored) };

@@ -80,7 +80,7 @@ impl CsvFile {
         let mut rows = file.rows(&Arc::default(), usize::MAX)?;
         let none = || SourceError::NoHeader { path: path.to_owned() };
         let header = rows.next()?.ok_or_else(none)?;
-        let name = |place| header.field(place).unwrap_or_default();
+        let name = |index| header.field(index).unwrap_or_default();
         let names: Vec<&[u8]> = (0..header.fields()).map(name).collect();
         if names.iter().all(|name| name.is_empty()) {
             return Err(none());
@@ -182,12 +182,12 @@ impl Source for CsvFile {
                 };
                 rows += 1;
                 for (column, (pick, builder)) in picks.iter().zip(&mut builders).enumerate() {
-                    let field = record.field(pick.place);
+                    let field = record.field(pick.index);
                     bytes += field.map_or(0, |field| field.len().min(MAX_STRING_BYTES));
                     if builder.push(field) == ParsedField::Unfit {
                         sink.misfit(
                             column,
-                            match record.unclosed() == Some(pick.place) {
+                            match record.unclosed() == Some(pick.index) {
                                 true => Misfit::Unclosed,
                                 false => Misfit::Text(field.unwrap_or_default()),
                             },

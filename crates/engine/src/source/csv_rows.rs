@@ -47,13 +47,13 @@ impl Limits {
         settings: &CsvSettings,
     ) -> Self {
         let others = settings.max_bytes();
-        let declared = |name: &str| text_bytes.iter().find(|(own, _)| own == name);
+        let declared = |name: &str| text_bytes.iter().find(|(column, _)| column == name);
         let columns = names.map(|name| declared(name).map_or(others, |(_, bytes)| (*bytes).max(1)));
         Self { columns: columns.collect(), others }
     }
 
-    fn of(&self, place: usize) -> usize {
-        self.columns.get(place).copied().unwrap_or(self.others)
+    fn of(&self, index: usize) -> usize {
+        self.columns.get(index).copied().unwrap_or(self.others)
     }
 
     fn least(&self) -> usize {
@@ -94,12 +94,12 @@ pub(super) struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// A field; `None` where the row is too short or the field is empty.
-    pub(super) fn field(self, place: usize) -> Option<&'a [u8]> {
-        let from = match place.checked_sub(1) {
+    pub(super) fn field(self, index: usize) -> Option<&'a [u8]> {
+        let from = match index.checked_sub(1) {
             None => 0,
             Some(before) => *self.ends.get(before)?,
         };
-        self.bytes.get(from..*self.ends.get(place)?).filter(|field| !field.is_empty())
+        self.bytes.get(from..*self.ends.get(index)?).filter(|field| !field.is_empty())
     }
 
     /// How many fields there are, also of those that are not kept.

@@ -125,8 +125,8 @@ fn list(shares: Vec<Vec<FilePiece>>) -> Result<Arc<dyn ExecutionPlan>> {
 
 /// Files and parts of a batch of a list.
 fn listed(batch: &RecordBatch) -> Result<Vec<(u32, u32)>> {
-    let column = |place: usize| {
-        let column = batch.columns().get(place);
+    let column = |index: usize| {
+        let column = batch.columns().get(index);
         let column = column.and_then(|column| column.as_primitive_opt::<UInt32Type>());
         column.filter(|column| column.null_count() == 0).ok_or_else(|| no_list())
     };

@@ -53,7 +53,7 @@ pub(super) fn folder_values(path: &Path, named: &Path) -> Vec<FolderValue> {
     let below = path.components().filter(|part| *part != Component::CurDir).take(folders);
     let value = |part: Component<'_>| {
         let name = part.as_os_str().as_encoded_bytes();
-        let equals = name.iter().position(|byte| *byte == b'=').filter(|place| *place > 0)?;
+        let equals = name.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
         let text = percent_decoded(&name[equals + 1..]);
         let text = (!text.is_empty() && text != NULL).then_some(text);
         let column = String::from_utf8_lossy(&percent_decoded(&name[..equals])).into_owned();
@@ -71,7 +71,7 @@ pub(super) fn columns_of(file: &DataFile) -> Vec<&str> {
 fn percent_decoded(mut bytes: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(bytes.len());
     while let [first, rest @ ..] = bytes {
-        let hex = |place: usize| char::from(*rest.get(place)?).to_digit(16);
+        let hex = |offset: usize| char::from(*rest.get(offset)?).to_digit(16);
         let coded = if *first == b'%' { hex(0).zip(hex(1)) } else { None };
         let coded = coded.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
         decoded.push(coded.unwrap_or(*first));

@@ -107,7 +107,7 @@ impl<B: Bytes> ArrowFile<B> {
     fn each(
         &self,
         part: usize,
-        places: &[usize],
+        indices: &[usize],
         work: &mut dyn FnMut(Decoded, u64) -> ControlFlow<()>,
     ) -> Result<(), SourceError> {
         let path = self.bytes.path();
@@ -126,14 +126,14 @@ impl<B: Bytes> ArrowFile<B> {
                         none => {
                             let mut all = Dictionaries::new();
                             for &span in dictionaries {
-                                self.decode(&read(span)?, span.head, places, &mut all)?;
+                                self.decode(&read(span)?, span.head, indices, &mut all)?;
                             }
                             Arc::clone(none.insert(Arc::new(all)))
                         }
                     };
                     drop(known);
-                    let mut own = Dictionaries::clone(&all);
-                    self.decode(&read(span)?, span.head, places, &mut own)
+                    let mut dictionaries = Dictionaries::clone(&all);
+                    self.decode(&read(span)?, span.head, indices, &mut dictionaries)
                 })?;
                 if let Some(batch) = batch {
                     let _ = work(batch, span.length as u64);
@@ -148,7 +148,7 @@ impl<B: Bytes> ArrowFile<B> {
                     let read = guard(path, FORMAT, || {
                         let Some(span) = next(&reader, at, *to)? else { return Ok(None) };
                         let batch =
-                            self.decode(&read(span)?, span.head, places, &mut dictionaries)?;
+                            self.decode(&read(span)?, span.head, indices, &mut dictionaries)?;
                         Ok(Some((span, batch)))
                     })?;
                     let Some((span, batch)) = read else { return Ok(()) };
@@ -166,7 +166,7 @@ impl<B: Bytes> ArrowFile<B> {
         &self,
         bytes: &Buffer,
         head: usize,
-        places: &[usize],
+        indices: &[usize],
         dictionaries: &mut Dictionaries,
     ) -> ParquetResult<Option<Decoded>> {
         let cut = bytes.get(..head).ok_or_else(|| wrong("a message without a head"))?;
@@ -187,7 +187,7 @@ impl<B: Bytes> ArrowFile<B> {
                 let schema = Arc::clone(&self.schema);
                 let decoder =
                     RecordBatchDecoder::try_new(&body, batch, schema, dictionaries, &version)?;
-                Ok(Some(decoder.with_projection(Some(places)).read_record_batch()?))
+                Ok(Some(decoder.with_projection(Some(indices)).read_record_batch()?))
             }
             _ => Err(wrong("a message of another kind")),
         }
@@ -227,11 +227,11 @@ impl<B: Bytes> Source for ArrowFile<B> {
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
-        let mut places: Vec<usize> = picks.iter().map(|pick| pick.place).collect();
-        places.sort_unstable();
-        places.dedup();
+        let mut indices: Vec<usize> = picks.iter().map(|pick| pick.index).collect();
+        indices.sort_unstable();
+        indices.dedup();
         let mut failed = false;
-        self.each(part, &places, &mut |batch, bytes| {
+        self.each(part, &indices, &mut |batch, bytes| {
             let all = (batch.num_rows() as u64).max(1);
             let mut sink = Watched { sink: &mut *sink, progress, bytes, all };
             let columns = batch.columns().iter().map(plain).collect::<Option<Vec<_>>>();
@@ -239,7 +239,7 @@ impl<B: Bytes> Source for ArrowFile<B> {
                 failed = true;
                 return ControlFlow::Break(());
             };
-            match hand_over((&columns, batch.num_rows()), &places, picks, &mut sink) {
+            match hand_over((&columns, batch.num_rows()), &indices, picks, &mut sink) {
                 Ok(true) => ControlFlow::Continue(()),
                 ended => {
                     failed = ended.is_err();
@@ -352,9 +352,8 @@ fn check_buffers(batch: Option<RecordBatch<'_>>, body: &Buffer) -> ParquetResult
         return Err(wrong("a negative number of rows"));
     }
     for buffer in batch.buffers().into_iter().flatten() {
-        let place =
-            usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
-        let bytes = place.and_then(|(from, length)| body.get(from..from.checked_add(length)?));
+        let span = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
+        let bytes = span.and_then(|(from, length)| body.get(from..from.checked_add(length)?));
         let bytes = bytes.ok_or_else(|| wrong("a buffer goes beyond its message"))?;
         if batch.compression().is_some()
             && let Some((size, rest)) = bytes.split_first_chunk()

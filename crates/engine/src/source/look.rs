@@ -88,15 +88,16 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<SuggestedTypes, 
             continue;
         }
         let file = CsvFile::open(data, &settings, &[])?;
-        let place =
-            |column: &SampledTexts| file.columns().iter().position(|own| own.name == column.name);
-        let places: Vec<Option<usize>> = columns.iter().take(from_files).map(place).collect();
+        let index_of = |column: &SampledTexts| {
+            file.columns().iter().position(|stored| stored.name == column.name)
+        };
+        let indices: Vec<Option<usize>> = columns.iter().take(from_files).map(index_of).collect();
         let mut records = file.records(&Arc::default())?;
         for _ in 0..each {
             let Some(record) = records.next()? else { break };
             rows += 1;
-            for (column, place) in columns.iter_mut().zip(&places) {
-                column.add(place.and_then(|place| record.field(place)));
+            for (column, index) in columns.iter_mut().zip(&indices) {
+                column.add(index.and_then(|index| record.field(index)));
             }
         }
     }

@@ -177,7 +177,7 @@ impl Opened {
 
     /// Every column of this file must be in the other.
     fn check_same(&self, other: &Self) -> Result<(), SourceError> {
-        let others: HashSet<&str> = other.columns().map(|(_, column)| &*column.name).collect();
+        let others: HashSet<&str> = other.columns().map(|(_, stored)| &*stored.name).collect();
         match self.columns().find(|(_, column)| !others.contains(&*column.name)) {
             None => Ok(()),
             Some((_, column)) => Err(SourceError::DifferentColumns {
@@ -197,11 +197,11 @@ impl Opened {
         identifying: bool,
     ) -> Result<ColumnOrigin<'_>, SourceError> {
         let (path, column) = (self.path(), column.to_owned());
-        let mut found = self.columns().filter(|(_, own)| own.name == column);
+        let mut found = self.columns().filter(|(_, stored)| stored.name == column);
         let mut folders = self.folders.iter().filter(|value| value.column == column);
-        let (place, own) = match (found.next(), folders.next()) {
+        let (index, stored_column) = match (found.next(), folders.next()) {
             (Some(_), Some(_)) => return Err(SourceError::FolderColumn { path, column }),
-            (Some(own), None) => own,
+            (Some(only), None) => only,
             (None, Some(value)) => {
                 return match folders.next() {
                     None => Ok(ColumnOrigin::Folder(value)),
@@ -211,7 +211,7 @@ impl Opened {
             (None, None) => {
                 let alike = |name: &&str| name.trim().eq_ignore_ascii_case(column.trim());
                 let folders = self.folders.iter().map(|value| value.column.as_str());
-                let mut names = self.columns().map(|(_, own)| &*own.name).chain(folders);
+                let mut names = self.columns().map(|(_, stored)| &*stored.name).chain(folders);
                 let similar = names.find(alike).map(str::to_owned);
                 return Err(SourceError::MissingColumn { path, column, similar });
             }
@@ -219,11 +219,12 @@ impl Opened {
         if found.next().is_some() {
             return Err(SourceError::DuplicateColumn { path, column });
         }
-        let becomes = own.stored.becomes(declared);
-        let identifies = if identifying { own.stored.identifies(declared) } else { Ok(()) };
-        let file_type = own.file_type.clone();
+        let becomes = stored_column.stored.becomes(declared);
+        let identifies =
+            if identifying { stored_column.stored.identifies(declared) } else { Ok(()) };
+        let file_type = stored_column.file_type.clone();
         match (becomes, identifies) {
-            (Ok(()), Ok(())) => Ok(ColumnOrigin::Column(place, own.stored)),
+            (Ok(()), Ok(())) => Ok(ColumnOrigin::Column(index, stored_column.stored)),
             (Ok(()), Err(hint)) => {
                 Err(SourceError::CannotIdentify { path, column, file_type, declared, hint })
             }

@@ -87,7 +87,7 @@ impl<B: Bytes> Source for ParquetFile<B> {
         let number = |n: i64| u64::try_from(n).unwrap_or(0);
         let (bytes, all) = (number(group.total_byte_size()), number(group.num_rows()).max(1));
         let mut sink = Watched { sink, progress, bytes, all };
-        let mut roots: Vec<usize> = picks.iter().map(|pick| pick.place).collect();
+        let mut roots: Vec<usize> = picks.iter().map(|pick| pick.index).collect();
         roots.sort_unstable();
         roots.dedup();
         let mut reader = guard(self.path(), FORMAT, || {
@@ -103,7 +103,7 @@ impl<B: Bytes> Source for ParquetFile<B> {
             || guard(self.path(), FORMAT, || reader.next().transpose().map_err(Into::into));
         while let Some(batch) = next()? {
             let array = |(column, pick): (usize, &ColumnPick)| {
-                let found = batch.columns().get(roots.binary_search(&pick.place).ok()?)?;
+                let found = batch.columns().get(roots.binary_search(&pick.index).ok()?)?;
                 let values = read_as(found, pick.stored, pick.to).ok()?;
                 misfits((column, pick.stored), found, &values, &mut sink);
                 Some(values)

@@ -76,8 +76,8 @@ impl TextParser {
         written: impl Fn(T) -> Value,
     ) -> ParsedField<T> {
         match value {
-            ParsedField::Value(own) if self.exactly => {
-                let same = field == Some(written(own).to_string().as_bytes());
+            ParsedField::Value(parsed) if self.exactly => {
+                let same = field == Some(written(parsed).to_string().as_bytes());
                 if same { value } else { ParsedField::Unfit }
             }
             other => other,

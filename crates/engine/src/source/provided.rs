@@ -205,7 +205,7 @@ impl Source for Provided {
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
         let bytes = *self.parts.get(part).ok_or_else(planned_otherwise)?;
-        let mut indices: Vec<usize> = picks.iter().map(|pick| pick.place).collect();
+        let mut indices: Vec<usize> = picks.iter().map(|pick| pick.index).collect();
         indices.sort_unstable();
         indices.dedup();
         let mut failed = None;

@@ -51,7 +51,7 @@ pub(super) struct StoredColumn {
 /// A column to read: its place in the source, how it is stored, and the type it gets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnPick {
-    pub(super) place: usize,
+    pub(super) index: usize,
     pub(super) stored: Stored,
     pub(super) to: ReadType,
 }

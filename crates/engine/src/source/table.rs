@@ -45,7 +45,7 @@ struct PlannedFile {
 #[derive(Debug)]
 struct ColumnLayout {
     /// The places of those that are in the file.
-    places: Vec<usize>,
+    indices: Vec<usize>,
     /// The others, in the order of their places.
     constants: Vec<Constant>,
 }
@@ -53,7 +53,7 @@ struct ColumnLayout {
 /// A column that has one value in all rows of a file.
 #[derive(Debug)]
 struct Constant {
-    place: usize,
+    index: usize,
     /// A batch of it.
     values: ArrayRef,
     /// The text, where it does not fit the column's type.
@@ -210,21 +210,21 @@ impl PlannedFile {
         columns: &[(&str, ColumnType, ReadType)],
         parts_before: usize,
     ) -> Result<Self, SourceError> {
-        let (mut picks, mut places, mut constants) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut picks, mut indices, mut constants) = (Vec::new(), Vec::new(), Vec::new());
         for (at, &(name, declared, to)) in columns.iter().enumerate() {
             match file.find(name, declared, !matches!(to, ReadType::Value(_)))? {
-                ColumnOrigin::Column(place, stored) => {
-                    places.push(at);
-                    picks.push(ColumnPick { place, stored, to });
+                ColumnOrigin::Column(index, stored) => {
+                    indices.push(at);
+                    picks.push(ColumnPick { index, stored, to });
                 }
                 ColumnOrigin::Folder(value) => {
                     let (values, misfit) =
                         value.array(to, BATCH_ROWS).map_err(|_| planned_otherwise())?;
-                    constants.push(Constant { place: at, values, misfit });
+                    constants.push(Constant { index: at, values, misfit });
                 }
             }
         }
-        let layout = ColumnLayout { places, constants };
+        let layout = ColumnLayout { indices, constants };
         Ok(Self { source: file.source, picks, layout, parts_before })
     }
 
@@ -250,12 +250,12 @@ struct ColumnSink<'a> {
 
 impl Sink for ColumnSink<'_> {
     fn batch(&mut self, mut columns: Vec<ArrayRef>, rows: usize) -> bool {
-        for Constant { place, values, misfit } in &self.layout.constants {
+        for Constant { index, values, misfit } in &self.layout.constants {
             if let Some(text) = misfit {
-                (0..rows).for_each(|_| self.sink.misfit(*place, Misfit::Text(text)));
+                (0..rows).for_each(|_| self.sink.misfit(*index, Misfit::Text(text)));
             }
             // In the order of their places, so that those before are there.
-            columns.insert((*place).min(columns.len()), values.slice(0, rows.min(values.len())));
+            columns.insert((*index).min(columns.len()), values.slice(0, rows.min(values.len())));
         }
         if let Some(left) = &mut self.rows {
             let numbers: Int64Array = left.by_ref().take(rows).map(Some).collect();
@@ -269,8 +269,8 @@ impl Sink for ColumnSink<'_> {
     }
 
     fn misfit(&mut self, column: usize, what: Misfit<'_>) {
-        if let Some(place) = self.layout.places.get(column) {
-            self.sink.misfit(*place, what);
+        if let Some(index) = self.layout.indices.get(column) {
+            self.sink.misfit(*index, what);
         }
     }
 

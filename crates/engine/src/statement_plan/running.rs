@@ -268,7 +268,7 @@ impl StatementPlan {
                     on_record: next.on_record,
                     cut_off: next.statement.explanation.intervals.not_in_them.clone(),
                     clipping_reports: about.map(|(_, report)| report.clone()).collect(),
-                    wanted: uncertainty.wanted(),
+                    wanted: uncertainty.interval_request(),
                     behind: Behind::Release(Box::new(uncertainty)),
                 };
                 file = answered(&output)?;

@@ -21,7 +21,7 @@ use crate::intervals::ColumnIntervals;
 use crate::memory::QueryMemory;
 use crate::record::ReleaseStatement;
 use crate::statement::Statement;
-use crate::tests::{Place, Wait, shown};
+use crate::tests::{Fixture, Wait, shown};
 
 const CONTRACT: &str = r#"
 [units.person.defaults]
@@ -49,26 +49,26 @@ unit = { of = "firm", column = "id" }
 id = { type = "int" }
 "#;
 
-fn place() -> Place {
+fn fixture() -> Fixture {
     let mut people = "id,town,age\n".to_owned();
     for person in 0..200 {
         people += &format!("{person},{},{}\n", ["A", "B"][person % 2], person % 90);
     }
     let firms = format!("id\n{}", "1\n2\n3\n".repeat(9));
-    Place::new(CONTRACT, &[("people.csv", &people), ("firms.csv", &firms)])
+    Fixture::new(CONTRACT, &[("people.csv", &people), ("firms.csv", &firms)])
 }
 
-pub(crate) fn ask(place: &Place, sql: &str, seed: u64) -> Result<Answer, String> {
+pub(crate) fn ask(fixture: &Fixture, sql: &str, seed: u64) -> Result<Answer, String> {
     let mut generator = TestSeed(seed).generator();
-    let (session, progress) = (place.session(), Progress::default());
+    let (session, progress) = (fixture.session(), Progress::default());
     let answer = session.query_with(sql, None, &progress, &mut generator);
     let answer = answer.wait().map(|(answer, _)| answer);
-    answer.map_err(|e| e.to_string().replace(place.path().to_str().unwrap(), "F"))
+    answer.map_err(|e| e.to_string().replace(fixture.path().to_str().unwrap(), "F"))
 }
 
 /// How many charges there are, how many of them have a release, and what is spent by population.
-fn charges(place: &Place) -> (usize, usize, Vec<String>) {
-    let session = place.session();
+fn charges(fixture: &Fixture) -> (usize, usize, Vec<String>) {
+    let session = fixture.session();
     let Some(ledger) = session.ledger_as_it_is().unwrap() else {
         return (0, 0, Vec::new());
     };
@@ -90,21 +90,21 @@ const HALVES: [&str; 2] = ["epsilon = 0", "epsilon = 1"];
 
 #[test]
 fn asked_again_it_is_free_and_the_same() {
-    let place = place();
-    let first = ask(&place, OLDER, 1).unwrap();
+    let fixture = fixture();
+    let first = ask(&fixture, OLDER, 1).unwrap();
     assert_eq!(first.charged().unwrap().to_string(), "epsilon = 1");
     assert_eq!(first.table.num_rows(), 2);
-    assert_eq!(charges(&place), (2, 2, HALVES.map(str::to_owned).to_vec()));
-    let again = ask(&place, OLDER, 2).unwrap();
+    assert_eq!(charges(&fixture), (2, 2, HALVES.map(str::to_owned).to_vec()));
+    let again = ask(&fixture, OLDER, 2).unwrap();
     assert_eq!((again.charged(), again.statement), (None, first.statement.clone()));
     assert_eq!(shown(&again.table), shown(&first.table));
     // Other SQL around the same parts is free.
     let other = OLDER.replace("RANK() OVER (ORDER BY COUNT(*) DESC)", "SUM(COUNT(*)) OVER ()");
-    let other = ask(&place, &other, 3).unwrap();
+    let other = ask(&fixture, &other, 3).unwrap();
     assert_eq!(other.charged(), None);
     // Each part is a question by itself.
     let mean = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) AVG(age) FROM people";
-    let mean = ask(&place, mean, 4).unwrap();
+    let mean = ask(&fixture, mean, 4).unwrap();
     assert_eq!(mean.charged(), None);
     let parts = first.statement.parts;
     let stated = ReleaseStatement {
@@ -118,59 +118,59 @@ fn asked_again_it_is_free_and_the_same() {
     let read = serde_json::to_string(&parts[1].release.query.filter()).unwrap();
     assert!(read.contains(&value.to_string()), "{read}");
     let of_others = OLDER.replace("AVG(age) FROM people", "AVG(age) FROM people WHERE age > 1");
-    assert_eq!(ask(&place, &of_others, 5).unwrap().charged().unwrap().to_string(), "epsilon = 1");
-    assert_eq!(charges(&place).0, 4);
+    assert_eq!(ask(&fixture, &of_others, 5).unwrap().charged().unwrap().to_string(), "epsilon = 1");
+    assert_eq!(charges(&fixture).0, 4);
 }
 
 #[test]
 fn all_parts_are_charged_or_none() {
-    let place = place();
+    let fixture = fixture();
     // The second account cannot pay, and the first is not charged.
     let both = "SELECT (SELECT COUNT(*) FROM people) AS people, (SELECT WITH DIFFERENTIAL_PRIVACY \
                 OPTIONS (epsilon = 0.2) COUNT(*) FROM firms) AS firms";
-    let session = place.session();
+    let session = fixture.session();
     let planned = plan(&session, both);
     assert_eq!(planned.payers_of_all().len(), 2);
     let error = planned.pay(&mut *session.ledger().unwrap()).unwrap_err();
     assert!(error.to_string().contains("`firm`"), "{error}");
-    assert_eq!(charges(&place), (0, 0, vec!["epsilon = 0".to_owned(); 2]));
-    let refused = ask(&place, both, 1).unwrap_err();
+    assert_eq!(charges(&fixture), (0, 0, vec!["epsilon = 0".to_owned(); 2]));
+    let refused = ask(&fixture, both, 1).unwrap_err();
     let sum = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 3) * FROM (SELECT COUNT(*) AS n \
                FROM people), (SELECT AVG(age) AS m FROM people)";
-    insta::assert_snapshot!(format!("{refused}\n\n{}", ask(&place, sum, 1).unwrap_err()));
-    assert_eq!(charges(&place).0, 0);
-    let paid = ask(&place, &both.replace("0.2", "0.1"), 1).unwrap();
+    insta::assert_snapshot!(format!("{refused}\n\n{}", ask(&fixture, sum, 1).unwrap_err()));
+    assert_eq!(charges(&fixture).0, 0);
+    let paid = ask(&fixture, &both.replace("0.2", "0.1"), 1).unwrap();
     let told = |charged: Option<Loss>| charged.unwrap().to_string();
     assert_eq!(told(paid.charged()), "epsilon = 1");
     assert_eq!(paid.charges.accounts.len(), 2);
     assert_eq!(told(paid.charges.accounts[1].charged), "epsilon = 0.1");
-    assert_eq!(charges(&place).0, 2);
+    assert_eq!(charges(&fixture).0, 2);
 }
 
 #[test]
 fn clipping_reports_are_charged_and_recorded_with_their_parts() {
-    let place = place();
+    let fixture = fixture();
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (EPSILON clipping_report = true) town, \
                SUM(age, contribution_bounds_per_group => (0, 44)) AS s FROM people GROUP BY town";
     let one = sql.replace("EPSILON", "");
     // The budget pays for both or for none.
-    let refused = ask(&place, &sql.replace("EPSILON", "epsilon = 2.5,"), 1).unwrap_err();
+    let refused = ask(&fixture, &sql.replace("EPSILON", "epsilon = 2.5,"), 1).unwrap_err();
     assert!(refused.contains("epsilon = 2.5"), "{refused}");
-    assert_eq!(charges(&place).0, 0);
-    let quoted = place.session().explain(&one, None).wait().unwrap();
+    assert_eq!(charges(&fixture).0, 0);
+    let quoted = fixture.session().explain(&one, None).wait().unwrap();
     assert_eq!(quoted.accounts[0].charge.to_string(), "epsilon = 1");
     assert_eq!(quoted.parts[1].report_of, ["part_1"]);
     assert_eq!(quoted.parts[1].explanation.total.to_string(), "epsilon = 0.1");
-    assert_eq!(charges(&place).0, 0);
+    assert_eq!(charges(&fixture).0, 0);
 
-    let first = ask(&place, &one, 1).unwrap();
+    let first = ask(&fixture, &one, 1).unwrap();
     assert_eq!(first.charged().unwrap().to_string(), "epsilon = 1");
     assert_eq!((first.table.num_rows(), first.table.num_columns()), (2, 2));
-    assert_eq!(charges(&place), (2, 2, HALVES.map(str::to_owned).to_vec()));
+    assert_eq!(charges(&fixture), (2, 2, HALVES.map(str::to_owned).to_vec()));
     let whole = first.statement;
     let [report] = whole.clipping_reports.as_slice() else { panic!("{whole:?}") };
     assert_eq!(report.of, ["part_1"]);
-    let fresh = (0..20).map(|seed| ask(&self::place(), &one, seed).unwrap());
+    let fresh = (0..20).map(|seed| ask(&self::fixture(), &one, seed).unwrap());
     let reports: Vec<_> = fresh.map(|answer| answer.statement.clipping_reports).collect();
     // Of 60 intervals at 95 %, 3 miss on average, and more than 9 with probability 0.001.
     let shares = reports.iter().flat_map(|reports| reports[0].shares.iter().zip([0.0, 0.45, 0.22]));
@@ -181,7 +181,7 @@ fn clipping_reports_are_charged_and_recorded_with_their_parts() {
     assert!(missed.count() <= 9, "{reports:?}");
     let text = serde_json::to_string(&whole).unwrap();
     assert_eq!(serde_json::from_str::<Statement>(&text).unwrap(), whole);
-    let again = ask(&place, &one, 2).unwrap();
+    let again = ask(&fixture, &one, 2).unwrap();
     assert_eq!((again.charged(), &again.statement), (None, &whole));
     assert_eq!(shown(&again.table), shown(&first.table));
     // The statement of the answer is the question's, and not the report's.
@@ -208,9 +208,9 @@ fn ends(answer: &Answer) -> Vec<String> {
 
 #[test]
 fn intervals_go_through_the_sql_around() {
-    let place = place();
+    let fixture = fixture();
     let levels = ask(
-        &place,
+        &fixture,
         "SELECT town, COUNT(*) AS n, GROUPING(town) AS g FROM people GROUP BY ROLLUP (town) \
          ORDER BY g, town",
         1,
@@ -218,14 +218,14 @@ fn intervals_go_through_the_sql_around() {
     .unwrap();
     // Those of the parts by themselves, which are on record.
     let part = |sql: &str| {
-        let own = ask(
-            &place,
+        let answer = ask(
+            &fixture,
             &format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) {sql}"),
             2,
         );
-        let own = own.unwrap();
-        assert_eq!(own.charged(), None);
-        ends(&own).last().unwrap().clone()
+        let answer = answer.unwrap();
+        assert_eq!(answer.charged(), None);
+        ends(&answer).last().unwrap().clone()
     };
     let (groups, total) =
         (part("town, COUNT(*) AS n FROM people GROUP BY town"), part("COUNT(*) AS n FROM people"));
@@ -234,7 +234,7 @@ fn intervals_go_through_the_sql_around() {
 
     let parts = "(SELECT town, COUNT(*) AS n FROM people GROUP BY town) a \
                  CROSS JOIN (SELECT COUNT(*) AS n FROM people) b";
-    let of = |sql: &str| ends(&ask(&place, sql, 3).unwrap());
+    let of = |sql: &str| ends(&ask(&fixture, sql, 3).unwrap());
     // Renamed, sorted, cut, joined; and arithmetic on one row.
     let through = of(&format!(
         "WITH c AS (SELECT * FROM {parts}) SELECT d.m AS k, m AS same, m - n_2 AS less, \
@@ -301,8 +301,8 @@ fn intervals_go_through_the_sql_around() {
 
 /// Everything up to the moment at which the first `answers` parts are on record, and the next one
 /// is begun.
-fn stopped(place: &Place, answers: usize) {
-    let session = place.session();
+fn stopped(fixture: &Fixture, answers: usize) {
+    let session = fixture.session();
     let mut planned = plan(&session, OLDER);
     let mut ledger = session.ledger().unwrap();
     let paid = planned.pay(&mut *ledger).unwrap();
@@ -327,25 +327,25 @@ fn stopped(place: &Place, answers: usize) {
 
 #[test]
 fn stopped_after_each_step_it_goes_on() {
-    let place = place();
+    let fixture = fixture();
     for answers in [0, 1] {
-        stopped(&place, answers);
-        assert_eq!(charges(&place), (2, answers, HALVES.map(str::to_owned).to_vec()));
+        stopped(&fixture, answers);
+        assert_eq!(charges(&fixture), (2, answers, HALVES.map(str::to_owned).to_vec()));
     }
-    let first = ask(&place, OLDER, 1).unwrap();
+    let first = ask(&fixture, OLDER, 1).unwrap();
     assert_eq!(first.charged(), None);
-    assert_eq!(charges(&place), (2, 2, HALVES.map(str::to_owned).to_vec()));
-    let again = ask(&place, OLDER, 2).unwrap();
+    assert_eq!(charges(&fixture), (2, 2, HALVES.map(str::to_owned).to_vec()));
+    let again = ask(&fixture, OLDER, 2).unwrap();
     assert_eq!((again.statement, shown(&again.table)), (first.statement, shown(&first.table)));
 }
 
 #[test]
 fn a_released_null_is_a_value() {
-    let place = place();
+    let fixture = fixture();
     // The mean of a group that is not shown.
     let sql = "SELECT town, COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people \
                HAVING COUNT(*) < -1000) GROUP BY town";
-    let answer = ask(&place, sql, 1).unwrap();
+    let answer = ask(&fixture, sql, 1).unwrap();
     assert_eq!(answer.table.num_rows(), 2);
     let counts = answer.table.column(1).as_primitive::<Int64Type>().clone();
     assert!(counts.iter().flatten().all(|n| n.abs() < 100), "{counts:?}");
@@ -376,8 +376,8 @@ async fn run_within(
 /// A plan has places for the tables of its parts, and runs once over tables with their columns.
 #[test]
 fn the_sql_around_sees_released_tables_only() {
-    let place = place();
-    let session = place.session();
+    let fixture = fixture();
+    let session = fixture.session();
     let sql = "SELECT n + 1 AS n FROM (SELECT COUNT(*) AS n FROM people)";
     let around = SqlStatement::bind(sql, session.contract()).unwrap().around.unwrap();
     let table = |column: ArrayRef| RecordBatch::try_from_iter([("n", column)]).unwrap();
@@ -401,8 +401,8 @@ fn the_sql_around_sees_released_tables_only() {
 /// All pairs that a join makes of rows count, but not those that are as many as the rows.
 #[test]
 fn pairs_of_rows_of_releases_are_bounded() {
-    let place = place();
-    let session = place.session();
+    let fixture = fixture();
+    let session = fixture.session();
     let columns: [(&str, ArrayRef); 3] = [
         ("n", Arc::new((0..100).collect::<Int64Array>())),
         ("one", Arc::new(Int64Array::from_value(1, 100))),
@@ -451,29 +451,29 @@ town"#,
     );
     let people = format!("id,key,town,age\n{}", "1,2,A,30\n".repeat(9));
     let firms = "id\n1\n".to_owned();
-    let place = Place::new(&contract, &[("people.csv", &people), ("firms.csv", &firms)]);
+    let fixture = Fixture::new(&contract, &[("people.csv", &people), ("firms.csv", &firms)]);
     let counts = "WITH t AS (SELECT key, COUNT(*) AS n FROM people GROUP BY key)";
     // Where nothing is asked of the pairs they are not made: COUNT(*) of them is a product.
     let sql = format!(
         "{counts} SELECT COUNT(*) AS n FROM t a JOIN t b ON a.key < b.key + 1000 \
          JOIN t c ON c.key < a.key + 1000"
     );
-    let refused = ask(&place, &sql, 1).unwrap_err();
+    let refused = ask(&fixture, &sql, 1).unwrap_err();
     assert!(refused.contains("more than 20000000 rows"), "{refused}");
     let spent = "; charged epsilon = 1 on `person`: the releases are on record";
     assert!(refused.contains(spent), "{refused}");
     let one = (1, 1, ["epsilon = 0", "epsilon = 1"].map(str::to_owned).to_vec());
-    assert_eq!(charges(&place), one);
-    let answer = ask(&place, &format!("{counts} SELECT COUNT(*) AS n FROM t"), 2).unwrap();
+    assert_eq!(charges(&fixture), one);
+    let answer = ask(&fixture, &format!("{counts} SELECT COUNT(*) AS n FROM t"), 2).unwrap();
     assert_eq!(answer.charged(), None);
     assert_eq!(answer.table.column(0).as_primitive::<Int64Type>().value(0), 300);
-    assert_eq!(charges(&place), one);
+    assert_eq!(charges(&fixture), one);
 }
 
 /// Functions are known by name: nothing is left to chance, to the clock or to files.
 #[test]
 fn what_cannot_be_computed_is_refused_before_the_charge() {
-    let place = place();
+    let fixture = fixture();
     let mut refusals = String::new();
     for shown in [
         "FOO(n)",
@@ -491,11 +491,11 @@ fn what_cannot_be_computed_is_refused_before_the_charge() {
             "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) \
              SELECT {shown} FROM t o"
         );
-        let refused = ask(&place, &sql, 1).map_or_else(|e| e, |_| "ACCEPTED".to_owned());
+        let refused = ask(&fixture, &sql, 1).map_or_else(|e| e, |_| "ACCEPTED".to_owned());
         refusals += &format!("{shown}\n-> {refused}\n\n");
     }
     insta::assert_snapshot!(refusals);
-    assert_eq!(charges(&place).0, 0);
+    assert_eq!(charges(&fixture).0, 0);
 }
 
 /// Rows of two populations: both accounts are charged at once, or none, and both have the release.
@@ -515,7 +515,7 @@ columns = { person = { type = "int" }, firm = { type = "int" }, "#,
     let jobs: String = (0..60).map(|i| format!("{i},{},{}\n", i % 4, ["x", "y"][i % 2])).collect();
     let jobs = format!("person,firm,kind\n{jobs}");
     let firms = format!("id\n{}", "1\n2\n3\n".repeat(3));
-    let place = Place::new(&contract, &[("jobs.csv", &jobs), ("firms.csv", &firms)]);
+    let fixture = Fixture::new(&contract, &[("jobs.csv", &jobs), ("firms.csv", &firms)]);
     let sql = |kind: &str| {
         format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_groups_contributed = 2) \
@@ -523,15 +523,15 @@ columns = { person = { type = "int" }, firm = { type = "int" }, "#,
              GROUP BY kind"
         )
     };
-    let session = place.session();
+    let session = fixture.session();
     assert!(!SqlStatement::bind(&sql("z"), session.contract()).unwrap().is_plain());
     let quoted = session.explain(&sql("z"), None).wait().unwrap();
     let accounts: Vec<_> = quoted.accounts.iter().map(|a| (&*a.population, a.charge)).collect();
     let one = accounts[0].1;
     assert_eq!(accounts, [("firm", one), ("person", one)]);
-    assert_eq!(charges(&place).0, 0);
+    assert_eq!(charges(&fixture).0, 0);
 
-    let first = ask(&place, &sql("z"), 1).unwrap();
+    let first = ask(&fixture, &sql("z"), 1).unwrap();
     assert_eq!(
         (first.charges.accounts[0].population.as_str(), first.charged()),
         ("firm", Some(one))
@@ -539,35 +539,35 @@ columns = { person = { type = "int" }, firm = { type = "int" }, "#,
     assert_eq!(first.charges.accounts[1].population, "person");
     assert_eq!(first.charges.accounts[1].charged, Some(one));
     let spent = ["epsilon = 1", "epsilon = 1"].map(str::to_owned).to_vec();
-    assert_eq!(charges(&place), (2, 2, spent.clone()));
-    let again = ask(&place, &sql("z"), 2).unwrap();
+    assert_eq!(charges(&fixture), (2, 2, spent.clone()));
+    let again = ask(&fixture, &sql("z"), 2).unwrap();
     assert_eq!((again.charged(), again.charges.accounts[1].charged), (None, None));
     assert_eq!(shown(&again.table), shown(&first.table));
     // The firm's account cannot pay for another one, and the person's, which could, does not.
-    let refused = ask(&place, &sql("w"), 3).unwrap_err();
+    let refused = ask(&fixture, &sql("w"), 3).unwrap_err();
     assert!(refused.contains("firm"), "{refused}");
-    assert_eq!(charges(&place), (2, 2, spent));
+    assert_eq!(charges(&fixture), (2, 2, spent));
 }
 
 /// Parts that differ in what they compute from a release have one, whose price is that of the
 /// statement.
 #[test]
 fn parts_with_one_release_are_paid_for_once() {
-    let place = place();
+    let fixture = fixture();
     let sql = "SELECT a.town, a.n, b.people, (SELECT SUM(n) FROM (SELECT town, COUNT(*) AS n \
                FROM people GROUP BY town HAVING n > 1)) AS all_people \
                FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) a \
                JOIN (SELECT town, COUNT(*) AS people FROM people GROUP BY town ORDER BY people \
                LIMIT 9) b ON a.town = b.town";
-    let quoted = place.session().explain(sql, None).wait().unwrap();
+    let quoted = fixture.session().explain(sql, None).wait().unwrap();
     let same: Vec<_> = quoted.parts.iter().map(|part| part.same_as.as_deref()).collect();
     assert_eq!(same.iter().flatten().count(), quoted.parts.len() - 1, "{same:?}");
     let [account] = quoted.accounts.as_slice() else { panic!("{:?}", quoted.accounts) };
     let priced = (account.total.to_string(), account.charge.to_string());
     assert_eq!(priced, ("epsilon = 1".to_owned(), "epsilon = 1".to_owned()));
-    let answer = ask(&place, sql, 1).unwrap();
+    let answer = ask(&fixture, sql, 1).unwrap();
     assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 1");
-    assert_eq!(charges(&place), (1, 1, HALVES.map(str::to_owned).to_vec()));
+    assert_eq!(charges(&fixture), (1, 1, HALVES.map(str::to_owned).to_vec()));
     let whole = answer.statement;
     assert_eq!(whole.totals[0].total.to_string(), "epsilon = 1");
     // The numbers are those of the one release.
@@ -579,18 +579,18 @@ fn parts_with_one_release_are_paid_for_once() {
         sum += cells[1].parse::<i64>().unwrap();
     }
     assert!(rows.lines().all(|row| row.ends_with(&format!("|{sum}"))), "{rows}");
-    let again = ask(&place, sql, 2).unwrap();
+    let again = ask(&fixture, sql, 2).unwrap();
     assert_eq!((again.charged(), &again.statement), (None, &whole));
     // And those of the plain question at the whole price, with another heading.
     let plain = "SELECT town, COUNT(*) AS plain FROM people GROUP BY town ORDER BY plain DESC";
-    assert_eq!(ask(&place, plain, 3).unwrap().charged(), None);
+    assert_eq!(ask(&fixture, plain, 3).unwrap().charged(), None);
 }
 
 /// A value that a part reads is part of its question, whatever the order of the aggregates that
 /// it is computed from; and parts that read the same value in other words are one.
 #[test]
 fn what_parts_read_tells_them_apart() {
-    let place = place();
+    let fixture = fixture();
     let older = |value: &str, having: &str| {
         format!(
             "SELECT COUNT(*) FROM people WHERE age > (SELECT {value} FROM people HAVING {having})"
@@ -598,17 +598,17 @@ fn what_parts_read_tells_them_apart() {
     };
     let first = older("SUM(age) / 1000", "COUNT(*) > 0");
     let second = older("COUNT(*) / 1000", "SUM(age) > 0");
-    assert_eq!(ask(&place, &first, 1).unwrap().charged().unwrap().to_string(), "epsilon = 1");
-    let answer = ask(&place, &second, 2).unwrap();
+    assert_eq!(ask(&fixture, &first, 1).unwrap().charged().unwrap().to_string(), "epsilon = 1");
+    let answer = ask(&fixture, &second, 2).unwrap();
     // The sums and counts that are read are on record.
     assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 0.5");
-    let place = self::place();
+    let fixture = self::fixture();
     let twice = "SELECT x.n, y.m FROM \
                  (SELECT COUNT(*) AS n FROM people \
                  WHERE age > (SELECT AVG(age) AS a FROM people)) x CROSS JOIN \
                  (SELECT COUNT(*) AS m FROM people \
                  WHERE age > (SELECT AVG(age) AS b FROM people)) y";
-    let answer = ask(&place, twice, 3).unwrap();
+    let answer = ask(&fixture, twice, 3).unwrap();
     let spent = answer.charged().unwrap().to_string();
     assert!(spent.starts_with("epsilon = 0.6") || spent == "epsilon = 1", "{spent}");
 }
@@ -617,10 +617,10 @@ fn what_parts_read_tells_them_apart() {
 /// its noise, its intervals and its statement, at no cost.
 #[test]
 fn fewer_aggregates_than_are_on_record_are_free() {
-    let place = place();
+    let fixture = fixture();
     let all = "SELECT town, COUNT(*) AS n, SUM(age) AS s, AVG(age) AS a FROM people \
                WHERE age > 3 GROUP BY town";
-    let first = ask(&place, all, 1).unwrap();
+    let first = ask(&fixture, all, 1).unwrap();
     assert_eq!(first.charged().unwrap().to_string(), "epsilon = 1");
     let of = |answer: &Answer, column: &str| {
         let column = answer.table.column_by_name(column).unwrap().clone();
@@ -638,9 +638,9 @@ fn fewer_aggregates_than_are_on_record_are_free() {
         ),
     ] {
         seed += 1;
-        let quoted = place.session().explain(sql, None).wait().unwrap();
+        let quoted = fixture.session().explain(sql, None).wait().unwrap();
         assert!(quoted.is_free(), "{sql}");
-        let fewer = ask(&place, sql, seed).unwrap();
+        let fewer = ask(&fixture, sql, seed).unwrap();
         assert_eq!(fewer.charged(), None, "{sql}");
         assert_eq!(of(&fewer, column), of(&first, of_all), "{sql}");
         let (release, whole) =
@@ -653,13 +653,13 @@ fn fewer_aggregates_than_are_on_record_are_free() {
         };
         assert_eq!(ends(&fewer, column), ends(&first, of_all), "{sql}");
     }
-    assert_eq!(charges(&place).0, 1);
+    assert_eq!(charges(&fixture).0, 1);
     // A part of another statement, and SQL around it.
     let around = "SELECT town, n / SUM(n) OVER () AS share FROM (SELECT WITH \
                   DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) town, COUNT(*) AS n FROM people \
                   WHERE age > 3 GROUP BY town)";
-    assert_eq!(ask(&place, around, 7).unwrap().charged(), None);
-    assert_eq!(charges(&place).0, 1);
+    assert_eq!(ask(&fixture, around, 7).unwrap().charged(), None);
+    assert_eq!(charges(&fixture).0, 1);
     // More, other rows and another budget are other questions, of which this account can pay one.
     for sql in [
         all.replace("AVG(age) AS a", "AVG(age) AS a, MEDIAN(age) AS m"),
@@ -668,21 +668,21 @@ fn fewer_aggregates_than_are_on_record_are_free() {
          WHERE age > 3 GROUP BY town"
             .to_owned(),
     ] {
-        let quoted = place.session().explain(&sql, None).wait().unwrap();
+        let quoted = fixture.session().explain(&sql, None).wait().unwrap();
         assert!(!quoted.is_free(), "{sql}");
     }
     // About other data it is another question, too.
-    let people = std::fs::read_to_string(place.path().join("people.csv")).unwrap();
-    std::fs::write(place.path().join("people.csv"), people + "1000,A,50\n").unwrap();
+    let people = std::fs::read_to_string(fixture.path().join("people.csv")).unwrap();
+    std::fs::write(fixture.path().join("people.csv"), people + "1000,A,50\n").unwrap();
     let sql = "SELECT town, COUNT(*) AS n FROM people WHERE age > 3 GROUP BY town";
-    assert!(!place.session().explain(sql, None).wait().unwrap().is_free());
+    assert!(!fixture.session().explain(sql, None).wait().unwrap().is_free());
 }
 
 /// Parts in epsilon and in rho have no total: nothing is charged for them, whether they are asked
 /// at once or after their quote.
 #[test]
 fn parts_in_two_currencies_are_refused_before_the_charge() {
-    let place = place();
+    let fixture = fixture();
     let part = |budget: &str| {
         format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({budget}) COUNT(DISTINCT id) AS n \
@@ -690,50 +690,50 @@ fn parts_in_two_currencies_are_refused_before_the_charge() {
         )
     };
     let both = format!("{} UNION ALL {}", part("epsilon = 0.1"), part("rho = 0.1"));
-    let refused = ask(&place, &both, 1).unwrap_err();
+    let refused = ask(&fixture, &both, 1).unwrap_err();
     insta::assert_snapshot!(refused);
     for purpose in [Purpose::Quote, Purpose::Answer] {
-        let (session, progress) = (place.session(), Progress::default());
+        let (session, progress) = (fixture.session(), Progress::default());
         let planned = session.plan(&both, None, purpose, &progress).wait();
         assert_eq!(planned.err().unwrap().to_string(), refused);
     }
-    assert_eq!(charges(&place).0, 0);
+    assert_eq!(charges(&fixture).0, 0);
 }
 
 /// Parts that ask the same and less than a release on record are answered by it, in whatever order,
 /// beside the part that it was made for.
 #[test]
 fn parts_of_one_wider_release_are_free_together() {
-    let place = place();
+    let fixture = fixture();
     let wide = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) town, COUNT(*) AS n, \
                 SUM(age) AS s, AVG(age) AS a FROM people GROUP BY town";
-    let first = ask(&place, wide, 1).unwrap();
+    let first = ask(&fixture, wide, 1).unwrap();
     // The same aggregates in another order.
     let other = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) AVG(age) AS a, \
                  SUM(age) AS s, COUNT(*) AS n, town FROM people GROUP BY town";
-    assert_eq!(ask(&place, other, 2).unwrap().charged(), None);
+    assert_eq!(ask(&fixture, other, 2).unwrap().charged(), None);
     let three = "SELECT a.town, a.n, b.m, c.k FROM \
                  (SELECT town, COUNT(*) AS n, SUM(age) AS s, AVG(age) AS v FROM people \
                  GROUP BY town) a \
                  JOIN (SELECT town, COUNT(*) AS m FROM people GROUP BY town) b ON a.town = b.town \
                  JOIN (SELECT town, COUNT(*) AS k FROM people GROUP BY town) c ON c.town = a.town";
-    let answer = ask(&place, three, 3).unwrap();
+    let answer = ask(&fixture, three, 3).unwrap();
     assert_eq!(answer.charged(), None);
     let of =
         |answer: &Answer, at: usize| answer.table.column(at).as_primitive::<Int64Type>().clone();
     for column in 1..4 {
         assert_eq!(of(&answer, column), of(&first, 1));
     }
-    assert_eq!(charges(&place).0, 1);
+    assert_eq!(charges(&fixture).0, 1);
 }
 
 /// A question that another program answers is waited for as long as somebody wants it: nothing was
 /// charged for it here.
 #[test]
 fn waiting_for_another_program_can_be_given_up() {
-    let place = place();
+    let fixture = fixture();
     let sql = "SELECT COUNT(*) AS n FROM people";
-    let session = place.session();
+    let session = fixture.session();
     let other = plan(&session, sql);
     let mut ledger = session.ledger().unwrap();
     let paid = other.pay(&mut *ledger).unwrap().remove(0).unwrap();
@@ -749,7 +749,7 @@ fn waiting_for_another_program_can_be_given_up() {
     let mut generator = TestSeed(1).generator();
     let asked = Arc::new(session).query_with(sql, None, &progress, &mut generator).wait();
     assert!(matches!(asked.err(), Some(EngineError::Interrupted)));
-    assert_eq!(charges(&place).0, 1);
+    assert_eq!(charges(&fixture).0, 1);
     drop(begun);
-    assert_eq!(ask(&place, sql, 2).unwrap().charged(), None);
+    assert_eq!(ask(&fixture, sql, 2).unwrap().charged(), None);
 }

@@ -9,7 +9,7 @@ use hushtable_noise::TestSeed;
 use hushtable_plan::{PrivateQuery, SqlStatement, WarningCode, size_buckets};
 use hushtable_quote::{Noise, Quote, chosen_limits};
 
-use super::{Place, Wait, json, shown};
+use super::{Fixture, Wait, json, shown};
 use crate::answer_table::Answer;
 use crate::contributions::SamplingKey;
 use crate::exact::OwnerScan;
@@ -43,7 +43,7 @@ ana = { epsilon = 1000 }
 
 /// Of 400 people, half are in one shop, a quarter in two, an eighth in four and so on to sixteen;
 /// each pays up to ten in each. Firms have profits from -400 to 80,000.
-fn place() -> Place {
+fn fixture() -> Fixture {
     let mut visits = "id,shop,paid\n".to_owned();
     for id in 0..400u32 {
         let shops = 1 << (id + 1).trailing_zeros().min(4);
@@ -57,7 +57,7 @@ fn place() -> Place {
         let profit = if firm % 5 == 0 { -(firm / 10) } else { firm * 20 };
         firms += &format!("{town},{profit}.50\n");
     }
-    Place::new(CONTRACT, &[("visits.csv", &visits), ("firms.csv", &firms)])
+    Fixture::new(CONTRACT, &[("visits.csv", &visits), ("firms.csv", &firms)])
 }
 
 fn options(options: &str) -> String {
@@ -78,19 +78,20 @@ fn bounds(answer: &Answer) -> Vec<(f64, f64)> {
 
 #[test]
 fn limits_are_charged_with_the_sizes_that_they_are_chosen_from() {
-    let place = place();
+    let fixture = fixture();
     let sql = "SELECT shop, SUM(paid) AS paid, COUNT(*) AS n FROM visits GROUP BY shop";
-    let quoted = place.session().explain(sql, None).wait().unwrap();
+    let quoted = fixture.session().explain(sql, None).wait().unwrap();
     let totals: Vec<String> =
         quoted.parts.iter().map(|part| part.explanation.total.to_string()).collect();
     assert_eq!(totals, ["epsilon = 0.05", "epsilon = 0.05", "epsilon = 0.9"]);
-    let names: Vec<&str> = quoted.parts[2].automatic.iter().map(|own| own.limit.as_str()).collect();
+    let names: Vec<&str> =
+        quoted.parts[2].automatic.iter().map(|chosen| chosen.limit.as_str()).collect();
     assert_eq!(names, ["max_groups_contributed", "bounds of the sum of paid"]);
     assert_eq!(quoted.parts[2].limits_from, ["part_1", "part_2"]);
 
-    let answer = place.ask(sql, 1).unwrap();
+    let answer = fixture.ask(sql, 1).unwrap();
     assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 1");
-    let again = place.ask(sql, 2).unwrap();
+    let again = fixture.ask(sql, 2).unwrap();
     assert_eq!((again.charged(), again.statement), (None, answer.statement.clone()));
     assert_eq!(shown(&again.table), shown(&answer.table));
     // The query ran with its limits written out, within its own share.
@@ -102,7 +103,7 @@ fn limits_are_charged_with_the_sizes_that_they_are_chosen_from() {
             " shop, SUM(paid, contribution_bounds_per_group => ({low}, {high})) AS paid, \
          COUNT(*) AS n FROM visits GROUP BY shop"
         );
-    let written = SqlStatement::bind(&written, place.session().contract()).unwrap();
+    let written = SqlStatement::bind(&written, fixture.session().contract()).unwrap();
     assert_eq!(json(query), json(&written.plain().unwrap()));
     assert!(query.automatic().is_none());
 }
@@ -110,9 +111,9 @@ fn limits_are_charged_with_the_sizes_that_they_are_chosen_from() {
 /// The chosen limits follow the data's sizes.
 #[test]
 fn limits_follow_sizes() {
-    let place = place();
+    let fixture = fixture();
     let sql = options("epsilon = 500") + " shop, SUM(paid) AS paid FROM visits GROUP BY shop";
-    let answer = place.ask(&sql, 1).unwrap();
+    let answer = fixture.ask(&sql, 1).unwrap();
     // Noise is small, so that nothing is cut off: nobody is in more shops, or pays more. Limits are
     // sure.
     let explanation = &answer.statement.last_release().unwrap().explanation;
@@ -122,27 +123,27 @@ fn limits_follow_sizes() {
     assert!(low == 0.0 && (10.0..=20.0).contains(&high), "{low} {high}");
 
     let sql = options("epsilon = 100") + " town, SUM(profit) AS profit FROM firms GROUP BY town";
-    let answer = place.ask(&sql, 1).unwrap();
+    let answer = fixture.ask(&sql, 1).unwrap();
     let (low, high) = bounds(&answer)[0];
     assert!((-1000.0..=-400.0).contains(&low), "{low}");
     assert!((70_000.0..=140_000.0).contains(&high), "{high}");
     // With little budget less is let in: the largest are cut off.
     let sql = options("epsilon = 0.5") + " town, SUM(profit) AS profit FROM firms GROUP BY town";
-    let little = bounds(&place.ask(&sql, 1).unwrap())[0].1;
+    let little = bounds(&fixture.ask(&sql, 1).unwrap())[0].1;
     assert!(little <= high && little >= 10_000.0, "{little}");
     // Means have bounds for rows; a mean is within them.
     let sql = options("epsilon = 100, bounds = AUTO") + " AVG(paid) AS mean FROM visits";
-    let answer = place.ask(&sql, 1).unwrap();
+    let answer = fixture.ask(&sql, 1).unwrap();
     assert!(shown(&answer.table).trim().parse::<f64>().is_ok(), "{}", shown(&answer.table));
 }
 
 /// Where noise decides, the answer says so, also when it is on record.
 #[test]
 fn a_limit_that_noise_may_have_decided_has_a_warning() {
-    let place = place();
+    let fixture = fixture();
     let sql = options("epsilon = 0.01") + " town, SUM(profit) AS profit FROM firms GROUP BY town";
     for _ in 0..2 {
-        let answer = place.ask(&sql, 3).unwrap();
+        let answer = fixture.ask(&sql, 3).unwrap();
         let warnings = &answer.statement.last_release().unwrap().explanation.warnings;
         let codes: Vec<WarningCode> = warnings.iter().map(|warning| warning.code).collect();
         assert_eq!(codes, [WarningCode::UncertainLimit]);
@@ -151,9 +152,10 @@ fn a_limit_that_noise_may_have_decided_has_a_warning() {
     // The fallback is near the values, not 0 to 1: 121 firms with profits up to 9,000.
     let mut firms = "town,profit\n".to_owned();
     (0..121).for_each(|firm| firms += &format!("A,{}.50\n", 6_000 + 25 * firm));
-    let place = Place::new(CONTRACT, &[("visits.csv", "id,shop,paid\n"), ("firms.csv", &firms)]);
+    let fixture =
+        Fixture::new(CONTRACT, &[("visits.csv", "id,shop,paid\n"), ("firms.csv", &firms)]);
     let sql = options("epsilon = 2") + " SUM(profit) AS profit FROM firms";
-    let high = bounds(&place.ask(&sql, 1).unwrap())[0].1;
+    let high = bounds(&fixture.ask(&sql, 1).unwrap())[0].1;
     assert!((6_000.0..=20_000.0).contains(&high), "{high}");
 }
 
@@ -163,8 +165,8 @@ fn histograms(sql: &str, visits: &[(u32, u32, i64)]) -> Vec<BTreeMap<String, i64
     visits.iter().for_each(|(id, shop, paid)| text += &format!("{id},{shop},{paid}\n"));
     let mut firms = "town,profit\n".to_owned();
     visits.iter().for_each(|(_, _, paid)| firms += &format!("A,{paid}\n"));
-    let place = Place::new(CONTRACT, &[("visits.csv", &text), ("firms.csv", &firms)]);
-    let session = place.session();
+    let fixture = Fixture::new(CONTRACT, &[("visits.csv", &text), ("firms.csv", &firms)]);
+    let session = fixture.session();
     let statement = SqlStatement::bind(sql, session.contract()).unwrap();
     let of = |query: &PrivateQuery| {
         let quote = Quote::new(query.clone()).unwrap();
@@ -205,8 +207,8 @@ fn a_unit_is_one_of_one_bucket() {
         let all = histograms(&sql, &visits);
         assert_eq!(all.len(), expected);
         for gone in [0, 1, 7, 12, 29] {
-            let left = |(place, visit): &(usize, &(u32, u32, i64))| match by_row {
-                true => *place != gone,
+            let left = |(index, visit): &(usize, &(u32, u32, i64))| match by_row {
+                true => *index != gone,
                 false => visit.0 as usize != gone,
             };
             let rest: Vec<_> = visits.iter().enumerate().filter(left).map(|(_, v)| *v).collect();
@@ -223,7 +225,7 @@ fn a_unit_is_one_of_one_bucket() {
 
 #[test]
 fn what_cannot_be_chosen_is_refused() {
-    let place = place();
+    let fixture = fixture();
     let asked = [
         options("max_groups_contributed = few") + " COUNT(*) FROM visits GROUP BY shop",
         options("bounds = 3") + " SUM(paid) FROM visits GROUP BY shop",
@@ -231,7 +233,7 @@ fn what_cannot_be_chosen_is_refused() {
         "SELECT COUNT(*) FROM visits GROUP BY ROLLUP (shop)".to_owned(),
         "SELECT MEDIAN(paid) FROM visits".to_owned(),
     ];
-    let refused: Vec<String> = asked.iter().map(|sql| place.rows(sql)).collect();
+    let refused: Vec<String> = asked.iter().map(|sql| fixture.rows(sql)).collect();
     insta::assert_snapshot!(refused.join("\n"));
 }
 
@@ -256,18 +258,19 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
         flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
         let mut lines = csv::Reader::from_reader(text.as_bytes());
         let places = lines.headers().unwrap().clone();
-        let place = |name: &str| places.iter().position(|own| own == name).unwrap();
-        let (value_place, key_place) = (place(value), place(key));
-        let mut own: Vec<(i64, i64)> = Vec::new();
+        let index_of =
+            |name: &str| places.iter().position(|rows_of_unit| rows_of_unit == name).unwrap();
+        let (value_index, key_index) = (index_of(value), index_of(key));
+        let mut rows_of_unit: Vec<(i64, i64)> = Vec::new();
         for line in lines.records() {
             let line = line.unwrap();
-            let number = |place: usize| line[place].trim().parse::<i64>().ok();
-            if let (Some(value), Some(key)) = (number(value_place), number(key_place)) {
-                own.push((key / part, value));
+            let number = |index_of: usize| line[index_of].trim().parse::<i64>().ok();
+            if let (Some(value), Some(key)) = (number(value_index), number(key_index)) {
+                rows_of_unit.push((key / part, value));
             }
         }
         let mut groups: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-        own.iter().for_each(|(key, value)| groups.entry(*key).or_default().push(*value));
+        rows_of_unit.iter().for_each(|(key, value)| groups.entry(*key).or_default().push(*value));
         let cut = |bound: f64| {
             let beyond = |values: &Vec<i64>| -> f64 {
                 values.iter().map(|value| (*value as f64 - bound).max(0.0)).sum()
@@ -280,7 +283,7 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
 
         let keys: Vec<String> = groups.keys().map(ToString::to_string).collect();
         let mut rows = "key,value\n".to_owned();
-        own.iter().for_each(|(key, value)| rows += &format!("{key},{value}\n"));
+        rows_of_unit.iter().for_each(|(key, value)| rows += &format!("{key},{value}\n"));
         let contract = format!(
             "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"row\"\n[tables.t.columns]\n\
              key = {{ type = \"int\", public_keys = [{}] }}\n\
@@ -289,18 +292,18 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
             keys.join(", ")
         );
         // Once as it is asked, and then with histograms of other seeds.
-        let place = Place::new(&contract, &[("t.csv", &rows)]);
+        let index_of = Fixture::new(&contract, &[("t.csv", &rows)]);
         let sql = options("epsilon = 1") + " key, SUM(value) AS s FROM t GROUP BY key";
-        let asked = bounds(&place.ask(&sql, 0).unwrap())[0];
+        let asked = bounds(&index_of.ask(&sql, 0).unwrap())[0];
         assert!(asked.0 == 0.0 && cut(asked.1) + noise(asked.1, 0.9) < 16.0 * best, "{asked:?}");
-        let statement = SqlStatement::bind(&sql, place.session().contract()).unwrap();
+        let statement = SqlStatement::bind(&sql, index_of.session().contract()).unwrap();
         let quotes = [0, 1].map(|part| Quote::new(statement.parts[part].query.clone()).unwrap());
         let Noise::Single(units) = &quotes[0].noise()[0] else { panic!("noise of its own") };
         let units = units.additive().unwrap();
         // Buckets of values below zero, zero, and buckets above.
         let ends = size_buckets(&quotes[1].query().automatic().bounds[0].of);
         let mut exact = vec![0i128; 2 * ends.len() + 1];
-        for (_, value) in &own {
+        for (_, value) in &rows_of_unit {
             let above = ends.partition_point(|(low, _)| *low < *value as f64);
             exact[ends.len() + above] += 1;
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use datafusion::arrow::array::Array;
 use hushtable_plan::Measure;
 
-use super::{Place, Wait, exactly};
+use super::{Fixture, Wait, exactly};
 use crate::exact::RowReading;
 use crate::progress::Progress;
 
@@ -52,7 +52,7 @@ fn visits() -> String {
 }
 
 fn answer(data: &str, sql: &str) -> String {
-    Place::new(CONTRACT, &[("visits.csv", data), ("rows.csv", data)]).rows(sql)
+    Fixture::new(CONTRACT, &[("visits.csv", data), ("rows.csv", data)]).rows(sql)
 }
 
 /// The issue's example: a sum that is clamped by unit and group, over a count of rows, is 0.209.
@@ -126,7 +126,7 @@ fn promised_values_that_are_missing_count_as_zero() {
     let contract = contract
         .replace("load = { type = \"float\",", "load = { type = \"float\", not_null = true,");
     let data = format!("{HEADER}1,x,,4,,1,,\n1,x,,,,nan,,\n2,x,,8,,oh,,\n");
-    let place = Place::new(&contract, &[("visits.csv", &data), ("rows.csv", &data)]);
+    let fixture = Fixture::new(&contract, &[("visits.csv", &data), ("rows.csv", &data)]);
     for (select, want) in [
         ("COUNT(days), AVG(days), SUM(days)", "3|4.0|12\n"),
         ("COUNT(*), AVG(days, contribution_bounds_per_row => (3, 10))", "3|5.0\n"),
@@ -139,7 +139,7 @@ fn promised_values_that_are_missing_count_as_zero() {
         for table in ["visits", "rows"] {
             if table == "visits" || !select.contains("load") {
                 let sql = exactly(&format!("{select} FROM {table}"));
-                assert_eq!(place.rows(&sql), want, "{sql}");
+                assert_eq!(fixture.rows(&sql), want, "{sql}");
             }
         }
     }
@@ -149,7 +149,7 @@ fn promised_values_that_are_missing_count_as_zero() {
 #[test]
 fn means_stay_within_the_bounds_of_their_values() {
     let data = visits();
-    let place = Place::new(CONTRACT, &[("visits.csv", &data), ("rows.csv", &data)]);
+    let fixture = Fixture::new(CONTRACT, &[("visits.csv", &data), ("rows.csv", &data)]);
     let mut at_an_end = 0;
     for table in ["visits", "rows"] {
         for (select, low, high) in [
@@ -164,7 +164,7 @@ fn means_stay_within_the_bounds_of_their_values() {
                     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.00{try_}1, \
                      max_groups_contributed = 2, max_rows_per_group = 9) {select} AS a FROM {table}"
                 );
-                let mean = place.rows(&sql);
+                let mean = fixture.rows(&sql);
                 let Ok(mean) = mean.trim().parse::<f64>() else {
                     assert_eq!(mean, "NULL\n", "{sql}");
                     continue;
@@ -211,25 +211,25 @@ fn rows_are_clamped_one_by_one() {
 #[test]
 fn ranges_hold() {
     let mut data = HEADER.to_owned();
-    for (place, number) in
+    for (row, number) in
         ["0", "1", "-1", "7", "13", "9223372036854775807", "-9223372036854775808", "", "x"]
             .iter()
             .enumerate()
     {
-        let decimal = ["0", "-0.005", "99999999999999999999", "0.5", "-1.5", "12.345"][place % 6];
-        let float = ["inf", "-inf", "nan", "1e308", "-5e-324", "0.1", "-2.5"][place % 7];
-        let text = ["", "\u{df}\u{df}\u{df}", "\u{130}x", "abcdefghijk", " 7 "][place % 5];
+        let decimal = ["0", "-0.005", "99999999999999999999", "0.5", "-1.5", "12.345"][row % 6];
+        let float = ["inf", "-inf", "nan", "1e308", "-5e-324", "0.1", "-2.5"][row % 7];
+        let text = ["", "\u{df}\u{df}\u{df}", "\u{130}x", "abcdefghijk", " 7 "][row % 5];
         let at = [
             "2020-12-31T23:59:59",
             "0001-01-01T00:00:00",
             "1969-12-31T23:59:59.9",
             "2024-02-29",
             "",
-        ][place % 5];
-        writeln!(data, "{place},x,{number},{number},{decimal},{float},{text},{at}").unwrap();
+        ][row % 5];
+        writeln!(data, "{row},x,{number},{number},{decimal},{float},{text},{at}").unwrap();
     }
-    let place = Place::new(CONTRACT, &[("visits.csv", &data)]);
-    let session = place.session();
+    let fixture = Fixture::new(CONTRACT, &[("visits.csv", &data)]);
+    let session = fixture.session();
     for expression in [
         "IF(age > 3, 5, -2)",
         "CASE WHEN age > 3 THEN 7 WHEN cost < 0 THEN 1.25 END",

@@ -74,7 +74,7 @@ area = { type = "string" }
 "#;
 
 /// Units in all kinds of limits: rows of each are in every one of the files.
-fn place() -> Place {
+fn fixture() -> Fixture {
     let mut files = Vec::new();
     for file in 0..5 {
         let (mut visits, mut lines) = ("id,town,n\n".to_owned(), "town,x\n".to_owned());
@@ -95,7 +95,7 @@ fn place() -> Place {
     (0..12).for_each(|town| writeln!(towns, "t{town},{}", town % 3).unwrap());
     files.push(("towns.csv".to_owned(), towns));
     let files: Vec<(&str, &str)> = files.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
-    Place::new(CONTRACT, &files)
+    Fixture::new(CONTRACT, &files)
 }
 
 const QUERIES: [&str; 15] = [
@@ -167,8 +167,8 @@ async fn found(session: &Session, sql: &str, memory: &QueryMemory) -> (Vec<u64>,
             Survey::Units { shares, members } => {
                 // Shares are added up in the order of the rows.
                 let rounded = |share: f64| (share * 1e9).round();
-                let units = shares.iter().zip(&members.places).map(|(shares, place)| {
-                    [flat(&[shares.size, shares.signed].map(rounded)), flat(place)].concat()
+                let units = shares.iter().zip(&members.ranks).map(|(shares, rank)| {
+                    [flat(&[shares.size, shares.signed].map(rounded)), flat(rank)].concat()
                 });
                 singles.extend(units);
             }
@@ -183,8 +183,8 @@ async fn found(session: &Session, sql: &str, memory: &QueryMemory) -> (Vec<u64>,
 /// their number: rows of one unit meet in one of them, though every file has rows of every unit.
 #[test]
 fn workers_come_to_the_same_integers() {
-    let place = place();
-    let session = place.session();
+    let fixture = fixture();
+    let session = fixture.session();
     let workers = Workers::start(3);
     for sql in QUERIES {
         async {
@@ -216,11 +216,11 @@ fn workers_run_the_sql_suite() {
     for (folder, least) in [("tests/sql", 40), ("tests/sql/relations", 20)] {
         let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let files: Vec<_> = std::fs::read_dir(from).unwrap().map(|f| f.unwrap().path()).collect();
-        let place = Place::new("", &[]);
+        let fixture = Fixture::new("", &[]);
         for file in files.iter().filter(|f| f.extension().is_some_and(|e| e != "slt")) {
-            std::fs::copy(file, place.path().join(file.file_name().unwrap())).unwrap();
+            std::fs::copy(file, fixture.path().join(file.file_name().unwrap())).unwrap();
         }
-        let session = place.session();
+        let session = fixture.session();
         let memory = session.memory().clone().with_backend(Arc::new(workers.clone()));
         let mut seen = 0;
         for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "slt")) {
@@ -241,8 +241,8 @@ fn workers_run_the_sql_suite() {
 /// Owners' readings go through the backend, with what they read beside exact groups.
 #[test]
 fn workers_run_owners_readings() {
-    let place = place();
-    let session = place.session();
+    let fixture = fixture();
+    let session = fixture.session();
     let workers = Workers::start(2);
     let memory = session.memory().clone().with_backend(Arc::new(workers.clone()));
     for sql in [QUERIES[0], QUERIES[2], QUERIES[3], QUERIES[8], QUERIES[12]] {
@@ -250,7 +250,7 @@ fn workers_run_owners_readings() {
         assert!(embedded.1.len() > 10, "{sql}: {}", embedded.1.len());
         assert!(found(&session, sql, &memory).wait() == embedded, "{sql}");
     }
-    let elsewhere = Arc::unwrap_or_clone(place.session()).with_backend(Arc::new(workers));
+    let elsewhere = Arc::unwrap_or_clone(fixture.session()).with_backend(Arc::new(workers));
     let checks = [&*session, &elsewhere].map(|session| {
         let progress = Progress::default();
         // No sampling key decides in it.
@@ -269,8 +269,8 @@ fn standing(session: &Arc<Session>, sql: &str) -> Standing {
     session.explain(sql, None).wait().unwrap().parts[0].standing
 }
 
-fn with(place: &Place, backend: impl Backend + 'static) -> Arc<Session> {
-    let session = Arc::unwrap_or_clone(place.session());
+fn with(fixture: &Fixture, backend: impl Backend + 'static) -> Arc<Session> {
+    let session = Arc::unwrap_or_clone(fixture.session());
     Arc::new(session.with_backend(Arc::new(backend)))
 }
 
@@ -278,20 +278,20 @@ fn with(place: &Place, backend: impl Backend + 'static) -> Arc<Session> {
 /// by other workers, and comes to the sums that it would have come to.
 #[test]
 fn a_worker_that_ends_releases_nothing() {
-    let place = place();
+    let fixture = fixture();
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (noise = LAPLACE, epsilon = 1000000) \
                COUNT(*) AS n, SUM(n) AS s FROM visits";
     let ask = |session: &Arc<Session>| session.query(sql, None, &Progress::default()).wait();
-    let session = with(&place, Workers::of_which_one_ends(2));
+    let session = with(&fixture, Workers::of_which_one_ends(2));
     let error = ask(&session).unwrap_err();
     assert!(matches!(error, EngineError::Backend { .. }), "{error}");
-    assert_eq!(standing(&place.session(), sql), Standing::Paid);
+    assert_eq!(standing(&fixture.session(), sql), Standing::Paid);
     // It is gone, and so is every question after it.
     assert!(matches!(ask(&session).unwrap_err(), EngineError::Backend { .. }));
-    assert_eq!(standing(&place.session(), sql), Standing::Paid);
-    let answer = ask(&with(&place, Workers::start(2))).unwrap();
+    assert_eq!(standing(&fixture.session(), sql), Standing::Paid);
+    let answer = ask(&with(&fixture, Workers::start(2))).unwrap();
     assert!(answer.charged().is_none());
-    let other = self::place();
+    let other = self::fixture();
     assert_eq!(shown(&answer.table), shown(&ask(&other.session()).unwrap().table));
 }
 
@@ -323,7 +323,7 @@ fn whole(all: usize) -> Vec<Range<usize>> {
 /// error before the draw.
 #[test]
 fn partitions_count_once_each() {
-    let place = place();
+    let fixture = fixture();
     let sql = QUERIES[1];
     let same = |groups| groups;
     let other_run = |groups: PartialGroups| PartialGroups { run: [0; 16], ..groups };
@@ -340,22 +340,22 @@ fn partitions_count_once_each() {
         (Shares(whole, other_run), "of another run"),
         (Shares(whole, beyond), "one that its plan does not have"),
     ] {
-        let session = with(&place, broken);
+        let session = with(&fixture, broken);
         let error = session.query(sql, None, &Progress::default()).wait().unwrap_err();
         assert!(matches!(error, EngineError::BrokenBackend { .. }), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
-        assert_eq!(standing(&place.session(), sql), Standing::Paid);
+        assert_eq!(standing(&fixture.session(), sql), Standing::Paid);
     }
     let in_two = Shares(|all| vec![0..3, 3..all], same);
-    let answer = with(&place, in_two).query(sql, None, &Progress::default()).wait().unwrap();
+    let answer = with(&fixture, in_two).query(sql, None, &Progress::default()).wait().unwrap();
     assert!(answer.charged().is_none());
 }
 
 /// Partial groups that were damaged, or are none, are errors.
 #[test]
 fn foreign_partial_groups_are_errors() {
-    let place = place();
-    let session = place.session();
+    let fixture = fixture();
+    let session = fixture.session();
     let checked = session.check(QUERIES[6]).unwrap();
     let encoded = async {
         let progress = Progress::default();
@@ -381,14 +381,14 @@ fn foreign_partial_groups_are_errors() {
 #[test]
 fn rows_of_a_program_stay_in_it() {
     let contract = CONTRACT.replace("path = \"people.csv\"\n", "");
-    let place = Place::new(&contract, &[("visits-0.csv", "id,town,n\n1,t1,1\n")]);
+    let fixture = Fixture::new(&contract, &[("visits-0.csv", "id,town,n\n1,t1,1\n")]);
     let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as _;
     let people =
         RecordBatch::try_from_iter([("id", column(vec![1, 2])), ("age", column(vec![30, 40]))]);
     let people = people.unwrap();
     let table = MemoryTable::new(people.schema(), [people]).unwrap();
     let tables = ProvidedTables::from([("people".to_owned(), Arc::new(table) as _)]);
-    let embedded = Session::open_with(&place.contract(), tables).unwrap();
+    let embedded = Session::open_with(&fixture.contract(), tables).unwrap();
     let shares = Arc::new(Shares(whole, |p| p));
     let elsewhere = Arc::new(embedded.clone().with_backend(shares));
     let embedded = Arc::new(embedded);

@@ -78,8 +78,8 @@ fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
         merged.add(bounder.finish().unwrap()).unwrap();
     }
     let MergedGroups { keys, units, totals, .. } = merged.finish().unwrap();
-    let sums = [0, 1, 4, 5].map(|place: usize| totals[place].sums().unwrap_or_default());
-    let values = [2, 3].map(|place: usize| totals[place].values().unwrap());
+    let sums = [0, 1, 4, 5].map(|index: usize| totals[index].sums().unwrap_or_default());
+    let values = [2, 3].map(|index: usize| totals[index].values().unwrap());
     let Some(names) = keys.first() else { return Groups::new() };
     let names: &ArrayRef = names;
     names
@@ -148,9 +148,9 @@ fn units_with_many_groups_are_bounded_in_any_order() {
         if most >= 80 {
             // Each unit is twice in each group.
             let plain = plain(&rows).into_iter();
-            let twice = |(name, mut own): (_, (_, _, _, [Vec<i64>; 2]))| {
-                own.3[0] = own.3[1].clone();
-                (name, own)
+            let twice = |(name, mut group): (_, (_, _, _, [Vec<i64>; 2]))| {
+                group.3[0] = group.3[1].clone();
+                (name, group)
             };
             assert_eq!(want, plain.map(twice).collect());
         }
@@ -230,8 +230,8 @@ proptest! {
 /// there.
 fn left_over(mut all: Vec<i64>, part: &[i64]) -> Option<usize> {
     for value in part {
-        let place = all.iter().position(|own| own == value)?;
-        all.swap_remove(place);
+        let index = all.iter().position(|other| other == value)?;
+        all.swap_remove(index);
     }
     Some(all.len())
 }
@@ -294,7 +294,7 @@ fn rows_that_are_units_are_clamped_one_by_one() {
     let values = ValueLists::sorted(std::slice::from_ref(list), 2);
     assert_eq!((values.of(0), values.of(1)), (&[-6, 9][..], &[][..]));
     assert_eq!(*partial.units, [2, 1]);
-    assert_eq!([0, 1].map(|place: usize| sums_of(&partial.totals[place])), [[2, 1], [5, 0]]);
+    assert_eq!([0, 1].map(|index: usize| sums_of(&partial.totals[index])), [[2, 1], [5, 0]]);
 }
 
 /// A sum of rows is bounded once more as a whole, by what its noise is made for.
@@ -364,19 +364,19 @@ fn rows_without_all_values_are_an_error() {
 
 #[test]
 fn no_rows_make_no_group_but_the_single_one() {
-    let kept = || KEPT[..2].to_vec();
-    let keyed = Bounder::of_rows(kept(), true).finish().unwrap();
+    let accumulations = || KEPT[..2].to_vec();
+    let keyed = Bounder::of_rows(accumulations(), true).finish().unwrap();
     assert!(keyed.units.is_empty());
-    let single = Bounder::of_units(kept(), false, KEY, 1).finish().unwrap();
+    let single = Bounder::of_units(accumulations(), false, KEY, 1).finish().unwrap();
     assert_eq!(*single.units, [0]);
-    assert_eq!([0, 1].map(|place: usize| sums_of(&single.totals[place])), [[0], [0]]);
-    let mut bounder = Bounder::of_units(kept(), false, KEY, 1);
+    assert_eq!([0, 1].map(|index: usize| sums_of(&single.totals[index])), [[0], [0]]);
+    let mut bounder = Bounder::of_units(accumulations(), false, KEY, 1);
     let mut rows = batch(&[(1, None, Some(4)), (1, None, Some(4)), (2, None, None)]);
     rows.keys.clear();
     rows.values.truncate(2);
     bounder.add(&rows, &mut |_| Ok(())).unwrap();
     let partial = bounder.finish().unwrap();
-    let sums = [0, 1].map(|place: usize| sums_of(&partial.totals[place]));
+    let sums = [0, 1].map(|index: usize| sums_of(&partial.totals[index]));
     assert_eq!((&*partial.units, sums), (&[2][..], [&[3][..], &[8][..]]));
 }
 

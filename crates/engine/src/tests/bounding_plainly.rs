@@ -34,7 +34,7 @@ struct Group {
     values: [Vec<i64>; 2],
 }
 
-fn kept() -> Vec<Accumulation> {
+fn accumulations() -> Vec<Accumulation> {
     let sum = |bounds| Accumulation::Sum { bounds, size: bounds };
     let list = Listing { range: RANGE, rows: ROWS, sum: None, mean: None, distinct: false };
     let values = |listing: Listing| Accumulation::Values(listing);
@@ -89,8 +89,8 @@ fn chosen(pair: u64, mut values: Vec<i64>, distinct: bool) -> Vec<i64> {
     if distinct {
         values.dedup();
     }
-    let hashed = values.iter().enumerate().map(|(place, &value)| {
-        let same = values[..place].iter().filter(|other| **other == value).count();
+    let hashed = values.iter().enumerate().map(|(index, &value)| {
+        let same = values[..index].iter().filter(|other| **other == value).count();
         let mut hasher = SipHasher24::new_with_key(&KEY.0);
         hasher.write_u64(pair);
         hasher.write_i64(value);
@@ -125,9 +125,9 @@ fn plainly(rows: &[Row], most: u32, as_texts: bool) -> Bounded {
     }
     let (mut groups, mut members) = (BTreeMap::<i64, Group>::new(), BTreeMap::new());
     for (unit, pairs) in pairs {
-        let mut own: Vec<i64> = Vec::new();
+        let mut groups_of_unit: Vec<i64> = Vec::new();
         for ((pair, group), rows) in pairs.into_iter().take(most as usize) {
-            own.push(group);
+            groups_of_unit.push(group);
             let all: Vec<i64> = rows.iter().flatten().copied().collect();
             let total = groups.entry(group).or_default();
             total.units += 1;
@@ -145,15 +145,15 @@ fn plainly(rows: &[Row], most: u32, as_texts: bool) -> Bounded {
                 total.values[1].extend(some);
             }
         }
-        own.sort();
-        members.insert(unit, own);
+        groups_of_unit.sort();
+        members.insert(unit, groups_of_unit);
     }
     groups.values_mut().flat_map(|group| &mut group.values).for_each(|values| values.sort());
     (groups, members)
 }
 
 fn bounded(rows: &[Row], most: u32, as_texts: bool, ones: bool, batch_rows: usize) -> Bounded {
-    let mut bounder = Bounder::of_units(kept(), true, KEY, most).with_members();
+    let mut bounder = Bounder::of_units(accumulations(), true, KEY, most).with_members();
     if ones {
         bounder = bounder.adding_ones(vec![true, false, true]);
     }
@@ -169,16 +169,16 @@ fn bounded(rows: &[Row], most: u32, as_texts: bool, ones: bool, batch_rows: usiz
     let names: Vec<i64> =
         partial.keys[0].as_primitive::<Int64Type>().values().iter().copied().collect();
     let mut groups = BTreeMap::new();
-    for (place, &name) in names.iter().enumerate() {
-        let mut group = Group { units: partial.units[place], ..Group::default() };
+    for (index, &name) in names.iter().enumerate() {
+        let mut group = Group { units: partial.units[index], ..Group::default() };
         let (mut sums, mut values) = (group.sums.iter_mut(), group.values.iter_mut());
         for total in &partial.totals {
             match total {
-                GroupTotals::Sums(of) => *sums.next().unwrap() = of[place],
+                GroupTotals::Sums(of) => *sums.next().unwrap() = of[index],
                 GroupTotals::Values(list) => {
-                    let own = list.groups.iter().zip(&list.values);
-                    let own = own.filter(|(group, _)| **group as usize == place);
-                    *values.next().unwrap() = own.map(|(_, value)| *value).collect();
+                    let pairs = list.groups.iter().zip(&list.values);
+                    let pairs = pairs.filter(|(group, _)| **group as usize == index);
+                    *values.next().unwrap() = pairs.map(|(_, value)| *value).collect();
                 }
             }
         }
@@ -191,8 +191,8 @@ fn bounded(rows: &[Row], most: u32, as_texts: bool, ones: bool, batch_rows: usiz
     }
     let members: PartialMembers = partial.members.unwrap();
     let name = |group: &u32| names[*group as usize];
-    let members = members.iter().map(|own| {
-        let (unit, groups) = own.unwrap();
+    let members = members.iter().map(|member| {
+        let (unit, groups) = member.unwrap();
         let mut groups: Vec<i64> = groups.iter().map(name).collect();
         groups.sort();
         (unit, groups)
@@ -251,7 +251,7 @@ fn groups_that_are_pushed_out_stay_out() {
         let mut one_by_one = passes.clone();
         one_by_one.sort();
         let want = plainly(&passes, most, false);
-        assert!(want.1.values().all(|own| own.len() == most as usize));
+        assert!(want.1.values().all(|groups_of_unit| groups_of_unit.len() == most as usize));
         for rows in [passes, one_by_one] {
             assert!(bounded(&rows, most, false, true, 50) == want, "most {most}");
         }
@@ -263,7 +263,7 @@ fn groups_that_are_pushed_out_stay_out() {
 #[test]
 fn memory_is_counted_while_rows_are_bounded() {
     let rows: Vec<Row> = (0..10).map(|unit| (unit, unit, Some(1))).collect();
-    let mut bounder = Bounder::of_units(kept(), true, KEY, 3);
+    let mut bounder = Bounder::of_units(accumulations(), true, KEY, 3);
     bounder.add(&batch(&rows, false), &mut |_| Ok(())).unwrap();
     let limit = bounder.size();
     let mut grown = |bytes: usize| match bytes > limit {
@@ -276,7 +276,7 @@ fn memory_is_counted_while_rows_are_bounded() {
 /// A count of rows whose values are no ones would be wrong in silence.
 #[test]
 fn accumulators_of_ones_have_no_other_values() {
-    let mut bounder = Bounder::of_units(kept(), true, KEY, 3).adding_ones(vec![true; 3]);
+    let mut bounder = Bounder::of_units(accumulations(), true, KEY, 3).adding_ones(vec![true; 3]);
     let mut rows = batch(&[(1, 2, Some(1)), (1, 3, None)], false);
     bounder.add(&rows, &mut |_| Ok(())).unwrap();
     rows.values[2] = Int64Array::from(vec![Some(1), Some(2)]);
@@ -286,7 +286,7 @@ fn accumulators_of_ones_have_no_other_values() {
 /// Rows without a unit are left out before: one that comes here would be a unit of its own.
 #[test]
 fn rows_without_a_unit_are_an_error() {
-    let mut bounder = Bounder::of_units(kept(), true, KEY, 3);
+    let mut bounder = Bounder::of_units(accumulations(), true, KEY, 3);
     let mut rows = batch(&[(1, 2, Some(1)), (1, 3, None)], false);
     rows.unit = Some(Arc::new(Int64Array::from(vec![Some(1), None])));
     assert!(bounder.add(&rows, &mut |_| Ok(())).is_err());

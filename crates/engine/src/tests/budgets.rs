@@ -2,7 +2,7 @@
 
 use hushtable_privacy::{Delta, Epsilon, gaussian_epsilon_at};
 
-use super::{Place, Wait};
+use super::{Fixture, Wait};
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -16,27 +16,27 @@ ana = { rho = 10, delta = 1e-5 }
 bob = { epsilon = 10, delta = 1e-5 }
 "#;
 
-fn place() -> Place {
-    Place::new(CONTRACT, &[("visits.csv", "town,days\nA,1\nB,2\n")])
+fn fixture() -> Fixture {
+    Fixture::new(CONTRACT, &[("visits.csv", "town,days\nA,1\nB,2\n")])
 }
 
 fn delta(text: &str) -> Option<Delta> {
     Some(text.parse().unwrap())
 }
 
-fn ask(place: &Place, analyst: &str, options: &str, rest: &str) {
+fn ask(fixture: &Fixture, analyst: &str, options: &str, rest: &str) {
     let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}");
     let progress = crate::progress::Progress::default();
-    place.session().query(&sql, Some(analyst), &progress).wait().unwrap();
+    fixture.session().query(&sql, Some(analyst), &progress).wait().unwrap();
 }
 
 #[test]
 fn gaussian_queries_add_up_exactly() {
-    let place = place();
+    let fixture = fixture();
     for i in 0..8 {
-        ask(&place, "ana", "rho = 0.0625", &format!("SUM(days) FROM visits WHERE days > {i}"));
+        ask(&fixture, "ana", "rho = 0.0625", &format!("SUM(days) FROM visits WHERE days > {i}"));
     }
-    let lines = place.session().budget(delta("1e-6")).unwrap();
+    let lines = fixture.session().budget(delta("1e-6")).unwrap();
     let together = lines[0].together;
     // mu^2 = 2 rho = 1: less than zCDP says (5.222), and less still than the sum of epsilons.
     let want = gaussian_epsilon_at(1.0, 1e-6);
@@ -45,29 +45,29 @@ fn gaussian_queries_add_up_exactly() {
     assert!((fixed - 4.887).abs() < 1e-3);
     assert!(together.adaptive.unwrap().to_f64() > fixed);
     // With a threshold's delta, which is lost once; the budget's own delta is not above it.
-    ask(&place, "ana", "rho = 0.0625, delta = 1e-6", "town FROM visits GROUP BY town");
-    let lines = place.session().budget(delta("2e-6")).unwrap();
+    ask(&fixture, "ana", "rho = 0.0625, delta = 1e-6", "town FROM visits GROUP BY town");
+    let lines = fixture.session().budget(delta("2e-6")).unwrap();
     let more = lines[0].together.fixed.unwrap().to_f64();
     assert!(more > fixed && more < 5.3, "{more}");
-    assert_eq!(place.session().budget(delta("1e-7")).unwrap()[0].together.fixed, None);
+    assert_eq!(fixture.session().budget(delta("1e-7")).unwrap()[0].together.fixed, None);
     // Nobody else is charged.
     assert_eq!(lines[1].together.fixed, Some(Epsilon::ZERO));
 }
 
 #[test]
 fn many_small_queries_cost_less_than_their_sum() {
-    let place = place();
+    let fixture = fixture();
     for i in 0..40 {
-        ask(&place, "bob", "epsilon = 0.125", &format!("SUM(days) FROM visits WHERE days > {i}"));
+        ask(&fixture, "bob", "epsilon = 0.125", &format!("SUM(days) FROM visits WHERE days > {i}"));
     }
-    let line = &place.session().budget(delta("1e-5")).unwrap()[1];
+    let line = &fixture.session().budget(delta("1e-5")).unwrap()[1];
     assert_eq!(line.account.spent.to_string(), "epsilon = 5");
     let (fixed, adaptive) = (line.together.fixed.unwrap(), line.together.adaptive.unwrap());
     // 40 discrete Laplaces: a binomial sum.
     assert!(fixed.to_f64() > 2.0 && fixed.to_f64() < 3.5, "{fixed}");
     assert!(fixed < adaptive && adaptive.to_f64() <= 5.0, "{adaptive}");
     // By default at the budget's delta.
-    let usual = place.session().budget(None).unwrap()[1].together;
+    let usual = fixture.session().budget(None).unwrap()[1].together;
     assert_eq!((Some(usual.delta), usual.fixed), (delta("1e-5"), Some(fixed)));
 }
 
@@ -75,11 +75,11 @@ fn many_small_queries_cost_less_than_their_sum() {
 /// would refuse it, also where no mechanism could be made; and what is on record stays free.
 #[test]
 fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
-    let place = place();
+    let fixture = fixture();
     let error_of = |analyst: &str, options: &str, rest: &str| {
         let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}");
         let progress = crate::progress::Progress::default();
-        place.session().query(&sql, Some(analyst), &progress).wait().unwrap_err().to_string()
+        fixture.session().query(&sql, Some(analyst), &progress).wait().unwrap_err().to_string()
     };
     let error = |options: &str, rest: &str| error_of("bob", options, rest);
     let unmakeable = "delta = 1e-6, group_selection_strategy = MEASURED_COUNT";
@@ -90,7 +90,7 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
                                     and 0 of 10 is spent
       hint: ask with epsilon at most 10, or ask the owner of the data for a larger budget
     ");
-    assert!(!place.session().ledger_path().exists());
+    assert!(!fixture.session().ledger_path().exists());
     let refused = error(&format!("epsilon = 10, {unmakeable}"), groups);
     assert!(refused.contains("the query measures none"), "{refused}");
     // In the other currency.
@@ -109,8 +109,8 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     let refused = error_of("ana", &format!("epsilon = 10, {unmakeable}"), groups);
     assert!(refused.contains("the query measures none"), "{refused}");
 
-    ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
-    ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
+    ask(&fixture, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
+    ask(&fixture, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
     // By the ledger, as a release of that loss is on record, and by the budget alone.
     let by_ledger = error("epsilon = 6", "SUM(days) AS s FROM visits WHERE days > 1");
     let by_budget = error("epsilon = 12.5", "SUM(days) AS s FROM visits WHERE days > 1");

@@ -49,7 +49,7 @@ fn counts(parts: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
     let Some(ExactMeasurement::Values(values)) = totals.pop() else { panic!("no values") };
     let measured = ExactMeasurement::Distinct(values);
     let known = keys.as_primitive::<Int64Type>().values().iter().copied().enumerate();
-    known.map(|(place, key)| (key, measured.sum(place).unwrap())).collect()
+    known.map(|(index, key)| (key, measured.sum(index).unwrap())).collect()
 }
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -67,7 +67,7 @@ proptest! {
         groups in 1u32..5,
         values in 1u32..5,
     ) {
-        let without: Vec<Row> = rows.iter().copied().filter(|(own, ..)| *own != unit).collect();
+        let without: Vec<Row> = rows.iter().copied().filter(|(other, ..)| *other != unit).collect();
         let with = counts(&[&rows], groups, values);
         let without = counts(&[&without], groups, values);
         let mut moved = 0;

@@ -92,8 +92,8 @@ fn errors_read_as_expected() {
     ];
     let text = |error: &EngineError| match error {
         // The line in this file is no part of the wording.
-        EngineError::Inconsistent(own) => {
-            error.to_string().replace(&format!(":{})", own.noticed.line()), ":LINE)")
+        EngineError::Inconsistent(invariant) => {
+            error.to_string().replace(&format!(":{})", invariant.noticed.line()), ":LINE)")
         }
         _ => error.to_string(),
     };

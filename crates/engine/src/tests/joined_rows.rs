@@ -10,7 +10,7 @@ use hushtable_plan::{Added, MAX_ADDED_OPERATIONS, Relation};
 use hushtable_testkit::Dice;
 use tokio::runtime::Builder;
 
-use super::{Place, Wait, exactly};
+use super::{Fixture, Wait, exactly};
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::eval::steps_of;
@@ -48,7 +48,7 @@ columns = { town = { type = "string" }, size = { type = "int" } }
 
 /// Ninety-nine people with two visits each, and one, of number 0, with that many; and a public
 /// table of that many rows, ten of a town and half of them of no age.
-fn place(visits: usize, public: usize) -> Place {
+fn fixture(visits: usize, public: usize) -> Fixture {
     let (mut people, mut all) = ("id,w,town\n".to_owned(), "id,no,n\n".to_owned());
     for id in 0..100 {
         writeln!(people, "{id},{},town {}", id % 7, id % 9).unwrap();
@@ -65,7 +65,7 @@ fn place(visits: usize, public: usize) -> Place {
     let towns = format!("town,size\n{towns}");
     let files =
         [("people.csv", &people), ("visits.csv", &all), ("p.csv", &p), ("towns.csv", &towns)];
-    Place::new(CONTRACT, &files.map(|(name, text)| (name, text.as_str())))
+    Fixture::new(CONTRACT, &files.map(|(name, text)| (name, text.as_str())))
 }
 
 fn refusal(error: EngineError) -> String {
@@ -76,8 +76,8 @@ fn refusal(error: EngineError) -> String {
 /// Three joins in which all public rows agree made a billion rows of one, for seconds.
 #[test]
 fn public_rows_are_counted_before_the_charge() {
-    let place = place(2, 1000);
-    let session = place.session();
+    let fixture = fixture(2, 1000);
+    let session = fixture.session();
     let join = |i: usize| format!(" JOIN p p{i} ON MOD(p{i}.age, 1) = MOD(a.w, 1)");
     let from = |joins: usize| format!("people a{}", (0..joins).map(join).collect::<String>());
     let sql = |joins: usize| format!("SELECT COUNT(*) AS n FROM {} WHERE a.id = 0", from(joins));
@@ -113,7 +113,7 @@ fn public_rows_are_counted_before_the_charge() {
     let sql = "SELECT COUNT(*) AS n FROM people a JOIN p ON p.town = a.town";
     assert_eq!(added(&session, sql).matches, 10);
     let more = "age,town\n".to_owned() + &"1,town 3\n".repeat(1001);
-    std::fs::write(place.path().join("p.csv"), more).unwrap();
+    std::fs::write(fixture.path().join("p.csv"), more).unwrap();
     let shown = refusal(session.explain(sql, None).wait().unwrap_err());
     assert!(shown.contains("1001 rows of `p` by town"), "{shown}");
 }
@@ -137,8 +137,8 @@ fn exact(session: &Session, sql: &str, key: u8) -> ExactSums {
     .wait()
 }
 
-fn sums(exact: &ExactSums, place: usize) -> Vec<i128> {
-    match &exact.measured[place] {
+fn sums(exact: &ExactSums, index: usize) -> Vec<i128> {
+    match &exact.measured[index] {
         ExactMeasurement::Sums(sums) => sums.clone(),
         ExactMeasurement::Values(_) | ExactMeasurement::Distinct(_) => panic!("no sums"),
     }
@@ -154,22 +154,22 @@ fn limited(rows: u32, select: &str) -> String {
 
 #[test]
 fn units_keep_few_rows_on_each_side_of_a_join() {
-    let place = place(60, 10);
-    let session = place.session();
+    let fixture = fixture(60, 10);
+    let session = fixture.session();
     let pairs = |rows: u32, from: &str| {
         sums(&exact(&session, &limited(rows, &format!("COUNT(*) AS n FROM {from}")), 1), 0)
     };
-    let own = "visits a JOIN visits b ON a.id = b.id";
+    let self_join = "visits a JOIN visits b ON a.id = b.id";
     // The others have four pairs each.
-    assert_eq!(pairs(100, own), [60 * 60 + 99 * 4]);
-    assert_eq!(pairs(60, own), [60 * 60 + 99 * 4]);
-    assert_eq!(pairs(7, own), [7 * 7 + 99 * 4]);
-    assert_eq!(pairs(1, own), [100]);
+    assert_eq!(pairs(100, self_join), [60 * 60 + 99 * 4]);
+    assert_eq!(pairs(60, self_join), [60 * 60 + 99 * 4]);
+    assert_eq!(pairs(7, self_join), [7 * 7 + 99 * 4]);
+    assert_eq!(pairs(1, self_join), [100]);
     // Conditions on one side come first.
     let some = "(SELECT * FROM visits WHERE n < 2) a JOIN visits b ON a.id = b.id";
     assert_eq!(pairs(7, some), [7 * 7 + 99 * 4]);
     assert_eq!(pairs(20, some), [12 * 20 + 99 * 4]);
-    assert_eq!(pairs(7, &format!("{own} WHERE a.n < 0")), [0]);
+    assert_eq!(pairs(7, &format!("{self_join} WHERE a.n < 0")), [0]);
     // Also of the left rows of an outer join.
     let left = "visits a LEFT JOIN visits b ON a.id = b.id AND b.n < 0";
     assert_eq!(pairs(7, left), [7 + 99 * 2]);
@@ -198,9 +198,9 @@ fn one_row_of_each_unit_is_joined_where_the_contract_says_so() {
         let people = format!("id,w,town\n{people}");
         let visits = "id,no,n\n0,1,1\n0,2,1\n1,3,1\n2,4,1\n3,5,1\n";
         let files = [("people.csv", people.as_str()), ("visits.csv", visits)];
-        let place = Place::new(&text, &files);
+        let fixture = Fixture::new(&text, &files);
         let sql = "COUNT(*) AS n FROM people p JOIN visits v ON v.id = p.id";
-        assert_eq!(place.rows(&exactly(sql)).trim(), counts.to_string(), "{people}");
+        assert_eq!(fixture.rows(&exactly(sql)).trim(), counts.to_string(), "{people}");
     }
 }
 
@@ -213,21 +213,21 @@ fn the_rows_that_are_kept_are_drawn_by_a_key() {
         "a.no, COUNT(*) AS n FROM visits a JOIN people b ON a.id = b.id WHERE a.id = 0 \
          GROUP BY a.no",
     );
-    let kept = |place: &Place, key: u8| -> Vec<i64> {
-        let exact = exact(&place.session(), &sql, key);
+    let kept = |fixture: &Fixture, key: u8| -> Vec<i64> {
+        let exact = exact(&fixture.session(), &sql, key);
         let mut rows: Vec<i64> = exact.keys[0].as_primitive::<Int64Type>().values().to_vec();
         rows.sort_unstable();
         assert_eq!(rows.len(), 3);
         rows
     };
-    let first = place(40, 10);
+    let first = fixture(40, 10);
     let all: Vec<_> = (0..8).map(|key| kept(&first, key)).collect();
     let mut different = all.clone();
     different.sort();
     different.dedup();
     assert!(different.len() > 4, "{all:?}");
     // Other rows of others, in another order.
-    let second = place(40, 10);
+    let second = fixture(40, 10);
     let text = std::fs::read_to_string(second.path().join("visits.csv")).unwrap();
     let mut lines: Vec<&str> = text.lines().skip(1).filter(|l| !l.starts_with("17,")).collect();
     lines.reverse();
@@ -240,8 +240,8 @@ fn the_rows_that_are_kept_are_drawn_by_a_key() {
 
 #[test]
 fn limits_on_rows_need_a_key() {
-    let place = place(5, 10);
-    let session = place.session();
+    let fixture = fixture(5, 10);
+    let session = fixture.session();
     let sql = limited(3, "COUNT(*) AS n FROM visits a JOIN visits b ON a.id = b.id");
     let checked = session.check(&sql).unwrap();
     async {
@@ -261,17 +261,17 @@ fn limits_on_rows_need_a_key() {
         assert!(error.to_string().contains("without the key of a charge"), "{error}");
     }
     .wait();
-    let answer = place.rows(&exactly("COUNT(*) AS n FROM visits a JOIN visits b ON a.id = b.id"));
+    let answer = fixture.rows(&exactly("COUNT(*) AS n FROM visits a JOIN visits b ON a.id = b.id"));
     assert_eq!(answer.trim(), (5 * 5 + 99 * 4).to_string());
 }
 
 /// Rows that all joins of a plan have given, once it has run.
 fn joined(plan: &Arc<dyn ExecutionPlan>) -> u64 {
-    let own = match plan.name() {
+    let at_this_node = match plan.name() {
         "HashJoinExec" => plan.metrics().and_then(|m| m.output_rows()).unwrap_or(0) as u64,
         _ => 0,
     };
-    plan.children().into_iter().map(joined).sum::<u64>() + own
+    plan.children().into_iter().map(joined).sum::<u64>() + at_this_node
 }
 
 /// A random FROM and WHERE with joins that repeat rows, and long expressions over what they give.
@@ -332,14 +332,14 @@ fn statement(dice: &mut Dice) -> String {
 #[test]
 fn one_row_adds_no_more_than_is_said_before_the_charge() {
     let cases = std::env::var("HUSHTABLE_ROW_CASES").ok().and_then(|n| n.parse().ok());
-    let (with, without) = (place(301, 60), place(300, 60));
+    let (with, without) = (fixture(301, 60), fixture(300, 60));
     let runtime = Builder::new_current_thread().build().unwrap();
     let mut dice = Dice::new(20_261_123);
     let (mut accepted, mut refused, mut dearest) = (0, 0, (0, String::new()));
     for _ in 0..cases.unwrap_or(60) {
         let sql = statement(&mut dice);
-        let cost = |place: &Place| {
-            let session = place.session();
+        let cost = |fixture: &Fixture| {
+            let session = fixture.session();
             let checked = session.check(&sql).unwrap();
             let query = checked.quote.query();
             let row = runtime.block_on(session.check_row(query, &checked.data)).ok()?;

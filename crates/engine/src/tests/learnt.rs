@@ -9,7 +9,7 @@ use hushtable_plan::{Learning, LearntColumns, PrivateQuery, WarningCode};
 use hushtable_privacy::Loss;
 use hushtable_quote::Quote;
 
-use super::{Place, Wait, json, shown};
+use super::{Fixture, Wait, json, shown};
 use crate::answer_table::Answer;
 use crate::ask::Purpose;
 use crate::contributions::SamplingKey;
@@ -63,9 +63,9 @@ fn text(visits: &[Visit]) -> (String, String) {
     (people, firms)
 }
 
-fn place_of(visits: &[Visit]) -> Place {
+fn fixture_of(visits: &[Visit]) -> Fixture {
     let (people, firms) = text(visits);
-    Place::new(CONTRACT, &[("visits.csv", &people), ("firms.csv", &firms)])
+    Fixture::new(CONTRACT, &[("visits.csv", &people), ("firms.csv", &firms)])
 }
 
 fn named(columns: &[&str]) -> LearntColumns {
@@ -78,14 +78,14 @@ fn epsilon(text: &str) -> Option<Loss> {
 
 /// The statement of a question from which bounds are learnt, and what it was charged.
 fn learn(
-    place: &Place,
+    fixture: &Fixture,
     (table, columns): (&str, &LearntColumns),
     loss: Option<Loss>,
     analyst: &str,
 ) -> Result<(Statement, Option<Loss>), EngineError> {
     let progress = Progress::default();
     let of = (table, columns);
-    let session = place.session();
+    let session = fixture.session();
     let plan = session.plan_learning(of, loss, Some(analyst), Purpose::Answer, &progress).wait()?;
     let (mut charged, mut generator) = (None, TestSeed(5).generator());
     let released = plan.release_with(
@@ -98,23 +98,23 @@ fn learn(
 }
 
 /// The bounds of the only column that has any.
-fn only(place: &Place, table: &str) -> LearntBounds {
-    let mut all = on_record(place, table, "ana");
+fn only(fixture: &Fixture, table: &str) -> LearntBounds {
+    let mut all = on_record(fixture, table, "ana");
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
-fn on_record(place: &Place, table: &str, analyst: &str) -> Vec<LearntBounds> {
-    let session = place.session();
+fn on_record(fixture: &Fixture, table: &str, analyst: &str) -> Vec<LearntBounds> {
+    let session = fixture.session();
     let table = session.contract().table(table).unwrap();
     session.learnt_of(table, Some(analyst)).unwrap()
 }
 
 /// An answer in a process of its own, as far as the session goes.
-fn ask(place: &Place, sql: &str, analyst: &str) -> Result<Answer, EngineError> {
+fn ask(fixture: &Fixture, sql: &str, analyst: &str) -> Result<Answer, EngineError> {
     let mut generator = TestSeed(1).generator();
     let progress = Progress::default();
-    let asked = place.session();
+    let asked = fixture.session();
     let asked = asked.query_with(sql, Some(analyst), &progress, &mut generator).wait();
     asked.map(|(answer, _)| answer)
 }
@@ -125,22 +125,22 @@ fn used(answer: &Answer) -> &[LearntBounds] {
 
 #[test]
 fn bounds_are_learnt_once_and_free_afterwards() {
-    let place = place_of(&visits());
+    let fixture = fixture_of(&visits());
     // All rows of a column are 1 to 50, and those of the other -50.5 to -1.5.
     let columns = LearntColumns::All;
-    let (statement, charged) = learn(&place, ("visits", &columns), epsilon("2"), "ana").unwrap();
+    let (statement, charged) = learn(&fixture, ("visits", &columns), epsilon("2"), "ana").unwrap();
     assert_eq!(charged.unwrap().to_string(), "epsilon = 2");
     let losses: Vec<String> =
         statement.parts.iter().map(|part| part.release.explanation.total.to_string()).collect();
     assert_eq!(losses, ["epsilon = 1", "epsilon = 1"]);
-    let bounds = on_record(&place, "visits", "ana");
+    let bounds = on_record(&fixture, "visits", "ana");
     let [paid, tip] = bounds.as_slice() else { panic!("{bounds:?}") };
     assert_eq!((paid.column.as_str(), tip.column.as_str()), ("paid", "tip"));
     assert!(paid.is_sure && tip.is_sure && !paid.of_earlier_data);
     assert!(paid.low.is_zero() && (45.0..=80.0).contains(&paid.high.to_f64()), "{paid:?}");
     assert!(tip.high.is_zero() && (-80.0..=-45.0).contains(&tip.low.to_f64()), "{tip:?}");
     // Asked again, it is free, and it is the same.
-    let again = learn(&place, ("visits", &columns), epsilon("2"), "ana").unwrap();
+    let again = learn(&fixture, ("visits", &columns), epsilon("2"), "ana").unwrap();
     assert_eq!(again, (statement, None));
 
     // Whatever has bounds of rows has them from the record, for the price of the question alone.
@@ -153,11 +153,11 @@ fn bounds_are_learnt_once_and_free_afterwards() {
         ("shop, SUM(paid) AS a FROM visits GROUP BY ROLLUP (shop)", vec![paid]),
     ] {
         let sql = format!("{options} {what}");
-        let answer = ask(&place, &sql, "ana").unwrap();
+        let answer = ask(&fixture, &sql, "ana").unwrap();
         assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 4", "{what}");
         assert!(answer.statement.parts.iter().all(|part| !part.is_histogram), "{what}");
         assert_eq!(used(&answer), columns.into_iter().cloned().collect::<Vec<_>>(), "{what}");
-        let again = ask(&place, &sql, "ana").unwrap();
+        let again = ask(&fixture, &sql, "ana").unwrap();
         assert_eq!((again.charged(), again.statement), (None, answer.statement), "{what}");
     }
     // It is the question with these bounds written out.
@@ -166,18 +166,18 @@ fn bounds_are_learnt_once_and_free_afterwards() {
          FROM visits GROUP BY shop",
         paid.low, paid.high
     );
-    assert_eq!(ask(&place, &written, "ana").unwrap().charged(), None);
+    assert_eq!(ask(&fixture, &written, "ana").unwrap().charged(), None);
     // A query's bounds and the contract's come first.
     for what in [
         "SUM(paid, contribution_bounds_per_row => (0, 7)) AS a FROM visits",
         "SUM(paid, contribution_bounds_per_group => (0, 7)) AS a FROM visits",
         "SUM(age) AS a FROM visits",
     ] {
-        assert!(used(&ask(&place, &format!("{options} {what}"), "ana").unwrap()).is_empty());
+        assert!(used(&ask(&fixture, &format!("{options} {what}"), "ana").unwrap()).is_empty());
     }
     // Conditions leave less.
     let sql = format!("{options} SUM(paid) AS a FROM visits WHERE paid BETWEEN 2 AND 9");
-    let answer = ask(&place, &sql, "ana").unwrap();
+    let answer = ask(&fixture, &sql, "ana").unwrap();
     let measured = &answer.statement.last_release().unwrap().explanation.measurements;
     let rows = measured.iter().filter_map(|m| m.per_row.as_ref());
     assert_eq!(rows.map(|row| row.bounds).collect::<Vec<_>>(), [(2.0, 9.0)]);
@@ -187,48 +187,48 @@ fn bounds_are_learnt_once_and_free_afterwards() {
 /// budgets have not paid for.
 #[test]
 fn nobody_uses_what_another_has_learnt() {
-    let place = place_of(&visits());
+    let fixture = fixture_of(&visits());
     let columns = named(&["paid", "tip"]);
-    learn(&place, ("visits", &columns), epsilon("2"), "ana").unwrap();
-    assert!(on_record(&place, "visits", "ben").is_empty());
+    learn(&fixture, ("visits", &columns), epsilon("2"), "ana").unwrap();
+    assert!(on_record(&fixture, "visits", "ben").is_empty());
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 4) shop, SUM(paid) AS a \
                FROM visits GROUP BY shop";
     // His question pays for limits of its own, and where none are chosen it is refused.
-    let answer = ask(&place, sql, "ben").unwrap();
+    let answer = ask(&fixture, sql, "ben").unwrap();
     assert_eq!(answer.statement.parts.iter().filter(|part| part.is_histogram).count(), 1);
     assert!(used(&answer).is_empty());
     let sql = "SELECT SUM(tip) AS a FROM visits";
-    assert!(ask(&place, sql, "ana").is_ok());
-    let refused = ask(&place, sql, "ben").unwrap_err().to_string();
+    assert!(ask(&fixture, sql, "ana").is_ok());
+    let refused = ask(&fixture, sql, "ben").unwrap_err().to_string();
     assert!(refused.contains("has no bounds"), "{refused}");
     // He pays for the same question, and gets noise of his own.
-    let (statement, charged) = learn(&place, ("visits", &columns), epsilon("2"), "ben").unwrap();
+    let (statement, charged) = learn(&fixture, ("visits", &columns), epsilon("2"), "ben").unwrap();
     assert_eq!(charged.unwrap().to_string(), "epsilon = 2");
     assert_eq!(statement.analyst, "ben");
-    assert_eq!(on_record(&place, "visits", "ben").len(), 2);
+    assert_eq!(on_record(&fixture, "visits", "ben").len(), 2);
 }
 
 /// Bounds of earlier data are constants, and stay in use until newer ones are on record.
 #[test]
 fn bounds_of_earlier_data_are_used_and_named() {
-    let place = place_of(&visits());
+    let fixture = fixture_of(&visits());
     let columns = named(&["profit"]);
-    learn(&place, ("firms", &columns), epsilon("2"), "ana").unwrap();
-    let before = only(&place, "firms");
+    learn(&fixture, ("firms", &columns), epsilon("2"), "ana").unwrap();
+    let before = only(&fixture, "firms");
     let larger: Vec<Visit> = visits().into_iter().map(|(id, shop, p)| (id, shop, 30 * p)).collect();
-    let file = place.contract().with_file_name("firms.csv");
+    let file = fixture.contract().with_file_name("firms.csv");
     std::fs::write(file, text(&larger).1).unwrap();
-    let now = only(&place, "firms");
+    let now = only(&fixture, "firms");
     assert_eq!(now, LearntBounds { of_earlier_data: true, ..before.clone() });
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) SUM(profit) AS a FROM firms";
-    assert_eq!(used(&ask(&place, sql, "ana").unwrap()), [now]);
+    assert_eq!(used(&ask(&fixture, sql, "ana").unwrap()), [now]);
 
     // Asked about new data, it is a new question, and is charged.
-    let (_, charged) = learn(&place, ("firms", &columns), epsilon("2"), "ana").unwrap();
+    let (_, charged) = learn(&fixture, ("firms", &columns), epsilon("2"), "ana").unwrap();
     assert_eq!(charged.unwrap().to_string(), "epsilon = 2");
-    let newest = only(&place, "firms");
+    let newest = only(&fixture, "firms");
     assert!(!newest.of_earlier_data && newest.high.to_f64() > 10.0 * before.high.to_f64());
-    let answer = ask(&place, sql, "ana").unwrap();
+    let answer = ask(&fixture, sql, "ana").unwrap();
     assert_eq!(used(&answer), [newest]);
     assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 1");
 }
@@ -236,12 +236,12 @@ fn bounds_of_earlier_data_are_used_and_named() {
 /// Bounds that noise may have decided have a warning each time.
 #[test]
 fn bounds_that_are_not_clear_have_a_warning() {
-    let place = place_of(&visits()[..40]);
-    learn(&place, ("visits", &LearntColumns::Automatic), epsilon("0.01"), "ana").unwrap();
-    let bounds = only(&place, "visits");
+    let fixture = fixture_of(&visits()[..40]);
+    learn(&fixture, ("visits", &LearntColumns::Automatic), epsilon("0.01"), "ana").unwrap();
+    let bounds = only(&fixture, "visits");
     assert!(!bounds.is_sure);
     for _ in 0..2 {
-        let answer = ask(&place, "SELECT SUM(paid) AS a FROM visits", "ana").unwrap();
+        let answer = ask(&fixture, "SELECT SUM(paid) AS a FROM visits", "ana").unwrap();
         let warnings = &answer.statement.last_release().unwrap().explanation.warnings;
         let codes: Vec<WarningCode> = warnings.iter().map(|warning| warning.code).collect();
         assert_eq!(codes, [WarningCode::UncertainLimit]);
@@ -250,7 +250,7 @@ fn bounds_that_are_not_clear_have_a_warning() {
 
 #[test]
 fn what_cannot_be_learnt_is_refused_and_costs_nothing() {
-    let place = place_of(&visits()[..40]);
+    let fixture = fixture_of(&visits()[..40]);
     let refused = [
         ("nowhere", LearntColumns::All),
         ("visits", named(&["pad"])),
@@ -260,29 +260,29 @@ fn what_cannot_be_learnt_is_refused_and_costs_nothing() {
     let texts: Vec<String> = refused
         .iter()
         .map(|(table, columns)| {
-            learn(&place, (table, columns), epsilon("1"), "ana").unwrap_err().to_string()
+            learn(&fixture, (table, columns), epsilon("1"), "ana").unwrap_err().to_string()
         })
-        .chain([learn(&place, ("firms", &LearntColumns::All), None, "ana")
+        .chain([learn(&fixture, ("firms", &LearntColumns::All), None, "ana")
             .unwrap_err()
             .to_string()])
         .collect();
     insta::assert_snapshot!(texts.join("\n"));
-    assert!(!place.session().ledger_path().exists());
+    assert!(!fixture.session().ledger_path().exists());
 }
 
 /// Without a price of its own it takes a tenth of the contract's default.
 #[test]
 fn a_tenth_is_the_price() {
-    let place = place_of(&visits());
+    let fixture = fixture_of(&visits());
     let columns = LearntColumns::All;
-    let (_, charged) = learn(&place, ("visits", &columns), None, "ana").unwrap();
+    let (_, charged) = learn(&fixture, ("visits", &columns), None, "ana").unwrap();
     assert_eq!(charged.unwrap().to_string(), "epsilon = 0.1");
 }
 
 /// The exact histograms of a question from which bounds are learnt.
 fn histograms(table: &str, visits: &[Visit]) -> Vec<BTreeMap<String, i64>> {
-    let place = place_of(visits);
-    let session = place.session();
+    let fixture = fixture_of(visits);
+    let session = fixture.session();
     let contract = session.contract();
     let learning = Learning::new(contract, table, &LearntColumns::All, epsilon("1")).unwrap();
     let of = |query: &PrivateQuery| {
@@ -330,11 +330,11 @@ fn a_unit_with_many_rows_moves_one_bucket_by_one() {
 /// The statement says all of it, and `explain` the same.
 #[test]
 fn the_statement_and_the_quote_say_where_bounds_are_from() {
-    let place = place_of(&visits());
-    learn(&place, ("firms", &LearntColumns::Automatic), epsilon("2"), "ana").unwrap();
+    let fixture = fixture_of(&visits());
+    learn(&fixture, ("firms", &LearntColumns::Automatic), epsilon("2"), "ana").unwrap();
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) AVG(profit) AS a FROM firms";
-    let quoted = place.session().explain(sql, Some("ana")).wait().unwrap();
-    let answer = ask(&place, sql, "ana").unwrap();
+    let quoted = fixture.session().explain(sql, Some("ana")).wait().unwrap();
+    let answer = ask(&fixture, sql, "ana").unwrap();
     let [of_quote] = quoted.parts[0].explanation.learnt_bounds.as_slice() else { panic!("none") };
     assert_eq!(used(&answer), std::slice::from_ref(of_quote));
     let release = json(&answer.statement.last_release().unwrap());
@@ -351,8 +351,8 @@ fn the_statement_and_the_quote_say_where_bounds_are_from() {
 /// and a query that has its bounds chosen for itself has them so.
 #[test]
 fn what_asks_for_large_values_alone_has_other_bounds() {
-    let place = place_of(&visits());
-    learn(&place, ("visits", &named(&["paid"])), epsilon("2"), "ana").unwrap();
+    let fixture = fixture_of(&visits());
+    learn(&fixture, ("visits", &named(&["paid"])), epsilon("2"), "ana").unwrap();
     for (options, condition, is_learnt) in [
         ("epsilon = 4", "paid > 40", false),
         ("epsilon = 4", "paid BETWEEN 40 AND 1000", false),
@@ -364,7 +364,7 @@ fn what_asks_for_large_values_alone_has_other_bounds() {
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) SUM(paid) AS a FROM visits \
              WHERE {condition}"
         );
-        let answer = ask(&place, &sql, "ana").unwrap();
+        let answer = ask(&fixture, &sql, "ana").unwrap();
         assert_eq!(used(&answer).len(), usize::from(is_learnt), "{sql}");
         let measured = &answer.statement.last_release().unwrap().explanation.measurements;
         let high = measured[0].per_row.as_ref().map(|row| row.bounds.1);
@@ -378,14 +378,14 @@ fn what_asks_for_large_values_alone_has_other_bounds() {
 /// bounds are from, whichever of its aggregates are shown.
 #[test]
 fn the_best_record_counts_and_is_named_by_all_of_its_release() {
-    let place = place_of(&visits());
-    learn(&place, ("visits", &named(&["paid"])), epsilon("2"), "ana").unwrap();
-    let best = only(&place, "visits");
-    learn(&place, ("visits", &named(&["paid"])), epsilon("0.5"), "ana").unwrap();
-    assert_eq!(only(&place, "visits"), best);
+    let fixture = fixture_of(&visits());
+    learn(&fixture, ("visits", &named(&["paid"])), epsilon("2"), "ana").unwrap();
+    let best = only(&fixture, "visits");
+    learn(&fixture, ("visits", &named(&["paid"])), epsilon("0.5"), "ana").unwrap();
+    assert_eq!(only(&fixture, "visits"), best);
     let options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 4)";
     let sql = format!("{options} SUM(paid) AS a, COUNT(*) AS n FROM visits");
-    assert_eq!(used(&ask(&place, &sql, "ana").unwrap()), std::slice::from_ref(&best));
-    let fewer = ask(&place, &format!("{options} COUNT(*) AS n FROM visits"), "ana").unwrap();
+    assert_eq!(used(&ask(&fixture, &sql, "ana").unwrap()), std::slice::from_ref(&best));
+    let fewer = ask(&fixture, &format!("{options} COUNT(*) AS n FROM visits"), "ana").unwrap();
     assert_eq!((fewer.charged(), used(&fewer)), (None, &[best][..]));
 }

@@ -4,7 +4,7 @@ use hushtable_noise::TestSeed;
 use hushtable_privacy::{LossCurve, zcdp_epsilon_at};
 use serde_json::Value;
 
-use super::{Place, Wait};
+use super::{Fixture, Wait};
 use crate::progress::Progress;
 use crate::{AuditOptions, FitOptions, Standing};
 
@@ -32,11 +32,11 @@ B,farms,,40,3,100,3
 B,farms,5,0,2.5,100,4
 ";
 
-fn place() -> Place {
-    Place::new(CONTRACT, &[("firms.csv", DATA)])
+fn fixture() -> Fixture {
+    Fixture::new(CONTRACT, &[("firms.csv", DATA)])
 }
 
-fn asked(rho: &str, select: &str) -> String {
+fn private(rho: &str, select: &str) -> String {
     format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = {rho}) {select}")
 }
 
@@ -72,20 +72,20 @@ fn interval(measurement: &Value, x: f64) -> (f64, f64) {
 /// in 95 % of them, less six standard deviations of 2.2 %.
 #[test]
 fn answers_are_unbiased_and_their_intervals_cover() {
-    let place = place();
-    let sql = asked("6", ALL);
+    let fixture = fixture();
+    let sql = private("6", ALL);
     let mut sums = [0.0; 3];
     let mut covered = [0; 3];
     for seed in 0..100 {
-        let _ = std::fs::remove_file(place.session().ledger_path());
-        let answer = place.ask(&sql, seed).unwrap();
+        let _ = std::fs::remove_file(fixture.session().ledger_path());
+        let answer = fixture.ask(&sql, seed).unwrap();
         let table = super::shown(&answer.table);
         let promise = &super::json(answer.statement.last_release().unwrap())["measurements"];
-        for (place, x) in table.trim().split('|').enumerate() {
+        for (fixture, x) in table.trim().split('|').enumerate() {
             let x: f64 = x.parse().unwrap();
-            sums[place] += x;
-            let (low, high) = interval(&promise[place], x);
-            covered[place] += u32::from(low <= 400.0 && 400.0 <= high);
+            sums[fixture] += x;
+            let (low, high) = interval(&promise[fixture], x);
+            covered[fixture] += u32::from(low <= 400.0 && 400.0 <= high);
         }
     }
     // Standard errors of one answer at rho = 2: (S + T) sqrt(e^(s^2) - 1) for s = ln 2 / 2,
@@ -96,23 +96,23 @@ fn answers_are_unbiased_and_their_intervals_cover() {
         50.0 * (36.0 * root * root + 2.0 * root.powi(4)).sqrt(),
         36.3,
     ];
-    for (place, error) in errors.into_iter().enumerate() {
-        let mean = sums[place] / 100.0;
-        assert!((mean - 400.0).abs() < 6.0 * error / 10.0, "{place}: {mean} {error}");
-        assert!(covered[place] > 81, "{place}: {}", covered[place]);
+    for (fixture, error) in errors.into_iter().enumerate() {
+        let mean = sums[fixture] / 100.0;
+        assert!((mean - 400.0).abs() < 6.0 * error / 10.0, "{fixture}: {mean} {error}");
+        assert!(covered[fixture] > 81, "{fixture}: {}", covered[fixture]);
     }
 }
 
 #[test]
 fn statements_carry_the_function_of_each_mechanism() {
-    let place = place();
-    let sql = asked(
+    let fixture = fixture();
+    let sql = private(
         "6",
         "sector, SUM(land, mechanism => 'LOG', offset => 4) AS l, SUM(land, \
          mechanism => 'SQRT') AS s, SUM(pay, mechanism => 'EXPONENTIAL_POLYLOGARITHMIC') AS p, \
          AVG(pay) AS a FROM firms GROUP BY sector",
     );
-    let statement = super::json(place.ask(&sql, 1).unwrap().statement.last_release().unwrap());
+    let statement = super::json(fixture.ask(&sql, 1).unwrap().statement.last_release().unwrap());
     let shown = ["policy", "measurements"]
         .map(|key| serde_json::to_string_pretty(&statement[key]).unwrap());
     insta::assert_snapshot!(shown.join("\n"));
@@ -120,7 +120,7 @@ fn statements_carry_the_function_of_each_mechanism() {
 
 #[test]
 fn the_mechanisms_are_compared() {
-    let quoted = place().session().explain(&asked("1", ALL), None).wait().unwrap();
+    let quoted = fixture().session().explain(&private("1", ALL), None).wait().unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&quoted.parts[0].mechanisms[1]).unwrap());
     // A record at the threshold loses the same by each; in the second table the error is the same.
     for sum in &quoted.parts[0].mechanisms {
@@ -136,9 +136,9 @@ fn the_mechanisms_are_compared() {
 
 #[test]
 fn a_mechanism_that_does_not_fit_is_refused() {
-    let place = place();
+    let fixture = fixture();
     let ask = |rho: &str, select: &str| {
-        let text = place.rows(&asked(rho, select));
+        let text = fixture.rows(&private(rho, select));
         text.lines().take(2).collect::<Vec<_>>().join("\n")
     };
     let shown = [
@@ -158,36 +158,37 @@ fn a_mechanism_that_does_not_fit_is_refused() {
     ];
     insta::assert_snapshot!(shown.join("\n"));
     let options = FitOptions { target: 0.1, at: 0.5, probability: 0.9, least_records: 1 };
-    let sql = asked("1", "county, SUM(pay, mechanism => 'LOG') AS s FROM firms GROUP BY county");
-    let refused = place.session().fit(&sql, &options, &Progress::default()).wait().unwrap_err();
+    let sql = private("1", "county, SUM(pay, mechanism => 'LOG') AS s FROM firms GROUP BY county");
+    let refused = fixture.session().fit(&sql, &options, &Progress::default()).wait().unwrap_err();
     insta::assert_snapshot!("no_fit", refused.to_string());
 }
 
 #[test]
 fn means_sums_below_zero_and_naming_the_default() {
-    let place = place();
+    let fixture = fixture();
     // Little noise: at a rho of 100,000 the deviation of the logarithm is a part in 650.
-    let sql = asked(
+    let sql = private(
         "100000",
         "ROUND(SUM(loss, mechanism => 'SQRT') / 4, 0) AS s, \
          ROUND(SUM(loss) / 4, 0) AS g, ROUND(AVG(jobs, mechanism => 'LOG') / 5, 0) AS a FROM firms",
     );
     // -400 + 300 is below zero, and counts as zero; a mean is the sum over a noisy count.
-    assert_eq!(place.rows(&sql), "0.0|-25.0|20.0\n");
+    assert_eq!(fixture.rows(&sql), "0.0|-25.0|20.0\n");
     // The default by its name is the same question.
-    let named = asked("1", "SUM(pay, mechanism => 'GAUSSIAN') AS s FROM firms");
-    let plain = asked("1", "SUM(pay) AS s FROM firms");
-    assert_eq!(place.rows(&named), place.rows(&plain));
-    let standing = |sql: &str| place.session().explain(sql, None).wait().unwrap().parts[0].standing;
+    let named = private("1", "SUM(pay, mechanism => 'GAUSSIAN') AS s FROM firms");
+    let plain = private("1", "SUM(pay) AS s FROM firms");
+    assert_eq!(fixture.rows(&named), fixture.rows(&plain));
+    let standing =
+        |sql: &str| fixture.session().explain(sql, None).wait().unwrap().parts[0].standing;
     assert_eq!(standing(&plain), Standing::OnRecord);
-    let other = asked("1", "SUM(pay, mechanism => 'SQRT') AS s FROM firms");
+    let other = private("1", "SUM(pay, mechanism => 'SQRT') AS s FROM firms");
     assert_eq!(standing(&other), Standing::New);
 }
 
 /// An audit promises a record what its mechanism's function says, and finds no more.
 #[test]
 fn audits_know_the_mechanism() {
-    let place = place();
+    let fixture = fixture();
     for (mechanism, least) in [("LOG", 0.3), ("SQRT", 0.3), ("EXPONENTIAL_POLYLOGARITHMIC", 0.2)] {
         let options = AuditOptions {
             runs: 20_000,
@@ -196,8 +197,9 @@ fn audits_know_the_mechanism() {
             delta: "0.01".parse().ok(),
         };
         let mut generators = vec![TestSeed(29).generator()];
-        let sql = asked("0.25", &format!("SUM(jobs, mechanism => '{mechanism}') AS j FROM firms"));
-        let session = place.session();
+        let sql =
+            private("0.25", &format!("SUM(jobs, mechanism => '{mechanism}') AS j FROM firms"));
+        let session = fixture.session();
         let report = session
             .audit_with(&sql, &options, &Progress::default(), &mut generators)
             .wait()

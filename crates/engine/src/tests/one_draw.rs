@@ -12,7 +12,7 @@ use hushtable_noise::TestSeed;
 use hushtable_plan::{LearntColumns, SqlStatement};
 use hushtable_privacy::Loss;
 
-use super::{Place, Wait};
+use super::{Fixture, Wait};
 use crate::ask::{Purpose, open_workload};
 use crate::error::EngineError;
 use crate::progress::Progress;
@@ -49,13 +49,13 @@ name = "towns"
 sql = "SELECT town, COUNT(*) AS n FROM people GROUP BY town"
 "#;
 
-fn place() -> Place {
+fn fixture() -> Fixture {
     let mut people = "id,town,age,height,weight\n".to_owned();
     for person in 0..200 {
         let (town, age, height) = (["A", "B"][person % 2], person % 90, 100 + person % 90);
         people += &format!("{person},{town},{age},{height},{}.5\n", height - 90);
     }
-    Place::new(CONTRACT, &[("people.csv", &people), ("workload.toml", WORKLOAD)])
+    Fixture::new(CONTRACT, &[("people.csv", &people), ("workload.toml", WORKLOAD)])
 }
 
 /// Every way in, with the number of its private parts.
@@ -110,8 +110,8 @@ fn open(contract: &Path) -> Arc<Session> {
     Arc::new(Session::open(contract).unwrap())
 }
 
-fn charges(place: &Place) -> Vec<ChargeRecord> {
-    let ledger = place.session().ledger_for_looking().unwrap();
+fn charges(fixture: &Fixture) -> Vec<ChargeRecord> {
+    let ledger = fixture.session().ledger_for_looking().unwrap();
     ledger.map_or(Vec::new(), |ledger| ledger.charges().unwrap())
 }
 
@@ -129,22 +129,22 @@ const POINTS: [StoppingPoint; 5] = [
 ];
 
 /// The ledger after part `part` was stopped at a point, and after the question was asked again.
-fn assert_one_draw(place: &Place, way: &str, parts: usize, part: usize, point: StoppingPoint) {
-    let stopped = charges(place);
+fn assert_one_draw(fixture: &Fixture, way: &str, parts: usize, part: usize, point: StoppingPoint) {
+    let stopped = charges(fixture);
     let expected = match point {
         StoppingPoint::Charged | StoppingPoint::Read => [parts - part, 0, part],
         StoppingPoint::Drawn | StoppingPoint::Noisy => [parts - part - 1, 1, part],
         StoppingPoint::Recorded => [parts - part - 1, 0, part + 1],
     };
     assert_eq!(states(&stopped), expected, "{way}, part {part} at {point:?}");
-    ask(open(&place.contract()), way).unwrap();
+    ask(open(&fixture.contract()), way).unwrap();
     let lost = expected[1];
-    let finished = charges(place);
+    let finished = charges(fixture);
     // Each draw that was lost is paid, and so is the one in its place.
     assert_eq!(states(&finished), [0, lost, parts], "{way}, part {part} at {point:?}");
     assert_eq!(finished.len(), stopped.len() + lost, "{way}, part {part} at {point:?}");
-    ask(open(&place.contract()), way).unwrap();
-    assert_eq!(charges(place), finished, "asked again, it is free");
+    ask(open(&fixture.contract()), way).unwrap();
+    assert_eq!(charges(fixture), finished, "asked again, it is free");
 }
 
 #[test]
@@ -152,10 +152,10 @@ fn a_step_that_fails_never_draws_twice_for_a_charge() {
     for (way, parts) in WAYS {
         for point in POINTS {
             for part in 0..parts {
-                let place = place();
+                let fixture = fixture();
                 inject(point, part, Fault::Fails);
-                ask(open(&place.contract()), way).unwrap_err();
-                assert_one_draw(&place, way, parts, part, point);
+                ask(open(&fixture.contract()), way).unwrap_err();
+                assert_one_draw(&fixture, way, parts, part, point);
             }
         }
     }
@@ -166,9 +166,9 @@ fn a_step_that_fails_never_draws_twice_for_a_charge() {
 fn a_ledger_of_another_kind_draws_once_too() {
     for (way, parts) in WAYS {
         for point in POINTS {
-            let (place, location) = (place(), Location::in_memory());
+            let (fixture, location) = (fixture(), Location::in_memory());
             let session = || {
-                let session = Session::open(&place.contract()).unwrap();
+                let session = Session::open(&fixture.contract()).unwrap();
                 Arc::new(session.with_ledger(location.clone()))
             };
             let charges = || {
@@ -184,7 +184,7 @@ fn a_ledger_of_another_kind_draws_once_too() {
             assert_eq!(states(&finished), [0, lost, parts], "{way} at {point:?}");
             ask(session(), way).unwrap();
             assert_eq!(charges(), finished, "asked again, it is free");
-            assert!(!place.session().ledger_path().exists());
+            assert!(!fixture.session().ledger_path().exists());
         }
     }
 }
@@ -193,21 +193,21 @@ fn a_ledger_of_another_kind_draws_once_too() {
 #[test]
 fn draws_that_are_thrown_away_are_paid() {
     for (way, parts) in WAYS {
-        let place = place();
+        let fixture = fixture();
         for draws in 1..=3 {
             // From the second time on, earlier parts are on record.
             inject(StoppingPoint::Noisy, if draws == 1 { parts - 1 } else { 0 }, Fault::Fails);
-            ask(open(&place.contract()), way).unwrap_err();
-            assert_eq!(states(&charges(&place)), [0, draws, parts - 1], "{way}");
+            ask(open(&fixture.contract()), way).unwrap_err();
+            assert_eq!(states(&charges(&fixture)), [0, draws, parts - 1], "{way}");
         }
-        ask(open(&place.contract()), way).unwrap();
-        let charges = charges(&place);
+        ask(open(&fixture.contract()), way).unwrap();
+        let charges = charges(&fixture);
         assert_eq!(states(&charges), [0, 3, parts], "{way}");
         let spent = |charges: &[ChargeRecord]| {
-            charges.iter().map(|charge| charge.charged).reduce(|sum, own| sum.plus(own).unwrap())
+            charges.iter().map(|charge| charge.charged).reduce(|sum, next| sum.plus(next).unwrap())
         };
-        let ledger = place.session().ledger().unwrap();
-        let limit = place.session().contract().populations["people"].budgets["ana"];
+        let ledger = fixture.session().ledger().unwrap();
+        let limit = fixture.session().contract().populations["people"].budgets["ana"];
         let account = ledger.account("ana", "people", limit).unwrap();
         assert_eq!(spent(&charges), Some(account.spent), "{way}");
     }
@@ -231,8 +231,8 @@ fn a_process_that_ends_never_draws_twice_for_a_charge() {
     for (number, (way, parts)) in WAYS.into_iter().enumerate() {
         for (at, point) in POINTS.into_iter().enumerate() {
             for part in 0..parts {
-                let place = place();
-                let child = format!("{}\n{number}\n{at}\n{part}", place.contract().display());
+                let fixture = fixture();
+                let child = format!("{}\n{number}\n{at}\n{part}", fixture.contract().display());
                 let test = "tests::one_draw::a_process_that_ends_never_draws_twice_for_a_charge";
                 let output = Command::new("sh")
                     .args(["-c", r#"ulimit -c 0; exec "$0" "$@""#])
@@ -242,7 +242,7 @@ fn a_process_that_ends_never_draws_twice_for_a_charge() {
                     .output()
                     .unwrap();
                 assert_eq!(output.status.code(), None, "{output:?}");
-                assert_one_draw(&place, way, parts, part, point);
+                assert_one_draw(&fixture, way, parts, part, point);
             }
         }
     }
@@ -250,7 +250,7 @@ fn a_process_that_ends_never_draws_twice_for_a_charge() {
 
 #[test]
 fn the_ways_have_as_many_parts_as_they_say() {
-    let session = open(&place().contract());
+    let session = open(&fixture().contract());
     for (way, parts) in WAYS.iter().filter(|(way, _)| way.starts_with("SELECT")) {
         let statement = SqlStatement::bind(way, session.contract()).unwrap();
         assert_eq!(statement.parts.len(), *parts, "{way}");

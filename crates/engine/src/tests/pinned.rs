@@ -60,8 +60,8 @@ fn rows() -> Vec<Row> {
         .collect()
 }
 
-fn place(rows: &[Row]) -> Place {
-    let place = Place::new(CONTRACT, &[]);
+fn fixture(rows: &[Row]) -> Fixture {
+    let fixture = Fixture::new(CONTRACT, &[]);
     let column = |at: usize| -> ArrayRef {
         Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row[at])))
     };
@@ -73,11 +73,11 @@ fn place(rows: &[Row]) -> Place {
         .set_write_batch_size(PAGE)
         .set_statistics_enabled(EnabledStatistics::Page)
         .build();
-    let file = File::create(place.path().join("t.parquet")).unwrap();
+    let file = File::create(fixture.path().join("t.parquet")).unwrap();
     let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     assert_eq!(writer.close().unwrap().num_row_groups(), 4);
-    place
+    fixture
 }
 
 fn protected(from: &str) -> String {
@@ -89,11 +89,11 @@ fn protected(from: &str) -> String {
 
 /// The plan of a query, and the number and the sum of b of the rows that it counts: exact.
 async fn counted(
-    place: &Place,
+    fixture: &Fixture,
     memory: &QueryMemory,
     from: &str,
 ) -> (String, Result<String, String>) {
-    let session = place.session();
+    let session = fixture.session();
     let sql = protected(from);
     let checked = session.check(&sql).unwrap();
     let progress = Progress::default();
@@ -110,11 +110,11 @@ async fn counted(
 fn first(rows: &[Row], a: i64, most: usize) -> Vec<Row> {
     let mut first = Vec::new();
     for unit in 0..61 {
-        let own = rows.iter().filter(|row| row[0] == unit && row[1] == a);
-        let mut own: Vec<Row> = own.copied().collect();
-        own.sort_by_key(|row| row[2]);
-        own.truncate(most);
-        first.extend(own);
+        let first_rows = rows.iter().filter(|row| row[0] == unit && row[1] == a);
+        let mut first_rows: Vec<Row> = first_rows.copied().collect();
+        first_rows.sort_by_key(|row| row[2]);
+        first_rows.truncate(most);
+        first.extend(first_rows);
     }
     first
 }
@@ -174,12 +174,12 @@ fn cases(rows: &[Row]) -> Vec<(&'static str, Vec<Row>)> {
 #[test]
 fn rows_that_were_lost_elsewhere_count() {
     let rows = rows();
-    let place = place(&rows);
+    let fixture = fixture(&rows);
     let memory = QueryMemory::new(None).unwrap();
     async {
         let mut operators = std::collections::BTreeSet::new();
         for (from, want) in cases(&rows) {
-            let (plan, found) = counted(&place, &memory, from).await;
+            let (plan, found) = counted(&fixture, &memory, from).await;
             assert_eq!(found.unwrap(), expected(&want), "{from}\n{plan}");
             for part in ["Dynamic", "fetch", "LimitExec", "TopK", "prun", "predicate", "file"] {
                 assert!(!plan.contains(part), "{part}\n{plan}");
@@ -197,7 +197,7 @@ fn rows_that_were_lost_elsewhere_count() {
 #[test]
 fn joins_that_lack_memory_fail() {
     let rows = rows();
-    let place = place(&rows);
+    let fixture = fixture(&rows);
     let mut failed = 0;
     async {
         for (from, want) in cases(&rows) {
@@ -205,7 +205,7 @@ fn joins_that_lack_memory_fail() {
                 let limit = format!("{kib}KiB").parse().unwrap();
                 let memory = QueryMemory::new(Some(limit)).unwrap();
                 assert!(!memory.tasks().runtime_env().disk_manager.tmp_files_enabled());
-                match counted(&place, &memory, from).await.1 {
+                match counted(&fixture, &memory, from).await.1 {
                     Ok(found) => assert_eq!(found, expected(&want), "{from} in {kib} KiB"),
                     Err(error) => {
                         assert!(error.contains("memory"), "{error}");
@@ -223,8 +223,8 @@ fn joins_that_lack_memory_fail() {
 /// condition, and rows with a partner.
 #[test]
 fn the_first_rows_of_releases_are_the_first() {
-    let place = place(&rows());
-    let session = place.session();
+    let fixture = fixture(&rows());
+    let session = fixture.session();
     let numbers: Vec<i64> = (0..20_000).map(|row| row * 7919 % 20_011).collect();
     let column: ArrayRef = Arc::new(Int64Array::from(numbers.clone()));
     let table = RecordBatch::try_from_iter([("n", column)]).unwrap();
@@ -272,8 +272,8 @@ fn the_first_rows_of_releases_are_the_first() {
 /// optimizer: they see SQL around releases, and no protected row.
 #[test]
 fn options_and_rules_are_pinned() {
-    let place = place(&rows());
-    let session = place.session();
+    let fixture = fixture(&rows());
+    let session = fixture.session();
     let sql = "SELECT n FROM (SELECT COUNT(*) AS n FROM t)";
     let around = SqlStatement::bind(sql, session.contract()).unwrap().around.unwrap();
     let column: ArrayRef = Arc::new(Int64Array::from(vec![1]));

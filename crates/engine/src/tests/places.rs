@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::{Place, Wait};
+use super::{Fixture, Wait};
 use crate::ask::Purpose;
 use crate::progress::Progress;
 use crate::session::Session;
@@ -31,8 +31,8 @@ const DATA: &str = "days\n1\n2\n";
 const SQL: &str =
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) SUM(days) AS n FROM visits";
 
-fn place(other: &str) -> Place {
-    Place::new(&CONTRACT.replace("OTHER", other), &[("visits.csv", DATA), ("stays.csv", DATA)])
+fn fixture(other: &str) -> Fixture {
+    Fixture::new(&CONTRACT.replace("OTHER", other), &[("visits.csv", DATA), ("stays.csv", DATA)])
 }
 
 /// An analyst who may not change the contract links to it, and finds the same ledger.
@@ -40,11 +40,11 @@ fn place(other: &str) -> Place {
 #[test]
 fn a_link_to_the_contract_finds_the_same_budget() {
     use std::os::unix::fs::symlink;
-    let place = place("stays.csv");
-    let answer = place.ask(SQL, 1).unwrap();
+    let fixture = fixture("stays.csv");
+    let answer = fixture.ask(SQL, 1).unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     let (link, second) = (elsewhere.path().join("hushtable.toml"), elsewhere.path().join("b.toml"));
-    symlink(place.contract(), &link).unwrap();
+    symlink(fixture.contract(), &link).unwrap();
     symlink("hushtable.toml", &second).unwrap();
     for contract in [&link, &second] {
         let session = Arc::new(Session::open(contract).unwrap());
@@ -59,41 +59,41 @@ fn a_link_to_the_contract_finds_the_same_budget() {
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 2);
     // A folder that is a link has the ledger of the folder that it leads to.
     let folder = elsewhere.path().join("folder");
-    symlink(place.path(), &folder).unwrap();
+    symlink(fixture.path(), &folder).unwrap();
     let line = &Session::open(&folder.join("hushtable.toml")).unwrap().budget(None).unwrap()[1];
     assert_eq!((line.table.as_str(), line.charges.len()), ("visits", 1));
 }
 
 #[test]
 fn two_tables_of_one_file_are_refused() {
-    let check = |place: &Place| match place.session().explain(SQL, None).wait() {
+    let check = |fixture: &Fixture| match fixture.session().explain(SQL, None).wait() {
         Ok(_) => "accepted".to_owned(),
-        Err(error) => error.to_string().replace(place.path().to_str().unwrap(), "FOLDER"),
+        Err(error) => error.to_string().replace(fixture.path().to_str().unwrap(), "FOLDER"),
     };
-    insta::assert_snapshot!(check(&place("visits.csv")));
+    insta::assert_snapshot!(check(&fixture("visits.csv")));
     for other in ["./visits.csv", "*.csv", "v*", ".", "**/visits.csv"] {
-        let place = place(other);
-        assert!(check(&place).contains("both read `FOLDER/"), "{other}: {}", check(&place));
-        let refused = place.ask(SQL, 1).unwrap_err().to_string();
+        let fixture = fixture(other);
+        assert!(check(&fixture).contains("both read `FOLDER/"), "{other}: {}", check(&fixture));
+        let refused = fixture.ask(SQL, 1).unwrap_err().to_string();
         assert!(refused.contains("do not hold the same units"), "{refused}");
-        assert!(!place.session().ledger_path().exists());
+        assert!(!fixture.session().ledger_path().exists());
         // Whichever of the two is asked.
         let other = SQL.replace("visits", "stays");
-        assert!(place.session().explain(&other, None).wait().is_err());
+        assert!(fixture.session().explain(&other, None).wait().is_err());
     }
     // Files of their own, or none.
     for other in ["stays.csv", "s*", "nothing.csv"] {
-        assert_eq!(check(&place(other)), "accepted", "{other}");
+        assert_eq!(check(&fixture(other)), "accepted", "{other}");
     }
     #[cfg(unix)]
     for hard in [false, true] {
-        let place = place("linked.csv");
-        let (file, link) = (place.path().join("visits.csv"), place.path().join("linked.csv"));
+        let fixture = fixture("linked.csv");
+        let (file, link) = (fixture.path().join("visits.csv"), fixture.path().join("linked.csv"));
         match hard {
             true => fs::hard_link(file, link).unwrap(),
             false => std::os::unix::fs::symlink(file, link).unwrap(),
         }
-        assert!(check(&place).contains("both read `FOLDER/"), "hard: {hard}");
+        assert!(check(&fixture).contains("both read `FOLDER/"), "hard: {hard}");
     }
 }
 
@@ -102,9 +102,9 @@ fn a_workload_asks_no_table_that_shares_its_file() {
     let workload = "epsilon = 1\n[[queries]]\nname = \"n\"\n\
                     sql = \"SELECT SUM(days) AS n FROM visits\"\n";
     let contract = CONTRACT.replace("OTHER", "visits.csv");
-    let place = Place::new(&contract, &[("visits.csv", DATA), ("w.toml", workload)]);
-    let workload = crate::ask::open_workload(&place.path().join("w.toml")).unwrap();
-    let session = place.session();
+    let fixture = Fixture::new(&contract, &[("visits.csv", DATA), ("w.toml", workload)]);
+    let workload = crate::ask::open_workload(&fixture.path().join("w.toml")).unwrap();
+    let session = fixture.session();
     let progress = Progress::default();
     let plan = session.plan_workload(&workload, None, Purpose::Quote, &progress);
     let Err(error) = plan.wait() else { panic!("planned") };

@@ -20,7 +20,7 @@ use datafusion_proto::bytes::physical_plan_to_bytes;
 use futures::StreamExt;
 use sqllogictest::{DefaultColumnType, Record, parse_file};
 
-use super::{Place, Wait};
+use super::{Fixture, Wait};
 use crate::answer::Standing;
 use crate::backend::{Accepting, Backend, OpenedPlan, PartialStream, UnopenedPlan};
 use crate::codec::{PlanCodec, Share};
@@ -115,11 +115,11 @@ fn plans_compute_the_same_after_a_round_trip() {
     for (folder, least) in [("tests/sql", 40), ("tests/sql/relations", 20)] {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let files: Vec<_> = std::fs::read_dir(from).unwrap().map(|f| f.unwrap().path()).collect();
-        let place = Place::new("", &[]);
+        let fixture = Fixture::new("", &[]);
         for file in files.iter().filter(|f| f.extension().is_some_and(|e| e != "slt")) {
-            std::fs::copy(file, place.path().join(file.file_name().unwrap())).unwrap();
+            std::fs::copy(file, fixture.path().join(file.file_name().unwrap())).unwrap();
         }
-        let session = place.session();
+        let session = fixture.session();
         let mut seen = 0;
         for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "slt")) {
             for record in parse_file::<DefaultColumnType>(file).unwrap() {
@@ -169,7 +169,7 @@ town = { type = \"string\" }
 area = { type = \"string\" }
 ";
 
-fn place(units: usize) -> Place {
+fn fixture(units: usize) -> Fixture {
     let mut rows = "u,town,n\n".to_owned();
     for unit in 0..units {
         for n in 0..3 {
@@ -178,10 +178,10 @@ fn place(units: usize) -> Place {
     }
     let mut towns = "town,area\n".to_owned();
     (0..900).for_each(|town| writeln!(towns, "town number {town},{}", town % 9).unwrap());
-    Place::new(CONTRACT, &[("t.csv", &rows), ("towns.csv", &towns)])
+    Fixture::new(CONTRACT, &[("t.csv", &rows), ("towns.csv", &towns)])
 }
 
-fn asked(select: &str) -> String {
+fn private(select: &str) -> String {
     format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
          max_groups_contributed = 3, max_rows_per_group = 3) {select}"
@@ -195,7 +195,7 @@ const JOINED: &str = "area, COUNT(*) AS c, SUM(n + 1, contribution_bounds_per_gr
 #[test]
 fn owners_see_the_plan() {
     let shown = |units: usize| {
-        let plan = place(units).session().physical_plan(&asked(JOINED)).wait().unwrap();
+        let plan = fixture(units).session().physical_plan(&private(JOINED)).wait().unwrap();
         let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         plan.replace(&format!("input_partitions={threads}"), "input_partitions=T")
             .replace(&format!("partitions={threads}"), "partitions=T")
@@ -208,9 +208,9 @@ fn owners_see_the_plan() {
 /// Whatever is wrong with the bytes, they make an error.
 #[test]
 fn foreign_plans_are_errors() {
-    let place = place(10);
-    let session = place.session();
-    let (plan, bytes) = plans(&session, &asked(JOINED)).wait();
+    let fixture = fixture(10);
+    let session = fixture.session();
+    let (plan, bytes) = plans(&session, &private(JOINED)).wait();
     assert!(decoded(&bytes).is_ok());
     for partitions in [0..0, 1..1, 0..17, 16..17] {
         let error = plan.encode(partitions).unwrap_err();
@@ -239,7 +239,7 @@ fn foreign_plans_are_errors() {
     let elsewhere = crate::sealed::sealed(b"hushplan", &elsewhere[40..]);
     assert!(matches!(decoded(&elsewhere), Err(EngineError::ForeignPlan)));
     // A worker reads the rows that the plan was made for.
-    std::fs::write(place.path().join("towns.csv"), "town,area\nelsewhere,1\n").unwrap();
+    std::fs::write(fixture.path().join("towns.csv"), "town,area\nelsewhere,1\n").unwrap();
     let error = decoded(&bytes).err().unwrap();
     assert!(matches!(error, EngineError::Source(SourceError::Changed { .. })), "{error}");
 }
@@ -256,9 +256,9 @@ fn foreign(plan: Arc<dyn ExecutionPlan>, ours: &[u8]) -> Vec<u8> {
 /// list of constants, say, comes as an Arrow stream, whose reader makes room for what it says.
 #[test]
 fn plans_have_the_parts_of_plans_alone() {
-    let place = place(10);
-    let session = place.session();
-    let (plan, bytes) = plans(&session, &asked(JOINED)).wait();
+    let fixture = fixture(10);
+    let session = fixture.session();
+    let (plan, bytes) = plans(&session, &private(JOINED)).wait();
     let input = || -> Arc<dyn ExecutionPlan> {
         Arc::new(PlaceholderRowExec::new(Arc::new(Schema::empty())))
     };
@@ -302,7 +302,7 @@ fn plans_have_the_parts_of_plans_alone() {
 fn changed(bytes: &[u8], text: &str, other: &str) -> Vec<u8> {
     assert_eq!(text.len(), other.len());
     let mut body = bytes[40..].to_vec();
-    let at = body.windows(text.len()).position(|own| own == text.as_bytes()).expect(text);
+    let at = body.windows(text.len()).position(|window| window == text.as_bytes()).expect(text);
     body[at..at + text.len()].copy_from_slice(other.as_bytes());
     crate::sealed::sealed(b"hushplan", &body)
 }
@@ -310,8 +310,8 @@ fn changed(bytes: &[u8], text: &str, other: &str) -> Vec<u8> {
 /// Ranges that end before they begin, and steps of no size, would end a worker's task by a panic.
 #[test]
 fn plans_have_ranges_that_values_can_be_clamped_to() {
-    let place = place(10);
-    let session = place.session();
+    let fixture = fixture(10);
+    let session = fixture.session();
     let median = "town, MEDIAN(n) AS m FROM t GROUP BY town";
     let rows = "SUM(n, contribution_bounds_per_row => (1, 9)) AS s FROM t";
     for (select, text, other) in [
@@ -323,7 +323,7 @@ fn plans_have_ranges_that_values_can_be_clamped_to() {
         (median, r#""range":[0,100]"#, r#""range":[900,1]"#),
         (rows, r#""range":[1,9]"#, r#""range":[9,1]"#),
     ] {
-        let (_, bytes) = plans(&session, &asked(select)).wait();
+        let (_, bytes) = plans(&session, &private(select)).wait();
         let decoded = decoded(&changed(&bytes, text, other));
         assert!(matches!(decoded, Err(EngineError::ForeignPlan)), "{select}: {other}");
     }
@@ -332,9 +332,9 @@ fn plans_have_ranges_that_values_can_be_clamped_to() {
 /// Limits on rows and on groups are drawn by one key.
 #[test]
 fn a_plan_has_one_key() {
-    let place = place(10);
+    let fixture = fixture(10);
     let limited = "a.town, COUNT(*) AS c FROM t AS a JOIN t AS b ON a.u = b.u GROUP BY a.town";
-    let (plan, bytes) = plans(&place.session(), &asked(limited)).wait();
+    let (plan, bytes) = plans(&fixture.session(), &private(limited)).wait();
     let executor = Executor::new(None).unwrap();
     assert!(executor.decode(&bytes).is_ok());
     let two = keyed(Arc::clone(plan.operators()), SamplingKey([8; 16])).unwrap();
@@ -345,8 +345,8 @@ fn a_plan_has_one_key() {
 /// However many partitions somebody writes, there is room for few.
 #[test]
 fn partitions_are_bounded() {
-    let place = place(10);
-    let (_, bytes) = plans(&place.session(), &asked("COUNT(*) AS c FROM t")).wait();
+    let fixture = fixture(10);
+    let (_, bytes) = plans(&fixture.session(), &private("COUNT(*) AS c FROM t")).wait();
     let text = String::from_utf8_lossy(&bytes);
     let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
     let end = format!("}},{threads}]}}");
@@ -358,7 +358,7 @@ fn partitions_are_bounded() {
     assert!(decoded(&crate::sealed::sealed(b"hushplan", &other[40..])).is_ok());
     let many = SourceExec::of_all(
         SourceTable::open(
-            &TableData::Files(list_files("t.csv", place.path()).unwrap()),
+            &TableData::Files(list_files("t.csv", fixture.path()).unwrap()),
             &Wanted { rows: true, ..Wanted::default() },
         )
         .unwrap(),
@@ -372,8 +372,8 @@ fn partitions_are_bounded() {
 /// The sampling key and the constants of a plan are not for logs.
 #[test]
 fn plans_do_not_show_their_key() {
-    let place = place(10);
-    let (plan, bytes) = plans(&place.session(), &asked(JOINED)).wait();
+    let fixture = fixture(10);
+    let (plan, bytes) = plans(&fixture.session(), &private(JOINED)).wait();
     assert!(String::from_utf8_lossy(&bytes).contains("7,7,7,7"));
     let shown = format!("{:?}", plan.operators());
     assert!(!shown.contains("7, 7, 7, 7"), "{shown}");
@@ -382,10 +382,10 @@ fn plans_do_not_show_their_key() {
 /// Without a charge nothing is bounded, and no unit is bounded in several places.
 #[test]
 fn bounding_needs_a_key_and_whole_units() {
-    let place = place(10);
-    let session = place.session();
+    let fixture = fixture(10);
+    let session = fixture.session();
     async {
-        let checked = session.check(&asked("COUNT(*) AS c FROM t")).unwrap();
+        let checked = session.check(&private("COUNT(*) AS c FROM t")).unwrap();
         let progress = Progress::default();
         let reading = progress.reading();
         let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
@@ -406,7 +406,7 @@ fn bounding_needs_a_key_and_whole_units() {
 /// more memory there is an answer.
 #[test]
 fn too_little_memory_is_a_clean_error() {
-    let place = place(20_000);
+    let fixture = fixture(20_000);
     for select in [
         "town, COUNT(*) AS c FROM t GROUP BY town",
         "town, MEDIAN(n) AS m FROM t GROUP BY town",
@@ -415,15 +415,15 @@ fn too_little_memory_is_a_clean_error() {
          FROM (SELECT u, ROW_NUMBER() OVER (PARTITION BY u ORDER BY n) AS k FROM t) GROUP BY k",
         "a.town, COUNT(*) AS c FROM t AS a JOIN t AS b ON a.u = b.u GROUP BY a.town",
     ] {
-        let sql = asked(select);
+        let sql = private(select);
         let spent = || {
-            let quoted = place.session().explain(&sql, None).wait().unwrap();
+            let quoted = fixture.session().explain(&sql, None).wait().unwrap();
             (quoted.accounts[0].account, quoted.parts[0].standing)
         };
         let before = spent();
         let ask = |limit: Option<&str>| {
             let limit = limit.map(|limit| limit.parse().unwrap());
-            let session = Arc::unwrap_or_clone(place.session()).with_memory(limit).unwrap();
+            let session = Arc::unwrap_or_clone(fixture.session()).with_memory(limit).unwrap();
             Arc::new(session).query(&sql, None, &Progress::default()).wait()
         };
         let error = ask(Some("1MiB")).unwrap_err();
@@ -457,8 +457,8 @@ shop = { type = "string" }
 fn orders(rows: &[(u32, String)]) -> BTreeMap<String, Vec<String>> {
     let mut text = "id,shop\n".to_owned();
     rows.iter().for_each(|(id, shop)| writeln!(text, "{id},{shop}").unwrap());
-    let place = Place::new(VISITS, &[("visits.csv", &text)]);
-    let session = place.session();
+    let fixture = Fixture::new(VISITS, &[("visits.csv", &text)]);
+    let session = fixture.session();
     let checked = session.check("SELECT shop FROM visits GROUP BY shop").unwrap();
     let progress = Progress::default();
     let reading = progress.reading();
@@ -469,12 +469,12 @@ fn orders(rows: &[(u32, String)]) -> BTreeMap<String, Vec<String>> {
     let options = FormatOptions::default();
     let shops = ArrayFormatter::try_new(exact.keys[0].as_ref(), &options).unwrap();
     let members = exact.members.unwrap();
-    let own = |unit| -> Vec<String> {
+    let shops_of = |unit| -> Vec<String> {
         members.of(unit).iter().map(|&group| shops.value(group as usize).to_string()).collect()
     };
     let of_unit = |unit| {
-        let own = own(unit);
-        (own.iter().find(|shop| shop.starts_with('u')).unwrap().clone(), own)
+        let shops = shops_of(unit);
+        (shops.iter().find(|shop| shop.starts_with('u')).unwrap().clone(), shops)
     };
     (0..members.units()).map(of_unit).collect()
 }
@@ -498,6 +498,6 @@ fn the_order_of_a_units_groups_follows_from_it_alone() {
         assert_eq!(orders(&rest), want, "without {gone}");
     }
     // It is drawn for each unit: one order for all would show itself.
-    let first = all.values().filter(|own| own.len() > 3 && own[0].starts_with('u')).count();
+    let first = all.values().filter(|shops| shops.len() > 3 && shops[0].starts_with('u')).count();
     assert!((1..20).contains(&first), "{first}");
 }

@@ -3,7 +3,7 @@
 use hushtable_noise::TestSeed;
 use hushtable_quote::Noise;
 
-use super::{Place, Wait, exactly};
+use super::{Fixture, Wait, exactly};
 use crate::progress::Progress;
 
 const CONTRACT: &str = r#"
@@ -42,7 +42,7 @@ B,y,T,8,9223372036854775807,-0.5,1e30
 B,x,T,9,-5,-inf,-3
 ";
 
-fn place() -> Place {
+fn fixture() -> Fixture {
     let mut people = "person,town,days\n".to_owned();
     for person in 0..9 {
         // Five days of each, one of them large; person 7 has a town more than may be kept.
@@ -53,13 +53,13 @@ fn place() -> Place {
             people.push_str(&format!("7,{town},50\n"));
         }
     }
-    Place::new(CONTRACT, &[("firms.csv", FIRMS), ("people.csv", &people)])
+    Fixture::new(CONTRACT, &[("firms.csv", FIRMS), ("people.csv", &people)])
 }
 
 /// Points other than the exact quantile have a probability below e^-600.
 fn ask(select: &str) -> String {
     let options = "rho = 200000, delta = 0.99, max_groups_contributed = 1";
-    place().rows(&format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {select}"))
+    fixture().rows(&format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {select}"))
 }
 
 #[test]
@@ -100,17 +100,17 @@ fn groups_that_are_known_or_chosen_have_their_own() {
 /// Five quantiles of the same values are drawn together: in their order, and where the values are.
 #[test]
 fn quantiles_that_are_drawn_together_are_in_order() {
-    let place = place();
+    let fixture = fixture();
     let of = |p: &str| format!("PERCENTILE_CONT(days, {p})");
     let all = ["0.1", "0.3", "0.5", "0.7", "0.9"].map(of).join(", ");
     let sql = format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 4000, delta = 1e-6, \
          max_groups_contributed = 1, max_rows_per_group = 5) {all} FROM people WHERE town = 'north'"
     );
-    let quote = place.session().check(&sql).unwrap().quote;
+    let quote = fixture.session().check(&sql).unwrap().quote;
     assert!(quote.noise().iter().all(|noise| matches!(noise, Noise::Joint(_))));
     let values: Vec<f64> =
-        place.rows(&sql).trim().split('|').map(|value| value.parse().unwrap()).collect();
+        fixture.rows(&sql).trim().split('|').map(|value| value.parse().unwrap()).collect();
     assert!(values.is_sorted(), "{values:?}");
     let ends = [(10.0, 12.0), (10.0, 13.0), (11.0, 14.0), (12.0, 15.0), (13.0, 92.0)];
     for (value, (low, high)) in values.iter().zip(ends) {
@@ -128,14 +128,14 @@ fn units_have_so_many_rows() {
              max_groups_contributed = 1, {options}) MEDIAN(days) AS d FROM people \
              WHERE town = 'north'"
         );
-        place().rows(&ask).trim().parse::<i64>().unwrap()
+        fixture().rows(&ask).trim().parse::<i64>().unwrap()
     };
     // All 45 values: 13 is the 23rd of them. One of each: any may be the middle, but not a 90.
     assert_eq!(median("max_rows_per_group = 5"), 13);
     assert_eq!(median("max_rows_per_group = 100"), 13);
     assert!((10..=15).contains(&median("max_rows_per_group = 1")));
     // Person 7 is in three towns, two of them its own.
-    let all = place().rows(&exactly("town, MEDIAN(days) AS d FROM people GROUP BY town"));
+    let all = fixture().rows(&exactly("town, MEDIAN(days) AS d FROM people GROUP BY town"));
     assert!(all.lines().filter(|line| line.ends_with("|50")).count() <= 2, "{all}");
 }
 
@@ -148,14 +148,15 @@ fn released_medians_have_their_law() {
     for jobs in [0, 5, 10, 15, 20, 25, 30, 35, 40, 50] {
         data.push_str(&format!("A,x,S,1,{jobs},0,0\n"));
     }
-    let place = Place::new(CONTRACT, &[("firms.csv", &data), ("people.csv", "person,town,days\n")]);
+    let fixture =
+        Fixture::new(CONTRACT, &[("firms.csv", &data), ("people.csv", "person,town,days\n")]);
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.125) MEDIAN(jobs) AS j FROM firms";
     let mut below = [0u32; 4];
     for seed in 0..400 {
-        let _ = std::fs::remove_file(place.session().ledger_path());
+        let _ = std::fs::remove_file(fixture.session().ledger_path());
         let mut generator = TestSeed(seed).generator();
         let answer =
-            place.session().query_with(sql, None, &Progress::default(), &mut generator).wait();
+            fixture.session().query_with(sql, None, &Progress::default(), &mut generator).wait();
         let value = super::shown(&answer.unwrap().0.table).trim().parse::<u32>().unwrap();
         for (count, most) in below.iter_mut().zip([10, 20, 25, 40]) {
             *count += u32::from(value <= most);

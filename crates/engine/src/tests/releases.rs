@@ -5,7 +5,7 @@ use datafusion::arrow::datatypes::Int64Type;
 use hushtable_ledger::ChargeState;
 use hushtable_noise::TestSeed;
 
-use super::{Place, Wait, exactly, shown};
+use super::{Fixture, Wait, exactly, shown};
 use crate::error::EngineError;
 use crate::progress::Progress;
 
@@ -53,8 +53,8 @@ fn doubled() -> String {
     format!("{header}\n{rows}{twins}")
 }
 
-fn place() -> Place {
-    Place::new(CONTRACT, &[("visits.csv", &doubled()), ("rows.csv", &doubled())])
+fn fixture() -> Fixture {
+    Fixture::new(CONTRACT, &[("visits.csv", &doubled()), ("rows.csv", &doubled())])
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn rows_of_a_unit_are_combined_and_clamped() {
     );
     // p1 north: 30.75; p2 north: 1.01 (rounded to the cent). south: p1 500 clamped to 100.
     let rows = "north|4|8|63.52|24\nsouth|4|4|200.00|6\nwest|0|0|0.00|0\n";
-    assert_eq!(place().rows(&sql), rows);
+    assert_eq!(fixture().rows(&sql), rows);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn null_units_count_for_nothing_and_null_keys_are_a_group() {
         "town, COUNT(*) AS n FROM visits WHERE shop = 'north' GROUP BY town \
                        HAVING COUNT(*) > 0",
     );
-    let rows = place().rows(&sql);
+    let rows = fixture().rows(&sql);
     assert_eq!(rows, "NULL|2\nA|6\n");
 }
 
@@ -82,7 +82,7 @@ fn null_units_count_for_nothing_and_null_keys_are_a_group() {
 fn nan_is_null_and_infinity_is_clamped() {
     let sql = exactly("SUM(load) AS s, COUNT(load) AS n FROM visits");
     // p1: 0.5 + inf, clamped to 1; p2: 0.25; p3: 1 - inf, clamped to 0.
-    assert_eq!(place().rows(&sql), "2.5|10\n");
+    assert_eq!(fixture().rows(&sql), "2.5|10\n");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn averages_are_sums_over_counts() {
     let sql = exactly(
         "shop, AVG(days, contribution_bounds_per_row => (-10, 10)) AS a FROM visits GROUP BY shop",
     );
-    let rows = place().rows(&sql);
+    let rows = fixture().rows(&sql);
     assert_eq!(rows, "north|3.0\nsouth|3.0\nwest|NULL\n");
 }
 
@@ -100,25 +100,25 @@ fn order_limit_and_expressions_over_released_values() {
         "UPPER(shop) AS name, COUNT(*) * 2 + 1 AS twice, SUM(spent) / COUNT(*) AS each \
          FROM visits GROUP BY shop ORDER BY 2 DESC, shop LIMIT 2",
     );
-    assert_eq!(place().rows(&sql), "NORTH|17|7.94\nSOUTH|9|50.0\n");
+    assert_eq!(fixture().rows(&sql), "NORTH|17|7.94\nSOUTH|9|50.0\n");
     let sql =
         exactly("shop, COUNT(*) FROM visits GROUP BY shop ORDER BY shop DESC LIMIT 1 OFFSET 1");
-    assert_eq!(place().rows(&sql), "south|4\n");
+    assert_eq!(fixture().rows(&sql), "south|4\n");
     let sql = exactly("COUNT(*) FROM visits LIMIT 0");
-    assert_eq!(place().rows(&sql), "");
+    assert_eq!(fixture().rows(&sql), "");
 }
 
 #[test]
 fn output_is_sorted_by_key_whatever_the_order_of_rows() {
-    let place = place();
+    let fixture = fixture();
     let sql = exactly("town, shop, COUNT(*) AS n FROM visits GROUP BY town, shop");
-    let first = place.rows(&sql);
+    let first = fixture.rows(&sql);
     let data = doubled();
     let mut lines: Vec<&str> = data.lines().skip(1).collect();
     lines.reverse();
     let header = data.lines().next().unwrap();
     let reversed = format!("{header}\n{}\n", lines.join("\n"));
-    let second = Place::new(CONTRACT, &[("visits.csv", &reversed)]).rows(&sql);
+    let second = Fixture::new(CONTRACT, &[("visits.csv", &reversed)]).rows(&sql);
     assert_eq!(first, second);
     let mut sorted: Vec<&str> = first.lines().collect();
     sorted.sort_by_key(|l| l.replace("NULL", " "));
@@ -127,23 +127,23 @@ fn output_is_sorted_by_key_whatever_the_order_of_rows() {
 
 #[test]
 fn the_same_question_is_answered_from_the_record() {
-    let place = place();
+    let fixture = fixture();
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) \
                COUNT(DISTINCT person) AS n FROM visits";
-    let first = place.ask(sql, 1).unwrap();
+    let first = fixture.ask(sql, 1).unwrap();
     assert!(first.charged().is_some() && first.charges.ledger_created);
     // Another seed would give other noise; other spelling is the same question.
-    let again = place.ask(&sql.replace(" AS n", "  as n"), 2).unwrap();
+    let again = fixture.ask(&sql.replace(" AS n", "  as n"), 2).unwrap();
     assert!(again.charged().is_none() && !again.charges.ledger_created);
     assert_eq!(first.table, again.table);
-    let same = place.ask(sql, 3).unwrap();
+    let same = fixture.ask(sql, 3).unwrap();
     assert_eq!((same.charged(), same.statement), (None, first.statement));
     assert_eq!(first.charges.accounts[0].account.spent, again.charges.accounts[0].account.spent);
     // Another budget, other files: another question.
-    let other = place.ask(&sql.replace("0.01", "0.02"), 3).unwrap();
+    let other = fixture.ask(&sql.replace("0.01", "0.02"), 3).unwrap();
     assert!(other.charged().is_some());
-    std::fs::write(place.path().join("visits.csv"), format!("{DATA}p9,A,north,1,1,1\n")).unwrap();
-    let other = place.ask(sql, 4).unwrap();
+    std::fs::write(fixture.path().join("visits.csv"), format!("{DATA}p9,A,north,1,1,1\n")).unwrap();
+    let other = fixture.ask(sql, 4).unwrap();
     assert!(other.charged().is_some());
 }
 
@@ -151,7 +151,7 @@ fn the_same_question_is_answered_from_the_record() {
 fn seeds_differ_and_repeat() {
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.001) \
                COUNT(DISTINCT person) AS n, SUM(days) AS d FROM visits";
-    let rows = |seed| shown(&place().ask(sql, seed).unwrap().table);
+    let rows = |seed| shown(&fixture().ask(sql, seed).unwrap().table);
     assert_eq!(rows(1), rows(1));
     assert_ne!(rows(1), rows(2));
 }
@@ -159,7 +159,7 @@ fn seeds_differ_and_repeat() {
 #[test]
 fn rho_queries_draw_gaussian_noise_of_the_stated_size() {
     // sigma = 10 / sqrt(2 * 0.5) = 10 for the sum of days in [-10, 10].
-    let place = place();
+    let fixture = fixture();
     // Two of each row; 1e3 is not written as an integer, so it is NULL.
     let exact = 2 * (1 + 2 + 3 + 4 + 5 + 9 + 7);
     let mut squares = 0.0;
@@ -170,7 +170,7 @@ fn rho_queries_draw_gaussian_noise_of_the_stated_size() {
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(days) FROM rows \
              WHERE days < 100 + {run}"
         );
-        let answer = place.ask(&sql, run).unwrap();
+        let answer = fixture.ask(&sql, run).unwrap();
         let value: f64 = shown(&answer.table).trim().parse().unwrap();
         squares += (value - f64::from(exact)).powi(2);
     }
@@ -187,13 +187,13 @@ fn selection_hides_small_groups() {
     }
     data.push_str("r,small,north,1,1,1\n");
     for strategy in ["OPTIMAL", "TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD"] {
-        let place = Place::new(CONTRACT, &[("visits.csv", &data)]);
+        let fixture = Fixture::new(CONTRACT, &[("visits.csv", &data)]);
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-9, \
              max_groups_contributed = 1, group_selection_strategy = {strategy}) town, \
              COUNT(DISTINCT person) FROM visits GROUP BY town"
         );
-        let rows = place.rows(&sql);
+        let rows = fixture.rows(&sql);
         assert!(rows.starts_with("big|") && rows.lines().count() == 1, "{strategy}: {rows}");
         let count: f64 = rows.trim().trim_start_matches("big|").parse().unwrap();
         // Scale 2 at most (Laplace), sigma below 7 (Gaussian): 50 off is never seen.
@@ -203,11 +203,11 @@ fn selection_hides_small_groups() {
 
 #[test]
 fn a_failed_read_releases_nothing_and_stays_charged() {
-    let place = Place::new(
+    let fixture = Fixture::new(
         &CONTRACT.replace("visits.csv", "visits.csv.gz"),
         &[("visits.csv.gz", "this is not gzip")],
     );
-    let error = place.ask(&exactly("COUNT(*) FROM visits"), 1).unwrap_err().to_string();
+    let error = fixture.ask(&exactly("COUNT(*) FROM visits"), 1).unwrap_err().to_string();
     assert!(!error.contains("this is not gzip"), "{error}");
 }
 
@@ -224,17 +224,17 @@ fn row_order_and_files_change_no_exact_value() {
          FROM visits GROUP BY town HAVING COUNT(*) > 0",
     );
     let table = |parts: usize, reversed: bool| {
-        let place = Place::new(&CONTRACT.replace("visits.csv", "part-*.csv"), &[]);
+        let fixture = Fixture::new(&CONTRACT.replace("visits.csv", "part-*.csv"), &[]);
         for part in 0..parts {
-            let mut own: Vec<&str> =
+            let mut lines: Vec<&str> =
                 rows.iter().skip(part).step_by(parts).map(String::as_str).collect();
             if reversed {
-                own.reverse();
+                lines.reverse();
             }
-            let text = format!("{header}\n{}\n", own.join("\n"));
-            std::fs::write(place.path().join(format!("part-{part}.csv")), text).unwrap();
+            let text = format!("{header}\n{}\n", lines.join("\n"));
+            std::fs::write(fixture.path().join(format!("part-{part}.csv")), text).unwrap();
         }
-        place.rows(&sql)
+        fixture.rows(&sql)
     };
     let one = table(1, false);
     assert!(one.lines().count() > 5, "{one}");
@@ -262,19 +262,19 @@ ana = { epsilon = 1000000, delta = 0.9999999 }
 "#;
     let mut data = String::from("u,a,b,c\n");
     for row in 0..4000u32 {
-        let value = |place: u32| {
-            let bits = row.wrapping_mul(2_654_435_761) >> (8 * place);
+        let value = |fixture: u32| {
+            let bits = row.wrapping_mul(2_654_435_761) >> (8 * fixture);
             if bits.is_multiple_of(3) { String::new() } else { (bits % 5).to_string() }
         };
         let line = format!("{},{},{},{}\n", row % 700, value(0), value(1), value(2));
         data.push_str(&line);
     }
-    let place = Place::new(contract, &[("t.csv", &data)]);
+    let fixture = Fixture::new(contract, &[("t.csv", &data)]);
     let sql = exactly("a, b, c, COUNT(*) AS n FROM t GROUP BY a, b, c");
-    let rows = place.rows(&sql);
+    let rows = fixture.rows(&sql);
     assert!(rows.lines().count() > 50, "{rows}");
     let two_keys = exactly("IF(MOD(u, 2) = 0, u, NULL) AS x, a, COUNT(*) FROM t GROUP BY x, a");
-    assert!(!place.rows(&two_keys).starts_with("error"));
+    assert!(!fixture.rows(&two_keys).starts_with("error"));
 }
 
 /// Nothing but the release goes on record: no name of a group that was not selected.
@@ -286,7 +286,7 @@ fn the_record_holds_no_hidden_group() {
         data.push_str(&format!("q{person},,north,1,1,1\n"));
     }
     data.push_str("r,THE-RARE-TOWN-OF-JANE-DOE,north,1,1,1\n");
-    let place = Place::new(CONTRACT, &[("visits.csv", &data)]);
+    let fixture = Fixture::new(CONTRACT, &[("visits.csv", &data)]);
     for select in [
         "town, COUNT(DISTINCT person) AS n",
         "UPPER(town) AS upper, COUNT(DISTINCT person) AS n",
@@ -296,10 +296,10 @@ fn the_record_holds_no_hidden_group() {
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-9, \
              max_groups_contributed = 2) {select} FROM visits GROUP BY 1"
         );
-        let answer = place.ask(&sql, 3).unwrap();
+        let answer = fixture.ask(&sql, 3).unwrap();
         assert_eq!(answer.table.num_rows(), 2, "{}", shown(&answer.table));
     }
-    let ledger = std::fs::read(place.session().ledger_path()).unwrap();
+    let ledger = std::fs::read(fixture.session().ledger_path()).unwrap();
     let holds = |text: &str| ledger.windows(text.len()).any(|w| w == text.as_bytes());
     assert!(holds("a town with a long name"));
     assert!(!holds("RARE-TOWN"));
@@ -310,8 +310,8 @@ fn the_record_holds_no_hidden_group() {
 fn statements_tell_nothing_of_the_files() {
     let sql = exactly("COUNT(DISTINCT person) AS n FROM visits");
     let statement = |data: &str| {
-        let place = Place::new(CONTRACT, &[("visits.csv", data)]);
-        let mut statement = place.ask(&sql, 1).unwrap().statement;
+        let fixture = Fixture::new(CONTRACT, &[("visits.csv", data)]);
+        let mut statement = fixture.ask(&sql, 1).unwrap().statement;
         statement.parts[0].release.released_at = 0;
         statement
     };
@@ -320,18 +320,19 @@ fn statements_tell_nothing_of_the_files() {
 
 #[test]
 fn no_randomness_is_no_release() {
-    let place = place();
+    let fixture = fixture();
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) AS n FROM visits \
                WHERE shop = 'north'";
     let sql = sql.replace("(epsilon", "(max_rows_per_group = 5, epsilon");
     let mut generator = TestSeed(1).without_system();
-    let asked = place.session().query_with(&sql, None, &Progress::default(), &mut generator).wait();
+    let asked =
+        fixture.session().query_with(&sql, None, &Progress::default(), &mut generator).wait();
     assert!(matches!(asked, Err(EngineError::Entropy(_))), "{asked:?}");
     // The charge stands, and nothing is on record.
-    let lines = place.session().budget(None).unwrap();
+    let lines = fixture.session().budget(None).unwrap();
     let charges = &lines.iter().find(|l| l.table == "visits").unwrap().charges;
     assert_eq!((charges.len(), charges[0].state), (1, ChargeState::Charged));
-    assert!(place.ask(&sql, 1).is_ok());
+    assert!(fixture.ask(&sql, 1).is_ok());
 }
 /// Computing from a release is free: one question, spelt in many ways, is paid for once.
 #[test]
@@ -340,11 +341,11 @@ fn what_is_computed_from_a_release_is_free() {
                            max_groups_contributed = 2, max_rows_per_group = 3)";
     const SUM: &str = "SUM(days, contribution_bounds_per_group => (0, 9))";
     const PEOPLE: &str = "COUNT(DISTINCT person)";
-    let place = place();
+    let fixture = fixture();
     let ask = |select: &str, rows: &str, seed: u64| {
         let fill = |text: &str| text.replace("{sum}", SUM).replace("{people}", PEOPLE);
         let (select, rows) = (fill(select), fill(rows));
-        place.ask(&format!("{OPTIONS} {select} FROM visits {rows}"), seed).unwrap()
+        fixture.ask(&format!("{OPTIONS} {select} FROM visits {rows}"), seed).unwrap()
     };
     let whole = "town, shop, {people} AS people, {sum} AS days";
     let rows = "WHERE days < 90 AND load >= 0 GROUP BY town, shop";
@@ -419,7 +420,7 @@ fn what_is_computed_from_a_release_is_free() {
 /// Where a budget does not divide evenly, the order of aggregates is still no part of the question.
 #[test]
 fn shares_do_not_follow_the_order_of_select() {
-    let place = place();
+    let fixture = fixture();
     let all = ["COUNT(*)", "SUM(days)", "AVG(load)"];
     let mut charged = Vec::new();
     for (seed, [a, b, c]) in
@@ -431,7 +432,7 @@ fn shares_do_not_follow_the_order_of_select() {
              GROUP BY town",
             all[a], all[b], all[c]
         );
-        charged.extend(place.ask(&sql, seed as u64).unwrap().charged());
+        charged.extend(fixture.ask(&sql, seed as u64).unwrap().charged());
     }
     assert_eq!(charged.len(), 1);
 }
@@ -449,14 +450,14 @@ fn the_record_has_groups_in_the_order_of_their_keys() {
     };
     for names in [["alphaville", "zetatown"], ["zetatown", "alphaville"]] {
         for strategy in ["LAPLACE_THRESHOLD", "SIPS", "OPTIMAL"] {
-            let place = Place::new(CONTRACT, &[("visits.csv", &data(names))]);
+            let fixture = Fixture::new(CONTRACT, &[("visits.csv", &data(names))]);
             let sql = format!(
                 "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-9, \
                  max_groups_contributed = 2, max_rows_per_group = 1, \
                  group_selection_strategy = {strategy}) town, COUNT(*) FROM visits GROUP BY town"
             );
-            assert_eq!(place.ask(&sql, 3).unwrap().table.num_rows(), 2);
-            let ledger = std::fs::read(place.session().ledger_path()).unwrap();
+            assert_eq!(fixture.ask(&sql, 3).unwrap().table.num_rows(), 2);
+            let ledger = std::fs::read(fixture.session().ledger_path()).unwrap();
             let at = |name: &str| ledger.windows(name.len()).position(|w| w == name.as_bytes());
             assert!(at("alphaville") < at("zetatown"), "{strategy}");
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Place;
+use super::Fixture;
 
 const CONTRACT: &str = r#"
 [tables.tags]
@@ -26,7 +26,7 @@ ana = { epsilon = 1000, delta = 0.999 }
 "#;
 
 /// 3,000 posts. Each has the tags `a` to `d`, one of 60 that 50 posts share, and one of its own.
-fn place() -> Place {
+fn fixture() -> Fixture {
     let mut csv = "post,tag,lang\n".to_owned();
     for post in 0..3000 {
         let lang = ["de", "en", "fr", "it"][post % 4];
@@ -36,24 +36,24 @@ fn place() -> Place {
         writeln!(csv, "{post},t{},{lang}", post % 60).unwrap();
         writeln!(csv, "{post},own{post},{lang}").unwrap();
     }
-    Place::new(CONTRACT, &[("tags.csv", &csv), ("lines.csv", &csv)])
+    Fixture::new(CONTRACT, &[("tags.csv", &csv), ("lines.csv", &csv)])
 }
 
-fn tags(place: &Place, table: &str, options: &str) -> Vec<String> {
+fn tags(fixture: &Fixture, table: &str, options: &str) -> Vec<String> {
     let sql = format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5{options}) tag \
          FROM {table} GROUP BY tag"
     );
-    place.rows(&sql).lines().map(str::to_owned).collect()
+    fixture.rows(&sql).lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn strategies_that_look_at_units() {
-    let place = place();
+    let fixture = fixture();
     let count = |strategy: &str| {
         let options =
             format!(", max_groups_contributed = 6, group_selection_strategy = {strategy}");
-        let tags = tags(&place, "tags", &options);
+        let tags = tags(&fixture, "tags", &options);
         // Tags that everybody has appear; the tag of a single post does not.
         assert_eq!(tags.iter().filter(|t| ["a", "b", "c", "d"].contains(&t.as_str())).count(), 4);
         assert!(tags.iter().all(|t| !t.starts_with("own")), "{strategy}: {tags:?}");
@@ -67,23 +67,23 @@ fn strategies_that_look_at_units() {
     // Once the four tags of all are certain, votes go to the shared tag or to the post's own.
     let votes = count("SINGLE_VOTE");
     assert!((54..=60).contains(&votes), "{votes}");
-    let default = tags(&place, "tags", ", max_groups_contributed = 6");
+    let default = tags(&fixture, "tags", ", max_groups_contributed = 6");
     assert!((58..=64).contains(&default.len()), "{default:?}");
 }
 
 #[test]
 fn they_work_on_rows_as_units_and_in_rho() {
-    let place = place();
+    let fixture = fixture();
     for strategy in ["WEIGHTED_GAUSSIAN", "SIPS", "SINGLE_VOTE"] {
         let options = format!(", group_selection_strategy = {strategy}");
         // 50 rows, and thresholds of about 20 and noise of 4.
-        assert_eq!(tags(&place, "lines", &options).len(), 64, "{strategy}");
+        assert_eq!(tags(&fixture, "lines", &options).len(), 64, "{strategy}");
     }
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5, \
                max_groups_contributed = 6, group_selection_strategy = SIPS) tag, COUNT(*) AS n, \
                COUNT(DISTINCT post) AS posts FROM tags GROUP BY tag HAVING n > 1000";
     assert_eq!(
-        place
+        fixture
             .rows(&sql.replace("max_groups", "max_rows_per_group = 1, max_groups"))
             .lines()
             .count(),
@@ -93,13 +93,13 @@ fn they_work_on_rows_as_units_and_in_rho() {
 
 #[test]
 fn least_numbers_of_units() {
-    let place = place();
+    let fixture = fixture();
     for strategy in ["OPTIMAL", "TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLD", "SINGLE_VOTE"] {
         let ask = |least: u32| {
             let options = format!(
                 ", group_selection_strategy = {strategy}, min_privacy_units_per_group = {least}"
             );
-            tags(&place, "lines", &options).len()
+            tags(&fixture, "lines", &options).len()
         };
         assert_eq!(ask(10), 64, "{strategy}");
         assert_eq!(ask(49), 4, "{strategy}");
@@ -109,9 +109,9 @@ fn least_numbers_of_units() {
 
 #[test]
 fn known_groups_appear_beside_chosen_ones() {
-    let place = place();
+    let fixture = fixture();
     let ask = |options: &str, rest: &str| {
-        place.rows(&format!(
+        fixture.rows(&format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 30, delta = 1e-5, \
              max_groups_contributed = 1, max_rows_per_group = 1{options}) lang, \
              COUNT(DISTINCT post) AS n FROM tags {rest} GROUP BY lang"
@@ -137,9 +137,9 @@ fn known_groups_appear_beside_chosen_ones() {
 
 #[test]
 fn options_that_need_chosen_groups() {
-    let place = place();
+    let fixture = fixture();
     let ask = |options: &str, key: &str| {
-        let text = place.rows(&format!(
+        let text = fixture.rows(&format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5, \
              max_groups_contributed = 1, max_rows_per_group = 1, {options}) {key}, COUNT(*) AS n \
              FROM tags GROUP BY {key}"
@@ -173,7 +173,7 @@ ana = { epsilon = 1000, delta = 0.999 }
 
 /// 40 shops: shop i has 10 (i + 1) buyers with two purchases each, of 30 and 50; `y` is missing in
 /// every second shop.
-fn sales() -> Place {
+fn sales() -> Fixture {
     let mut csv = "who,town,shop,x,y\n".to_owned();
     for shop in 0..40 {
         for buyer in 0..10 * (shop + 1) {
@@ -184,11 +184,11 @@ fn sales() -> Place {
             }
         }
     }
-    Place::new(SALES, &[("sales.csv", &csv)])
+    Fixture::new(SALES, &[("sales.csv", &csv)])
 }
 
-fn ask(place: &Place, options: &str, select: &str) -> Vec<Vec<String>> {
-    let text = place.rows(&format!(
+fn ask(fixture: &Fixture, options: &str, select: &str) -> Vec<Vec<String>> {
+    let text = fixture.rows(&format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-8, \
          max_groups_contributed = 1, group_selection_strategy = MEASURED_COUNT{options}) {select}"
     ));
@@ -197,11 +197,11 @@ fn ask(place: &Place, options: &str, select: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn a_measured_count_chooses_the_groups_that_it_is_shown_with() {
-    let place = sales();
+    let fixture = sales();
     let two = ", max_rows_per_group = 2";
     let select = "shop, COUNT(*) AS n, SUM(x, contribution_bounds_per_row => (0, 100)) AS s, \
                   AVG(x) AS mean FROM sales GROUP BY shop";
-    let shown = ask(&place, two, select);
+    let shown = ask(&fixture, two, select);
     // With 2 rows of noise of scale 2, twice: some 2 + 2 ln(1e8 * 6) = 43 rows suffice, and shop 2
     // has 60.
     assert!((37..=39).contains(&shown.len()), "{shown:?}");
@@ -213,18 +213,18 @@ fn a_measured_count_chooses_the_groups_that_it_is_shown_with() {
         assert!((sum / n - mean).abs() < 3.0 && (mean - 40.0).abs() < 40.0, "{row:?}");
     }
     // A count by itself: its noise has scale 2.
-    let alone = ask(&place, two, "shop, COUNT(*) AS n FROM sales GROUP BY shop");
+    let alone = ask(&fixture, two, "shop, COUNT(*) AS n FROM sales GROUP BY shop");
     assert!((37..=39).contains(&alone.len()), "{alone:?}");
     // Of units, too.
-    let units = ask(&place, "", "shop, COUNT(DISTINCT who) AS n FROM sales GROUP BY shop");
+    let units = ask(&fixture, "", "shop, COUNT(DISTINCT who) AS n FROM sales GROUP BY shop");
     assert!((37..=39).contains(&units.len()), "{units:?}");
     // By the values of a column where they alone are counted: shops without any are hidden.
-    let values = ask(&place, two, "shop, AVG(y) AS mean FROM sales GROUP BY shop");
+    let values = ask(&fixture, two, "shop, AVG(y) AS mean FROM sales GROUP BY shop");
     assert!((18..=20).contains(&values.len()), "{values:?}");
     assert!(values.iter().all(|row| row[0][1..].parse::<u32>().unwrap() % 2 == 0));
     // Other numbers are measured as well, for groups that are shown.
     let more = ask(
-        &place,
+        &fixture,
         &format!("{two}, intervals = 95"),
         "shop, COUNT(*) AS n, MEDIAN(x) AS m FROM sales GROUP BY shop",
     );
@@ -233,29 +233,29 @@ fn a_measured_count_chooses_the_groups_that_it_is_shown_with() {
 
 #[test]
 fn a_measured_count_respects_least_numbers_and_known_groups() {
-    let place = sales();
+    let fixture = sales();
     let two = ", max_rows_per_group = 2";
     let count = "shop, COUNT(*) AS n FROM sales GROUP BY shop";
     let least = |n: u32| format!("{two}, min_privacy_units_per_group = {n}");
     // 2 (n - 1) rows more are needed.
-    let shown = ask(&place, &least(201), count);
+    let shown = ask(&fixture, &least(201), count);
     assert!((16..=19).contains(&shown.len()), "{}", shown.len());
     assert!(shown.iter().all(|row| row[0].as_str() >= "s20"));
-    assert_eq!(ask(&place, &least(1000), count).len(), 0);
+    assert_eq!(ask(&fixture, &least(1000), count).len(), 0);
     // A known group of no row is shown with its noise.
-    let known = ask(&place, two, "town, COUNT(*) AS n FROM sales GROUP BY town");
+    let known = ask(&fixture, two, "town, COUNT(*) AS n FROM sales GROUP BY town");
     assert_eq!(known[0][0], "Aa");
     assert!(known[0][1].parse::<i64>().unwrap().abs() < 60, "{known:?}");
     assert_eq!(known.len(), 21);
     // No row at all.
-    let none = ask(&place, two, "town, COUNT(*) AS n FROM sales WHERE x < 0 GROUP BY town");
+    let none = ask(&fixture, two, "town, COUNT(*) AS n FROM sales WHERE x < 0 GROUP BY town");
     assert_eq!((none.len(), none[0][0].as_str()), (1, "Aa"));
 }
 
 #[test]
 fn what_no_measured_count_decides_is_refused() {
-    let place = sales();
-    let refused = |options: &str, select: &str| ask(&place, options, select).concat().join("|");
+    let fixture = sales();
+    let refused = |options: &str, select: &str| ask(&fixture, options, select).concat().join("|");
     let by = "FROM sales GROUP BY shop";
     insta::assert_snapshot!(
         [

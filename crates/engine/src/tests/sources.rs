@@ -19,18 +19,18 @@ n = { type = "int", bounds = [0, 10] }
 ana = { epsilon = 1000000, delta = 0.9999999 }
 "#;
 
-fn table(id: &str, files: &[(&str, &str)]) -> Place {
-    let place = Place::new(&TABLE.replace("TYPE", id), &[]);
+fn table(id: &str, files: &[(&str, &str)]) -> Fixture {
+    let fixture = Fixture::new(&TABLE.replace("TYPE", id), &[]);
     for (name, text) in files {
-        hushtable_testkit::write(&place.path().join("t"), name, text);
+        hushtable_testkit::write(&fixture.path().join("t"), name, text);
     }
-    place
+    fixture
 }
 
-fn units(place: &Place) -> (String, u64, u64) {
-    let report = place.session().check_data(None, None, &Progress::default()).wait().unwrap();
+fn units(fixture: &Fixture) -> (String, u64, u64) {
+    let report = fixture.session().check_data(None, None, &Progress::default()).wait().unwrap();
     let found = &report.tables[0];
-    let count = place.rows(&exactly("COUNT(DISTINCT id) AS units, COUNT(*) AS n FROM t"));
+    let count = fixture.rows(&exactly("COUNT(DISTINCT id) AS units, COUNT(*) AS n FROM t"));
     (count, found.units.unwrap(), found.rows_without_unit)
 }
 
@@ -52,21 +52,21 @@ fn types_that_merge_units_are_refused_before_they_cost_anything() {
     let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.0]));
     let nanos: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![100, 200]));
     for (ids, declared) in [(floats, "int"), (nanos, "timestamp")] {
-        let place = table(declared, &[]);
-        std::fs::create_dir(place.path().join("t")).unwrap();
+        let fixture = table(declared, &[]);
+        std::fs::create_dir(fixture.path().join("t")).unwrap();
         let others: ArrayRef = Arc::new(datafusion::arrow::array::Int64Array::from(vec![1, 2]));
         let notes: ArrayRef = Arc::new(datafusion::arrow::array::StringArray::from(vec!["", ""]));
         let columns = [("id", ids), ("note", notes), ("n", others)];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let file = File::create(place.path().join("t/a.parquet")).unwrap();
+        let file = File::create(fixture.path().join("t/a.parquet")).unwrap();
         let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
-        let error = place.rows(&exactly("COUNT(*) AS n FROM t"));
+        let error = fixture.rows(&exactly("COUNT(*) AS n FROM t"));
         assert!(error.contains("hint: write it to the files as whole numbers or"), "{error}");
-        assert!(!place.session().ledger_path().exists());
+        assert!(!fixture.session().ledger_path().exists());
         // So does an owner who checks the table.
-        let checked = place.session().check_data(None, None, &Progress::default()).wait();
+        let checked = fixture.session().check_data(None, None, &Progress::default()).wait();
         assert!(error.contains(&checked.unwrap_err().to_string()), "{error}");
     }
 }
@@ -79,24 +79,24 @@ fn queries_and_checks_see_the_same_rows_behind_a_quote() {
         n => format!("{n},fine,1\n"),
     };
     let text: String = (0..2000).map(row).collect();
-    let place = table("int", &[("a.csv", &format!("id,note,n\n{text}"))]);
-    let report = place.session().check_data(None, None, &Progress::default()).wait().unwrap();
+    let fixture = table("int", &[("a.csv", &format!("id,note,n\n{text}"))]);
+    let report = fixture.session().check_data(None, None, &Progress::default()).wait().unwrap();
     let found = &report.tables[0];
     // 32 bytes, `ouch,1` among them, and the rest of the line in which they end.
     assert_eq!((found.rows, found.unclosed_quotes, found.ragged_rows), (1997, 1, 1));
     assert!(found.advice.iter().filter(|advice| advice.change.contains("Parquet")).count() == 2);
-    assert_eq!(place.rows(&exactly("COUNT(*) AS n FROM t")), "1997\n");
-    assert_eq!(place.rows(&exactly("SUM(n) AS n FROM t")), "1996\n");
-    assert_eq!(place.rows(&exactly("COUNT(note) AS n FROM t")), "1996\n");
-    assert_eq!(place.rows(&exactly("COUNT(DISTINCT id) AS n FROM t WHERE id > 10")), "1989\n");
+    assert_eq!(fixture.rows(&exactly("COUNT(*) AS n FROM t")), "1997\n");
+    assert_eq!(fixture.rows(&exactly("SUM(n) AS n FROM t")), "1996\n");
+    assert_eq!(fixture.rows(&exactly("COUNT(note) AS n FROM t")), "1996\n");
+    assert_eq!(fixture.rows(&exactly("COUNT(DISTINCT id) AS n FROM t WHERE id > 10")), "1989\n");
 }
 
 #[cfg(unix)]
 #[test]
 fn rows_behind_two_links_count_once() {
-    let place = table("int", &[("a.csv", "id,note,n\n1,a,1\n2,b,1\n")]);
-    let folder = place.path().join("t");
+    let fixture = table("int", &[("a.csv", "id,note,n\n1,a,1\n2,b,1\n")]);
+    let folder = fixture.path().join("t");
     std::fs::hard_link(folder.join("a.csv"), folder.join("b.csv")).unwrap();
     std::os::unix::fs::symlink("a.csv", folder.join("c.csv")).unwrap();
-    assert_eq!(units(&place), ("2|2\n".to_owned(), 2, 0));
+    assert_eq!(units(&fixture), ("2|2\n".to_owned(), 2, 0));
 }

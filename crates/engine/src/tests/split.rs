@@ -3,7 +3,7 @@
 use hushtable_noise::TestSeed;
 use hushtable_privacy::gaussian_epsilon_at;
 
-use super::{Place, Wait};
+use super::{Fixture, Wait};
 use crate::AuditOptions;
 use crate::progress::Progress;
 
@@ -31,12 +31,12 @@ B,y,12.5,,nan,1
 B,y,x,1000000,-0.5,1
 ";
 
-fn place() -> Place {
-    Place::new(CONTRACT, &[("firms.csv", DATA)])
+fn fixture() -> Fixture {
+    Fixture::new(CONTRACT, &[("firms.csv", DATA)])
 }
 
 fn ask(options: &str, select: &str) -> String {
-    place().rows(&format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {select}"))
+    fixture().rows(&format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {select}"))
 }
 
 /// Noise of far less than a step.
@@ -69,9 +69,10 @@ fn clipping_reports_leave_out_sums_that_are_not_clamped() {
     let both = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 200000, \
                 clipping_report = true) SUM(pay) AS pay, \
                 SUM(jobs, contribution_bounds_per_group => (0, 10)) AS j FROM firms";
-    let answer = place().ask(both, 1).unwrap();
+    let answer = fixture().ask(both, 1).unwrap();
     let report = &answer.statement.clipping_reports[0];
-    let shares = report.shares.iter().map(|own| format!("{} {:.1}", own.what, own.share.unwrap()));
+    let shares =
+        report.shares.iter().map(|part| format!("{} {:.1}", part.what, part.share.unwrap()));
     let shares: Vec<String> = shares.collect();
     // Of 7, -3 and a million, one is within. The report sees 40 of each.
     assert_eq!(shares, ["units cut in the sum of jobs 0.5", "part cut of the sum of jobs 0.9"]);
@@ -82,12 +83,12 @@ fn clipping_reports_leave_out_sums_that_are_not_clamped() {
 #[test]
 fn the_noise_is_that_of_the_threshold() {
     // sigma = 5 / sqrt(2 * 0.5) = 5, whatever the largest value is.
-    let place = place();
+    let fixture = fixture();
     let mut squares = 0.0;
     for seed in 0..300 {
         let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(jobs) AS j FROM firms";
-        let _ = std::fs::remove_file(place.session().ledger_path());
-        let table = place.ask(sql, seed).unwrap().table;
+        let _ = std::fs::remove_file(fixture.session().ledger_path());
+        let table = fixture.ask(sql, seed).unwrap().table;
         let sum: f64 = super::shown(&table).trim().parse().unwrap();
         squares += (sum - 1_000_004.0).powi(2);
     }
@@ -98,12 +99,12 @@ fn the_noise_is_that_of_the_threshold() {
 
 #[test]
 fn the_statement_carries_the_policy() {
-    let place = place();
+    let fixture = fixture();
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, \
                max_groups_contributed = 1, group_selection_strategy = GAUSSIAN_THRESHOLD) \
                town, SUM(pay, weight => 2) AS p, SUM(jobs) AS j, COUNT(*) AS n \
                FROM firms GROUP BY town";
-    let statement = super::json(place.ask(sql, 1).unwrap().statement.last_release().unwrap());
+    let statement = super::json(fixture.ask(sql, 1).unwrap().statement.last_release().unwrap());
     insta::assert_snapshot!(serde_json::to_string_pretty(&statement["policy"]).unwrap());
 }
 
@@ -119,10 +120,10 @@ fn what_is_not_known_is_refused() {
     ];
     insta::assert_snapshot!(shown.join("\n"));
     let error = |contract: &str| {
-        let place = Place::new(contract, &[("firms.csv", DATA)]);
-        match super::super::session::Session::open(&place.contract()) {
+        let fixture = Fixture::new(contract, &[("firms.csv", DATA)]);
+        match super::super::session::Session::open(&fixture.contract()) {
             Ok(_) => "fine".to_owned(),
-            Err(error) => error.to_string().replace(place.path().to_str().unwrap(), "FOLDER"),
+            Err(error) => error.to_string().replace(fixture.path().to_str().unwrap(), "FOLDER"),
         }
     };
     let shown = [
@@ -138,7 +139,7 @@ fn what_is_not_known_is_refused() {
 
 #[test]
 fn an_audit_finds_what_the_policy_says_and_no_more() {
-    let place = place();
+    let fixture = fixture();
     let audit = |sql: &str| {
         let options = AuditOptions {
             runs: 40_000,
@@ -147,7 +148,7 @@ fn an_audit_finds_what_the_policy_says_and_no_more() {
             delta: "0.01".parse().ok(),
         };
         let mut generators = vec![TestSeed(9).generator()];
-        let session = place.session();
+        let session = fixture.session();
         session.audit_with(sql, &options, &Progress::default(), &mut generators).wait().unwrap()
     };
     // Rows of 2 and 1 times the threshold, or less: they lose 4 and 1 times the rho, and less.
@@ -196,8 +197,8 @@ B,farms,10,3
 
 /// The query's policy and what else the statement of a quote says of classes.
 fn explained(sql: &str) -> String {
-    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
-    match place.session().explain(sql, None).wait() {
+    let fixture = Fixture::new(SECTORS, &[("firms.csv", FIRMS)]);
+    match fixture.session().explain(sql, None).wait() {
         Ok(quoted) => {
             let json = serde_json::to_value(&quoted.parts[0].explanation).unwrap();
             let classes = json["measurements"].as_array().unwrap().iter().map(|m| {
@@ -237,7 +238,7 @@ fn thresholds_follow_the_class() {
 
 #[test]
 fn groups_have_the_noise_of_their_class() {
-    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let fixture = Fixture::new(SECTORS, &[("firms.csv", FIRMS)]);
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 0.9, \
                group_selection_weight = 1000, group_selection_strategy = LAPLACE_THRESHOLD) \
                sector, SUM(pay) AS p FROM firms GROUP BY sector";
@@ -245,8 +246,8 @@ fn groups_have_the_noise_of_their_class() {
     let unit = (1001f64).sqrt();
     let mut squares = std::collections::BTreeMap::<String, (f64, f64)>::new();
     for seed in 0..160 {
-        let _ = std::fs::remove_file(place.session().ledger_path());
-        for line in super::shown(&place.ask(sql, seed).unwrap().table).lines() {
+        let _ = std::fs::remove_file(fixture.session().ledger_path());
+        for line in super::shown(&fixture.ask(sql, seed).unwrap().table).lines() {
             let (sector, sum) = line.split_once('|').unwrap();
             let exact = match sector {
                 "mining" => 3000.0,
@@ -274,7 +275,7 @@ fn groups_have_the_noise_of_their_class() {
 
 #[test]
 fn large_records_make_their_groups_appear() {
-    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let fixture = Fixture::new(SECTORS, &[("firms.csv", FIRMS)]);
     let shown = |by: &str| {
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 2, delta = 1e-6, \
@@ -283,8 +284,8 @@ fn large_records_make_their_groups_appear() {
         );
         let mut seen = std::collections::BTreeMap::<String, u32>::new();
         for seed in 0..60 {
-            let _ = std::fs::remove_file(place.session().ledger_path());
-            for line in super::shown(&place.ask(&sql, seed).unwrap().table).lines() {
+            let _ = std::fs::remove_file(fixture.session().ledger_path());
+            for line in super::shown(&fixture.ask(&sql, seed).unwrap().table).lines() {
                 *seen.entry(line.split('|').next().unwrap().to_owned()).or_default() += 1;
             }
         }
@@ -300,12 +301,12 @@ fn large_records_make_their_groups_appear() {
 
 #[test]
 fn what_choosing_by_pieces_costs_is_told() {
-    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let fixture = Fixture::new(SECTORS, &[("firms.csv", FIRMS)]);
     let quote = |options: &str, select: &str| {
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 2, delta = 1e-6{options}) {select}"
         );
-        match place.session().explain(&sql, None).wait() {
+        match fixture.session().explain(&sql, None).wait() {
             Ok(quoted) => {
                 serde_json::to_string_pretty(&quoted.parts[0].explanation.policy).unwrap()
             }
@@ -317,7 +318,7 @@ fn what_choosing_by_pieces_costs_is_told() {
     insta::assert_snapshot!(quote(by_pieces, sum));
     let refused = [
         quote(by_pieces, "county, COUNT(*) AS n FROM firms GROUP BY county"),
-        Place::new(
+        Fixture::new(
             &SECTORS.replace("group_selection_by_pieces = true", ""),
             &[("firms.csv", FIRMS)],
         )
@@ -339,7 +340,7 @@ fn what_choosing_by_pieces_costs_is_told() {
 
 #[test]
 fn audits_know_classes_and_pieces() {
-    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let fixture = Fixture::new(SECTORS, &[("firms.csv", FIRMS)]);
     let audit = |sql: &str| {
         let options = AuditOptions {
             runs: 20_000,
@@ -348,7 +349,7 @@ fn audits_know_classes_and_pieces() {
             delta: "0.01".parse().ok(),
         };
         let mut generators = vec![TestSeed(19).generator()];
-        let session = place.session();
+        let session = fixture.session();
         session.audit_with(sql, &options, &Progress::default(), &mut generators).wait().unwrap()
     };
     for select in [
@@ -374,10 +375,10 @@ fn contracts_name_classes_that_there_are() {
             "{ by = \"sector\", default = 100, values = { mining = 1000, tech = 2000 } }",
             split,
         );
-        let place = Place::new(&contract, &[("firms.csv", FIRMS)]);
-        match super::super::session::Session::open(&place.contract()) {
+        let fixture = Fixture::new(&contract, &[("firms.csv", FIRMS)]);
+        match super::super::session::Session::open(&fixture.contract()) {
             Ok(_) => "fine".to_owned(),
-            Err(error) => error.to_string().replace(place.path().to_str().unwrap(), "FOLDER"),
+            Err(error) => error.to_string().replace(fixture.path().to_str().unwrap(), "FOLDER"),
         }
     };
     let shown = [
@@ -406,9 +407,9 @@ fn records_at_the_threshold_lose_no_more_than_rho() {
              values = { t = 50 } } }",
             &column,
         );
-        let place = Place::new(&contract, &[("firms.csv", FIRMS)]);
+        let fixture = Fixture::new(&contract, &[("firms.csv", FIRMS)]);
         let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) SUM(jobs) AS j FROM firms";
-        let policy = place
+        let policy = fixture
             .session()
             .explain(sql, None)
             .wait()
@@ -427,11 +428,11 @@ fn records_at_the_threshold_lose_no_more_than_rho() {
 /// small: the examples are of the class that loses most, and the formulas of each.
 #[test]
 fn examples_are_of_the_class_that_loses_most() {
-    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let fixture = Fixture::new(SECTORS, &[("firms.csv", FIRMS)]);
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, \
                delta = 1e-6, group_selection_weight = 1) sector, \
                SUM(pay, mechanism => 'LOG', offset => 1000) AS p FROM firms GROUP BY sector";
-    let policy = place
+    let policy = fixture
         .session()
         .explain(sql, None)
         .wait()

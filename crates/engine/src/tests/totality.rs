@@ -1,6 +1,6 @@
 //! Expressions that fail on some rows change nothing but released values.
 
-use super::{Place, exactly};
+use super::{Fixture, exactly};
 
 const CONTRACT: &str = r#"
 [tables.t]
@@ -155,8 +155,8 @@ const EXPRESSIONS: &[&str] = &[
 /// On a table and on a neighbour of it: as group keys, in conditions, and counted.
 #[test]
 fn failing_expressions_fail_for_nobody() {
-    let tame = Place::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}"))]);
-    let neighbour = Place::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}{}", wild()))]);
+    let tame = Fixture::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}"))]);
+    let neighbour = Fixture::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}{}", wild()))]);
     for some in EXPRESSIONS.chunks(12) {
         let each = |form: &dyn Fn(usize, &str) -> String, between: &str| {
             let all: Vec<String> = some.iter().enumerate().map(|(i, e)| form(i, e)).collect();
@@ -188,7 +188,7 @@ fn failing_expressions_fail_for_nobody() {
 /// Sums and averages of the same, which clamp what they can and leave out what they cannot.
 #[test]
 fn failing_measures_fail_for_nobody() {
-    let neighbour = Place::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}{}", wild()))]);
+    let neighbour = Fixture::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}{}", wild()))]);
     for measure in
         ["n", "d", "f", "n * n", "d * 2", "f * f", "1 / (n - 5)", "CAST(s AS INT64)", "-f"]
     {
@@ -209,8 +209,8 @@ fn failing_measures_fail_for_nobody() {
 /// overflows, or a statement that cannot be read back, would reveal the row.
 #[test]
 fn the_deepest_expressions_are_computed() {
-    let empty = Place::new(CONTRACT, &[("t.csv", HEADER)]);
-    let one = Place::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}"))]);
+    let empty = Fixture::new(CONTRACT, &[("t.csv", HEADER)]);
+    let one = Fixture::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}"))]);
     let nested = |open: &str, close: &str, depth: usize| {
         format!("{}s{} = 'x'", open.repeat(depth), close.repeat(depth))
     };

@@ -58,8 +58,8 @@ impl Draft {
                 _ if is_alone => None,
                 Holds::Column(_) | Holds::Through { .. } => return None,
             };
-            let columns = table.columns.iter().filter(|own| table.type_of(own).is_some());
-            let columns = columns.map(|own| own.name.clone()).collect();
+            let columns = table.columns.iter().filter(|column| table.type_of(column).is_some());
+            let columns = columns.map(|column| column.name.clone()).collect();
             Some(Undecided { table: table.name.clone(), columns, suggested, is_alone })
         });
         open.collect()

@@ -81,28 +81,29 @@ struct NamingTable<'a> {
 impl Suggested {
     pub(super) fn of(tables: &[DraftTable]) -> Self {
         let tables = known(tables);
-        let unit = UNITS.into_iter().enumerate().max_by_key(|(place, unit)| {
+        let unit = UNITS.into_iter().enumerate().max_by_key(|(index, unit)| {
             let holding = tables.iter().filter(|table| table.naming(unit).is_some());
             // The first of those that the most tables have.
-            (holding.count(), UNITS.len() - place)
+            (holding.count(), UNITS.len() - index)
         });
         let unit = unit.map_or(UNITS[0], |(_, unit)| unit);
         let direct = |table: &NamingTable<'_>| {
-            let own = table.naming(unit).map(|own| Holds::Column(own.column.clone()));
+            let unit_column =
+                table.naming(unit).map(|unit_column| Holds::Column(unit_column.column.clone()));
             let key = || table.key().map(|key| key.column.clone());
-            own.unwrap_or_else(|| Holds::Unknown { key: key() })
+            unit_column.unwrap_or_else(|| Holds::Unknown { key: key() })
         };
         let mut holds: Vec<Holds> = tables.iter().map(direct).collect();
         // Each round reaches tables that are one reference further away.
         for _ in 0..tables.len() {
-            let found = holds.iter().zip(&tables).map(|(own, table)| match own {
+            let found = holds.iter().zip(&tables).map(|(current, table)| match current {
                 Holds::Unknown { .. } => table.through(&tables, &holds),
                 _ => None,
             });
             let found: Vec<Option<Holds>> = found.collect();
-            for (own, found) in holds.iter_mut().zip(found) {
+            for (current, found) in holds.iter_mut().zip(found) {
                 if let Some(found) = found {
-                    *own = found;
+                    *current = found;
                 }
             }
         }
@@ -155,10 +156,10 @@ impl NamingTable<'_> {
 
 fn known(tables: &[DraftTable]) -> Vec<NamingTable<'_>> {
     let names: Vec<String> = tables.iter().map(|table| entity_of_table(&table.name)).collect();
-    let each = tables.iter().zip(&names).map(|(table, own)| {
+    let each = tables.iter().zip(&names).map(|(table, table_entity)| {
         let columns = table.columns.iter().filter_map(|column| {
             let column_type = table.type_of(column)?;
-            let entity = entity_of_column(&column.name, own)?;
+            let entity = entity_of_column(&column.name, table_entity)?;
             // `cust` of `custkey`, where there is a table of customers.
             let whole = names.iter().find(|name| entity.len() > 2 && name.starts_with(&entity));
             let entity = whole.cloned().unwrap_or(entity);
@@ -168,7 +169,7 @@ fn known(tables: &[DraftTable]) -> Vec<NamingTable<'_>> {
                 entity,
             })
         });
-        NamingTable { name: &table.name, entity: own.clone(), columns: columns.collect() }
+        NamingTable { name: &table.name, entity: table_entity.clone(), columns: columns.collect() }
     });
     each.collect()
 }
@@ -180,7 +181,7 @@ fn entity_of_table(name: &str) -> String {
 }
 
 /// The thing that a column names, if it is a key by its name; `own` is the thing that a row is.
-fn entity_of_column(name: &str, own: &str) -> Option<String> {
+fn entity_of_column(name: &str, table_entity: &str) -> Option<String> {
     let mut words = words(name);
     // `o_orderkey`: many schemas begin all names of a table with its letter.
     if words.len() > 1 && words.first().is_some_and(|first| first.chars().count() <= 2) {
@@ -188,13 +189,13 @@ fn entity_of_column(name: &str, own: &str) -> Option<String> {
     }
     let last = words.pop()?;
     if KEYS.contains(&last.as_str()) {
-        return Some(words.pop().map_or_else(|| own.to_owned(), |word| singular(&word)));
+        return Some(words.pop().map_or_else(|| table_entity.to_owned(), |word| singular(&word)));
     }
     if let Some(stem) = last.strip_suffix("key").filter(|stem| stem.len() > 2) {
         return Some(singular(stem));
     }
     let last = singular(&last);
-    (words.is_empty() && (UNITS.contains(&last.as_str()) || last == own)).then_some(last)
+    (words.is_empty() && (UNITS.contains(&last.as_str()) || last == table_entity)).then_some(last)
 }
 
 /// The words of a name, in small letters: those of `customer_id` and of `customerId` are the same.

@@ -28,8 +28,9 @@ pub struct Divided {
 /// # Errors
 /// When there are too many of them, or a cell counts nobody.
 pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
-    let own = |values: usize| if complete { values.max(1) } else { values + 1 };
-    let sizes: Vec<usize> = tables.columns.iter().map(|column| own(column.values.len())).collect();
+    let possible = |values: usize| if complete { values.max(1) } else { values + 1 };
+    let sizes: Vec<usize> =
+        tables.columns.iter().map(|column| possible(column.values.len())).collect();
     let all = sizes.iter().copied().fold(1usize, usize::saturating_mul);
     if all > MOST {
         return Err(Refusal::new(
@@ -92,24 +93,24 @@ impl Divided {
         for number in self.numbers(parts) {
             count += 1;
             let mut rest = number;
-            for (own, size) in values.iter_mut().zip(&self.sizes) {
-                own.insert(rest % size);
+            for (listed, size) in values.iter_mut().zip(&self.sizes) {
+                listed.insert(rest % size);
                 rest /= size;
             }
         }
         if values.iter().map(BTreeSet::len).fold(1, usize::saturating_mul) != count {
             return None;
         }
-        let key = |((own, size), column): ((&BTreeSet<usize>, &usize), &super::KeyColumn)| {
-            if own.len() == *size {
+        let key = |((listed, size), column): ((&BTreeSet<usize>, &usize), &super::KeyColumn)| {
+            if listed.len() == *size {
                 return CellKey::All;
             }
             // The value after all others stands for these.
             let named = column.values.len();
-            if own.contains(&named) {
-                CellKey::AllBut((0..named).filter(|value| !own.contains(value)).collect())
+            if listed.contains(&named) {
+                CellKey::AllBut((0..named).filter(|value| !listed.contains(value)).collect())
             } else {
-                CellKey::Any(own.iter().copied().collect())
+                CellKey::Any(listed.iter().copied().collect())
             }
         };
         Some(values.iter().zip(&self.sizes).zip(&tables.columns).map(key).collect())
@@ -128,8 +129,8 @@ impl Divided {
     }
 
     fn numbers(&self, parts: &[u32]) -> impl Iterator<Item = usize> {
-        let own = parts.iter().filter_map(|part| self.combinations.get(*part as usize));
-        own.flatten().copied()
+        let rows = parts.iter().filter_map(|part| self.combinations.get(*part as usize));
+        rows.flatten().copied()
     }
 }
 
@@ -157,12 +158,12 @@ impl Index {
                 continue;
             };
             let (columns, values): (Vec<usize>, Vec<usize>) = single.into_iter().unzip();
-            let place = *places.entry((cell.table, columns.clone())).or_insert_with(|| {
+            let margin = *places.entry((cell.table, columns.clone())).or_insert_with(|| {
                 index.margins.push(Margin { columns, cells: HashMap::new() });
                 index.margins.len() - 1
             });
-            index.margins[place].cells.insert(values, number);
-            index.of_cell.push(Some(place));
+            index.margins[margin].cells.insert(values, number);
+            index.of_cell.push(Some(margin));
         }
         index
     }
@@ -170,14 +171,14 @@ impl Index {
     /// The cells that count a combination of values.
     fn cells(&self, tables: &Tables, values: &[usize]) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
-        let mut own = Vec::new();
+        let mut cell = Vec::new();
         for Margin { columns, cells } in &self.margins {
-            own.clear();
-            own.extend(columns.iter().map(|column| values[*column]));
-            found.extend(cells.get(&own));
+            cell.clear();
+            cell.extend(columns.iter().map(|column| values[*column]));
+            found.extend(cells.get(&cell));
         }
-        for (number, (cell, place)) in (0u32..).zip(tables.cells.iter().zip(&self.of_cell)) {
-            if place.is_none() && cell.keys.iter().zip(values).all(|(key, v)| key.holds(*v)) {
+        for (number, (cell, margin)) in (0u32..).zip(tables.cells.iter().zip(&self.of_cell)) {
+            if margin.is_none() && cell.keys.iter().zip(values).all(|(key, v)| key.holds(*v)) {
                 found.push(number);
             }
         }
@@ -188,9 +189,9 @@ impl Index {
     fn levels(&self, parts: &[Vec<u32>]) -> Vec<usize> {
         let mut others: Vec<HashSet<u32>> = Vec::new();
         let mut levels = Vec::with_capacity(parts.len());
-        for (place, parts) in self.of_cell.iter().zip(parts) {
-            levels.push(match place {
-                Some(place) => *place,
+        for (margin, parts) in self.of_cell.iter().zip(parts) {
+            levels.push(match margin {
+                Some(margin) => *margin,
                 None => {
                     let free = |taken: &HashSet<u32>| parts.iter().all(|p| !taken.contains(p));
                     let level = others.iter().position(free).unwrap_or_else(|| {

@@ -66,9 +66,9 @@ fn read_one(
     let table = tables.names.len();
     let name = path.file_name().map_or_else(|| shown.to_string(), |n| n.to_string_lossy().into());
     tables.names.push(if tables.names.contains(&name) { shown.to_string() } else { name });
-    let mut places: Vec<Option<usize>> = Vec::new();
-    for (place, heading) in headings.iter().enumerate() {
-        places.push((place != counts).then(|| column(tables, heading)));
+    let mut indices: Vec<Option<usize>> = Vec::new();
+    for (index, heading) in headings.iter().enumerate() {
+        indices.push((index != counts).then(|| column(tables, heading)));
     }
     let mut values: Vec<HashMap<String, usize>> = tables
         .columns
@@ -86,18 +86,18 @@ fn read_one(
         let text = record.get(counts).unwrap_or_default().trim();
         let count = counted(text, suppressed_below).map_err(|(what, hint)| wrong(what, hint))?;
         let mut keys = vec![CellKey::All; tables.columns.len()];
-        for (place, field) in places.iter().zip(record.iter()) {
-            let Some(place) = *place else { continue };
-            let key = key(field.trim(), &mut tables.columns[place], &mut values[place]);
+        for (index, field) in indices.iter().zip(record.iter()) {
+            let Some(index) = *index else { continue };
+            let key = key(field.trim(), &mut tables.columns[index], &mut values[index]);
             // A heading that stands twice, or two that are alike.
-            if keys[place] != CellKey::All {
-                let name = &tables.columns[place].name;
+            if keys[index] != CellKey::All {
+                let name = &tables.columns[index].name;
                 return Err(wrong(
                     format!("the column `{name}` appears twice"),
                     "give each column a name of its own",
                 ));
             }
-            keys[place] = key;
+            keys[index] = key;
         }
         tables.cells.push(TableCell { table, keys, count });
     }
@@ -118,7 +118,7 @@ fn key(text: &str, column: &mut KeyColumn, values: &mut HashMap<String, usize>) 
         return CellKey::All;
     }
     let (but, list) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
-    let mut places: Vec<usize> = list
+    let mut indices: Vec<usize> = list
         .split('|')
         .map(|value| {
             let value = value.trim();
@@ -128,9 +128,9 @@ fn key(text: &str, column: &mut KeyColumn, values: &mut HashMap<String, usize>) 
             })
         })
         .collect();
-    places.sort_unstable();
-    places.dedup();
-    if but { CellKey::AllBut(places) } else { CellKey::Any(places) }
+    indices.sort_unstable();
+    indices.dedup();
+    if but { CellKey::AllBut(indices) } else { CellKey::Any(indices) }
 }
 
 /// A count, or what is known of one that is suppressed.
@@ -142,9 +142,9 @@ fn counted(text: &str, below: Option<u64>) -> Result<PublishedCount, (String, &'
             Err((format!("the count {count} is above {MOST_COUNT}"), "counts of records"))
         };
     }
-    let own = text.strip_prefix('<').and_then(|below| below.trim().parse::<u64>().ok());
-    if matches!(text, "" | "*" | "-" | "(D)") || own.is_some() {
-        return match own.or(below) {
+    let limit = text.strip_prefix('<').and_then(|below| below.trim().parse::<u64>().ok());
+    if matches!(text, "" | "*" | "-" | "(D)") || limit.is_some() {
+        return match limit.or(below) {
             Some(below @ 1..=MOST_COUNT) => Ok(PublishedCount { low: 0, high: below - 1 }),
             _ => Err((
                 "the count is suppressed, but no limit is given below which counts are".to_owned(),
@@ -196,11 +196,11 @@ fn add_missing(tables: &mut Tables, below: u64) -> Result<(), Refusal> {
     margins.sort_unstable();
     for ((table, columns), rows) in margins {
         let values: Vec<Vec<usize>> = (0..columns.len())
-            .map(|place| {
-                let mut own: Vec<usize> = rows.iter().map(|row| row[place]).collect();
-                own.sort_unstable();
-                own.dedup();
-                own
+            .map(|index| {
+                let mut codes: Vec<usize> = rows.iter().map(|row| row[index]).collect();
+                codes.sort_unstable();
+                codes.dedup();
+                codes
             })
             .collect();
         let all = values.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
@@ -211,9 +211,9 @@ fn add_missing(tables: &mut Tables, below: u64) -> Result<(), Refusal> {
         for number in 0..all {
             let mut rest = number;
             let mut row = Vec::with_capacity(values.len());
-            for own in &values {
-                row.push(own[rest % own.len()]);
-                rest /= own.len();
+            for choices in &values {
+                row.push(choices[rest % choices.len()]);
+                rest /= choices.len();
             }
             if !there.contains(&row) {
                 let mut keys = vec![CellKey::All; tables.columns.len()];

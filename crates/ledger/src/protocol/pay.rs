@@ -233,11 +233,11 @@ fn payment(request: &Request, receipt: Receipt, new: bool) -> Payment {
 fn check(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
     let mut rest = new.to_vec();
     while let Some((first, _)) = rest.first().copied() {
-        let same = |(own, _): &(&Request, Loss)| {
-            (&own.analyst, &own.population) == (&first.analyst, &first.population)
+        let same = |(request, _): &(&Request, Loss)| {
+            (&request.analyst, &request.population) == (&first.analyst, &first.population)
         };
-        let (own, others) = rest.into_iter().partition::<Vec<_>, _>(same);
-        check_account(book, &own)?;
+        let (same_account, others) = rest.into_iter().partition::<Vec<_>, _>(same);
+        check_account(book, &same_account)?;
         rest = others;
     }
     Ok(())

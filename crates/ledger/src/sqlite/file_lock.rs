@@ -62,9 +62,9 @@ fn open(path: &Path) -> io::Result<File> {
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    let own = file.metadata()?;
+    let opened = file.metadata()?;
     match fs::metadata(path) {
-        Ok(found) => Ok((found.dev(), found.ino()) == (own.dev(), own.ino())),
+        Ok(found) => Ok((found.dev(), found.ino()) == (opened.dev(), opened.ino())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }

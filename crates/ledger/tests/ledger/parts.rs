@@ -204,8 +204,8 @@ fn attempts_count_for_all_accounts(kind: Kind) {
     for _ in 0..MOST_ATTEMPTS {
         drop(ledger.begin(&paid[0], &paid[1..2]).unwrap());
     }
-    for own in &paid[..2] {
-        assert!(matches!(ledger.begin(own, &[]), Err(LedgerError::Lapsed { .. })));
+    for request in &paid[..2] {
+        assert!(matches!(ledger.begin(request, &[]), Err(LedgerError::Lapsed { .. })));
     }
     // Nor beside another, which is no attempt of that one.
     assert!(matches!(ledger.begin(&paid[2], &paid[1..2]), Err(LedgerError::Lapsed { .. })));
@@ -221,7 +221,7 @@ fn a_copy_is_drawn_and_recorded_at_once(kind: Kind) {
     // Again, with one that has it already: nothing is written twice.
     ledger.copy(&paid[1..], &release(8)).unwrap();
     let stored: Vec<_> =
-        paid.iter().map(|own| stored(ledger.begin(own, &[]).unwrap()).release).collect();
+        paid.iter().map(|request| stored(ledger.begin(request, &[]).unwrap()).release).collect();
     assert_eq!(stored, [release(7), release(7), release(8)]);
     // A charge whose draw was lost takes none, and neither do those beside it.
     let paid = payments(ledger.charge_all(&tenths(3..5)).unwrap());

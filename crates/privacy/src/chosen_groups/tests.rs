@@ -102,8 +102,8 @@ fn one_such_event_is_told_by_its_worst_pair_and_several_add_up() {
     ];
     let of = |events: &[(Event, u64)]| Composition::new(events).unwrap();
     let alone = of(&[(groups, 1)]);
-    let own = alone.epsilon_at(delta).unwrap().to_f64();
-    assert!(own <= 1.0 && own > 1.0 - 1e-6, "{own}");
+    let alone_epsilon = alone.epsilon_at(delta).unwrap().to_f64();
+    assert!(alone_epsilon <= 1.0 && alone_epsilon > 1.0 - 1e-6, "{alone_epsilon}");
     assert!(alone.delta_at(epsilon) <= delta.to_f64());
     assert!(alone.delta_at(epsilon) > 0.9999 * delta.to_f64());
     // Where the delta is large, what the noise alone needs.

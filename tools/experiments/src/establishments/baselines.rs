@@ -29,18 +29,19 @@ pub(super) struct Suppressed {
 pub(super) fn suppressed(rows: &[Establishment], nodes: &[Node]) -> Vec<Suppressed> {
     let whole: i64 = rows.iter().map(|row| row.pay).sum();
     let at = |level: u32| {
-        let own: Vec<&Node> = nodes.iter().filter(|node| node.level == level).collect();
+        let of_level: Vec<&Node> = nodes.iter().filter(|node| node.level == level).collect();
         let share = |state: State| {
-            own.iter().filter(|n| n.state == state).count() as f64 / own.len().max(1) as f64
+            of_level.iter().filter(|n| n.state == state).count() as f64
+                / of_level.len().max(1) as f64
         };
         let (mut pay, mut count) = (0, 0);
-        for node in own.iter().filter(|node| node.state != State::Published) {
+        for node in of_level.iter().filter(|node| node.state != State::Published) {
             pay += rows[node.rows.clone()].iter().map(|row| row.pay).sum::<i64>();
             count += node.rows.len();
         }
         Suppressed {
             level,
-            cells: own.len(),
+            cells: of_level.len(),
             primary: share(State::Primary),
             complementary: share(State::Complementary),
             pay: pay as f64 / whole as f64,

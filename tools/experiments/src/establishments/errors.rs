@@ -80,9 +80,9 @@ fn of_schemes(
                 let law = RoundedGaussian::new(Dyadic::at_least(sigma)?);
                 let mut noise = vec![0; cells.len()];
                 law.rehearse(&mut rehearsal, &mut noise)?;
-                let error = |place: usize| {
-                    let answer = i128::from(counted[place]) + noise[place];
-                    relative(answer as f64, truth[place] as f64)
+                let error = |cell: usize| {
+                    let answer = i128::from(counted[cell]) + noise[cell];
+                    relative(answer as f64, truth[cell] as f64)
                 };
                 all.extend(by_level(cells, &scheme.label(), Some(rho), measure, error));
             }
@@ -99,15 +99,16 @@ fn of_agencies(rows: &[Establishment], cells: &[Cell], nodes: &[Node], seed: u64
     let mut all = Vec::new();
     for measure in MEASURES {
         let counts = measure == Measure::Establishments;
-        let multiplied = |place: usize| {
-            let truth = cells[place].total(rows, |row| measure.of(row)) as f64;
-            let own = cells[place].rows.clone();
-            let noisy: f64 = own.map(|row| measure.of(&rows[row]) as f64 * factors[row]).sum();
+        let multiplied = |cell: usize| {
+            let truth = cells[cell].total(rows, |row| measure.of(row)) as f64;
+            let cell_rows = cells[cell].rows.clone();
+            let noisy: f64 =
+                cell_rows.map(|row| measure.of(&rows[row]) as f64 * factors[row]).sum();
             if counts { 0.0 } else { relative(noisy.round(), truth) }
         };
         all.extend(by_level(cells, &multiplicative(), None, measure, multiplied));
-        let suppressed = |place: usize| {
-            let state = states.get(&(cells[place].level, cells[place].rows.start));
+        let suppressed = |cell: usize| {
+            let state = states.get(&(cells[cell].level, cells[cell].rows.start));
             let hidden = state.is_some_and(|state| *state != State::Published);
             if hidden && !counts { f64::INFINITY } else { 0.0 }
         };
@@ -148,8 +149,8 @@ fn by_level(
     error: impl Fn(usize) -> f64,
 ) -> Vec<Errors> {
     let at = |level: u32| {
-        let own = (0..cells.len()).filter(|place| cells[*place].level == level);
-        let errors = Distribution::new(own.map(&error).collect());
+        let of_level = (0..cells.len()).filter(|cell| cells[*cell].level == level);
+        let errors = Distribution::new(of_level.map(&error).collect());
         Errors { method: method.to_owned(), rho, level, measure, errors }
     };
     LEVELS.into_iter().map(at).collect()

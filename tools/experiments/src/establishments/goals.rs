@@ -106,8 +106,9 @@ pub(super) fn needs(rows: &[Establishment]) -> Vec<Needed> {
             for ((measure, queries), least) in MEASURES.iter().zip(&queries).zip(&mut least) {
                 let threshold = scheme.threshold(*measure) as f64;
                 for level in LEVELS {
-                    let own = cells.iter().zip(queries).filter(|(cell, _)| cell.level == level);
-                    let rhos: Vec<f64> = own
+                    let of_level =
+                        cells.iter().zip(queries).filter(|(cell, _)| cell.level == level);
+                    let rhos: Vec<f64> = of_level
                         .map(|(_, (truth, bias))| needed(threshold, *truth, *bias, goal))
                         .collect();
                     every.extend(rhos.iter().map(|rho| f64::from(QUERIES) * rho));

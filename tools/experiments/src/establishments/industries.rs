@@ -22,7 +22,7 @@ pub(super) struct Industry {
 pub(super) fn industries(draws: &mut Draws) -> Vec<Industry> {
     let whole: f64 = SECTORS.iter().map(|s| s.share).sum();
     let mut all = Vec::new();
-    for (place, sector) in SECTORS.iter().enumerate() {
+    for (index, sector) in SECTORS.iter().enumerate() {
         let leaves = branch(draws, sector);
         let sizes: Vec<f64> = leaves.iter().map(|_| factor(draws, INDUSTRY_SIZE)).collect();
         let mean: f64 = leaves.iter().zip(&sizes).map(|((_, share), size)| share * size).sum();
@@ -30,7 +30,7 @@ pub(super) fn industries(draws: &mut Draws) -> Vec<Industry> {
             code: *code,
             share: share * sector.share / whole,
             employees: sector.employees * size / mean,
-            sector: place,
+            sector: index,
         }));
     }
     all
@@ -42,10 +42,10 @@ fn branch(draws: &mut Draws, sector: &Sector) -> Vec<(u32, f64)> {
     for (count, spread) in sector.codes.iter().zip(BRANCHES) {
         let parents = codes.len();
         let mut next = Vec::new();
-        for (place, (code, share)) in codes.iter().enumerate() {
+        for (index, (code, share)) in codes.iter().enumerate() {
             // As evenly as can be: never more than 9, for there are as many digits.
             let children =
-                *count as usize / parents + usize::from(place < *count as usize % parents);
+                *count as usize / parents + usize::from(index < *count as usize % parents);
             let weights: Vec<f64> = (0..children).map(|_| log_normal(draws, spread)).collect();
             let sum: f64 = weights.iter().sum();
             // An only child has the digit 0, as in NAICS.
@@ -70,16 +70,16 @@ mod tests {
         let all = industries(&mut Draws::new(1));
         assert!((all.iter().map(|i| i.share).sum::<f64>() - 1.0).abs() < 1e-9);
         assert!(all.is_sorted_by(|a, b| a.code < b.code));
-        for (place, sector) in SECTORS.iter().enumerate() {
-            let own: Vec<&Industry> = all.iter().filter(|i| i.sector == place).collect();
+        for (index, sector) in SECTORS.iter().enumerate() {
+            let of_sector: Vec<&Industry> = all.iter().filter(|i| i.sector == index).collect();
             for (digits, count) in (3..=6).zip(sector.codes) {
                 let codes: BTreeSet<u32> =
-                    own.iter().map(|i| i.code / 10u32.pow(6 - digits)).collect();
+                    of_sector.iter().map(|i| i.code / 10u32.pow(6 - digits)).collect();
                 assert_eq!(codes.len(), count as usize, "{} at {digits}", sector.code);
-                assert!(own.iter().all(|i| i.code / 10_000 == sector.code));
+                assert!(of_sector.iter().all(|i| i.code / 10_000 == sector.code));
             }
-            let share: f64 = own.iter().map(|i| i.share).sum();
-            let mean = own.iter().map(|i| i.share * i.employees).sum::<f64>() / share;
+            let share: f64 = of_sector.iter().map(|i| i.share).sum();
+            let mean = of_sector.iter().map(|i| i.share * i.employees).sum::<f64>() / share;
             assert!((mean / sector.employees - 1.0).abs() < 1e-9);
         }
     }

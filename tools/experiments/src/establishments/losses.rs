@@ -37,7 +37,7 @@ pub(super) fn of_establishments(
         split: rows.iter().map(|row| policy.split(&values(row))).collect(),
         exact: rows.iter().map(|row| policy.exact(&values(row))).collect(),
         realised: (0..rows.len())
-            .map(|place| realised(rows, scheme, budget.each(), &[place]))
+            .map(|row| realised(rows, scheme, budget.each(), &[row]))
             .collect(),
     })
 }
@@ -46,8 +46,8 @@ pub(super) fn of_establishments(
 pub(super) fn firms(rows: &[Establishment]) -> Vec<Vec<usize>> {
     let count = rows.iter().map(|row| row.owner as usize + 1).max().unwrap_or(0);
     let mut firms = vec![Vec::new(); count];
-    for (place, row) in rows.iter().enumerate() {
-        firms[row.owner as usize].push(place);
+    for (index, row) in rows.iter().enumerate() {
+        firms[row.owner as usize].push(index);
     }
     firms
 }
@@ -63,7 +63,7 @@ pub(super) fn of_firms(
 ) -> Result<Losses, ExperimentError> {
     let each = Budget::evenly(BUDGET.parse()?).each();
     let group = |losses: &[f64]| {
-        firms.iter().map(|firm| group_loss(firm.iter().map(|place| losses[*place]))).collect()
+        firms.iter().map(|firm| group_loss(firm.iter().map(|row| losses[*row]))).collect()
     };
     Ok(Losses {
         split: group(&single.split),
@@ -76,12 +76,12 @@ pub(super) fn of_firms(
 fn realised(rows: &[Establishment], scheme: Scheme, each: f64, firm: &[usize]) -> f64 {
     let mut loss = 0.0;
     for level in LEVELS {
-        let cell = |place: &usize| (rows[*place].county, code_at(rows[*place].naics, level));
+        let cell = |row: &usize| (rows[*row].county, code_at(rows[*row].naics, level));
         for together in firm.chunk_by(|a, b| cell(a) == cell(b)) {
             let count = together.len() as f64;
             let mut moved = [0i64; 3];
-            for place in together {
-                for (sum, size) in moved.iter_mut().zip(sizes(&rows[*place])) {
+            for row in together {
+                for (sum, size) in moved.iter_mut().zip(sizes(&rows[*row])) {
                     *sum += size;
                 }
             }

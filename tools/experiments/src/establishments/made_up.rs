@@ -55,7 +55,7 @@ pub fn generate(size: Size, seed: u64) -> Vec<Establishment> {
     for (county, industry) in places(&mut draws, size, &industries) {
         rows.push(establishment(&mut draws, county, &industries[industry]));
     }
-    own(&mut draws, &mut rows);
+    number_of_establishments(&mut draws, &mut rows);
     rows
 }
 
@@ -79,13 +79,13 @@ fn places(draws: &mut Draws, size: Size, industries: &[Industry]) -> Vec<(u32, u
     let mut points: Vec<f64> = (0..size.rows).map(|_| sum * draws.uniform()).collect();
     points.sort_unstable_by(f64::total_cmp);
     let mut cell = 0;
-    let place = |point: f64| {
+    let cell_at = |point: f64| {
         while cell + 1 < edges.len() && edges[cell] < point {
             cell += 1;
         }
         ((cell / industries.len()) as u32 + 1, cell % industries.len())
     };
-    points.into_iter().map(place).collect()
+    points.into_iter().map(cell_at).collect()
 }
 
 /// An establishment whose firm is still open.
@@ -108,16 +108,16 @@ fn establishment(draws: &mut Draws, county: u32, industry: &Industry) -> Establi
 
 /// Gives every establishment its firm. Most firms have one. The others stay within a sector; those
 /// of one place have establishments that are neighbours in the order of counties and industries.
-fn own(draws: &mut Draws, rows: &mut [Establishment]) {
+fn number_of_establishments(draws: &mut Draws, rows: &mut [Establishment]) {
     let mut next = 0;
     let mut chains: Vec<[Vec<usize>; 2]> = SECTORS.iter().map(|_| Default::default()).collect();
-    for (place, row) in rows.iter_mut().enumerate() {
+    for (index, row) in rows.iter_mut().enumerate() {
         let chance = if row.employees < LARGE { SMALL_IN_CHAIN } else { LARGE_IN_CHAIN };
         let sector = SECTORS.iter().position(|s| s.code == row.naics / 10_000);
         match sector {
             Some(sector) if draws.uniform() <= chance => {
                 let wide = usize::from(draws.uniform() > LOCAL);
-                chains[sector][wide].push(place);
+                chains[sector][wide].push(index);
             }
             _ => {
                 row.owner = next;
@@ -132,8 +132,8 @@ fn own(draws: &mut Draws, rows: &mut [Establishment]) {
             while !left.is_empty() {
                 let length = (draws.pareto(2.0, index) as usize).clamp(2, LONGEST_CHAIN);
                 let (firm, others) = left.split_at(length.min(left.len()));
-                for place in firm {
-                    rows[*place].owner = next;
+                for index in firm {
+                    rows[*index].owner = next;
                 }
                 next += 1;
                 left = others;

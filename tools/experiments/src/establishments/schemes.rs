@@ -51,8 +51,8 @@ impl Scheme {
 
     /// The most that one establishment below the thresholds adds.
     pub(super) fn threshold(&self, measure: Measure) -> i64 {
-        let place = SIZES.iter().position(|size| *size == measure);
-        place.map_or(1, |place| self.thresholds[place])
+        let index = SIZES.iter().position(|size| *size == measure);
+        index.map_or(1, |index| self.thresholds[index])
     }
 
     /// The number that a value counts as.
@@ -142,8 +142,8 @@ mod tests {
             let mut by_hand = 0.0;
             for _level in LEVELS {
                 for measure in MEASURES {
-                    let place = SIZES.iter().position(|size| *size == measure);
-                    let ratio = place.map_or(1.0, |place| values[place])
+                    let index = SIZES.iter().position(|size| *size == measure);
+                    let ratio = index.map_or(1.0, |index| values[index])
                         / scheme.sigma(measure, budget.each());
                     by_hand += 0.5 * ratio * ratio;
                 }

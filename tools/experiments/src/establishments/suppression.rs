@@ -226,19 +226,19 @@ mod tests {
         // The fate of the cell of each level that a row is in; level 0 is its county.
         let mut states = vec![[State::Published; 7]; rows.len()];
         for node in &nodes {
-            for place in node.rows.clone() {
-                states[place][node.level as usize] = node.state;
+            for row in node.rows.clone() {
+                states[row][node.level as usize] = node.state;
             }
         }
         let mut totals = 0;
         for node in nodes.iter().filter(|n| n.state == State::Published && n.level < 6) {
             // The rest of a total after everything published in it.
             let finer = LEVELS.iter().filter(|level| **level > node.level);
-            let covered = |place: &usize| {
-                finer.clone().any(|level| states[*place][*level as usize] == State::Published)
+            let covered = |row: &usize| {
+                finer.clone().any(|level| states[*row][*level as usize] == State::Published)
             };
-            let rest: Vec<usize> = node.rows.clone().filter(|place| !covered(place)).collect();
-            let paid = rest.iter().map(|place| (rows[*place].owner, rows[*place].pay)).collect();
+            let rest: Vec<usize> = node.rows.clone().filter(|row| !covered(row)).collect();
+            let paid = rest.iter().map(|row| (rows[*row].owner, rows[*row].pay)).collect();
             assert_eq!(missing(paid), None, "{node:?}");
             totals += usize::from(!rest.is_empty());
         }

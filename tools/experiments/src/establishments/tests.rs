@@ -111,8 +111,8 @@ fn errors_of_split_sums_are_those_of_the_noise() {
                         e.method == scheme.label() && e.measure == measure && e.rho == Some(rho)
                     })
                     .map(|e| {
-                        let own = cells.iter().filter(|cell| cell.level == e.level).count();
-                        e.share_within(goal) * own as f64
+                        let of_level = cells.iter().filter(|cell| cell.level == e.level).count();
+                        e.share_within(goal) * of_level as f64
                     })
                     .sum();
                 let (mut expected, mut variance) = (0.0, 0.0);
@@ -172,14 +172,14 @@ fn the_least_policy_is_enough_and_no_more() {
         let mut by_hand = 0.0;
         for measure in MEASURES {
             for level in LEVELS {
-                let own: Vec<f64> = cells
+                let errors: Vec<f64> = cells
                     .iter()
                     .filter(|cell| cell.level == level)
                     .map(|cell| cell.total(&ROWS, |row| measure.of(row)) as f64)
                     .collect();
                 let reached = |sigma: f64| {
                     let within = |truth: &&f64| 2.0 * normal_tail(n.goal * **truth / sigma) <= 0.05;
-                    own.iter().filter(within).count() as f64 >= 0.95 * own.len() as f64
+                    errors.iter().filter(within).count() as f64 >= 0.95 * errors.len() as f64
                 };
                 let sigma = last(0.0, 1e9, 80, reached);
                 let ratio = n.scheme.threshold(measure) as f64 / sigma;
@@ -225,16 +225,21 @@ fn firms_lose_more_than_their_establishments() {
     for scheme in splitting() {
         let single = of_establishments(&ROWS, scheme).unwrap();
         let joint = of_firms(&ROWS, &firms, scheme, &single).unwrap();
-        for (row, own) in ROWS.iter().zip(&single.split) {
-            assert!(joint.split[row.owner as usize] >= own * (1.0 - 1e-12));
+        for (row, single_loss) in ROWS.iter().zip(&single.split) {
+            assert!(joint.split[row.owner as usize] >= single_loss * (1.0 - 1e-12));
         }
         for ((split, exact), realised) in joint.split.iter().zip(&joint.exact).zip(&joint.realised)
         {
             assert!(*realised <= exact * (1.0 + 1e-12) && exact <= split);
         }
-        let [own, theirs] = [&single.split, &joint.split].map(|all| Distribution::new(all.clone()));
+        let [single_loss, theirs] =
+            [&single.split, &joint.split].map(|all| Distribution::new(all.clone()));
         for share in [0.99, 0.999, 1.0] {
-            assert!(theirs.quantile(share) > own.quantile(share), "{} at {share}", scheme.name);
+            assert!(
+                theirs.quantile(share) > single_loss.quantile(share),
+                "{} at {share}",
+                scheme.name
+            );
         }
         // Cells keep a firm's establishments apart: what is realised is far less than the policy of
         // the firm with most establishments.

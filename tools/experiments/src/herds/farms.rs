@@ -132,7 +132,7 @@ impl Region {
         }
         let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
         let farms = |weight: f64| (self.farms * weight / sum).round().max(1.0) as usize;
-        weights.into_iter().map(|(place, weight)| (place, farms(weight))).collect()
+        weights.into_iter().map(|(district, weight)| (district, farms(weight))).collect()
     }
 
     /// Weights of the size classes in a county of that many farms.
@@ -164,7 +164,7 @@ pub fn farms(seed: u64) -> Vec<Farm> {
         for ([state, district, county], count) in region.counties(&mut draws) {
             let classes = region.classes(count, &mut draws);
             for _ in 0..count {
-                let class = draws.place(&classes);
+                let class = draws.index(&classes);
                 let cows = region.herd(class, &mut draws);
                 let rent = rents[state] * libm::exp(0.4 * draws.normal());
                 farms.push(Farm {

@@ -118,12 +118,13 @@ fn errors(farms: &[Farm], noise: &mut Rehearsal) -> Result<Figure, ExperimentErr
     for parts in ALLOCATIONS {
         for threshold in THRESHOLDS {
             let workload = Workload::new(threshold, parts)?;
-            for (place, geography) in groupings.iter().zip(["state", "state x district"]) {
+            for (geography_column, geography) in groupings.iter().zip(["state", "state x district"])
+            {
                 let cows = farms.iter().map(|farm| farm.cows).collect();
-                let sums = Sums::new(1.0, cows, vec![place.clone()]);
+                let sums = Sums::new(1.0, cows, vec![geography_column.clone()]);
                 let setting = Setting { rho: workload.sum, threshold };
                 let sum = sums.errors(setting, RELEASES, noise)?;
-                let average = average_errors(farms, place, workload.rent, noise)?;
+                let average = average_errors(farms, geography_column, workload.rent, noise)?;
                 for (query, errors) in [("SUM(cows)", sum), ("AVG(rent)", average)] {
                     let mut row = vec![geography.to_owned(), query.to_owned()];
                     row.push(digits(parts as f64 / 4.0));

@@ -34,8 +34,8 @@ impl Binomial {
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= sum);
         let mut tails = vec![0.0; weights.len() + 1];
-        for place in (0..weights.len()).rev() {
-            tails[place] = tails[place + 1] + weights[place];
+        for index in (0..weights.len()).rev() {
+            tails[index] = tails[index + 1] + weights[index];
         }
         Self { first, weights, tails }
     }
@@ -47,14 +47,14 @@ impl Binomial {
 
     /// The probability of `value`.
     pub(super) fn at(&self, value: u64) -> f64 {
-        let place = value.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
-        place.and_then(|place| self.weights.get(place)).copied().unwrap_or(0.0)
+        let index = value.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.weights.get(index)).copied().unwrap_or(0.0)
     }
 
     /// The probability of `value` or more.
     pub(super) fn at_least(&self, value: f64) -> f64 {
-        let place = (value.ceil() - self.first as f64).clamp(0.0, self.weights.len() as f64);
-        self.tails[place as usize]
+        let index = (value.ceil() - self.first as f64).clamp(0.0, self.weights.len() as f64);
+        self.tails[index as usize]
     }
 }
 

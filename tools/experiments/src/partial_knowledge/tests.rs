@@ -118,9 +118,9 @@ fn the_page_tells_what_the_figures_show() {
 
 /// The numbers of a column, by those of the first; cells without one are left out.
 fn column(figure: &Figure, name: &str) -> BTreeMap<String, f64> {
-    let place = figure.columns.iter().position(|c| c == name).unwrap();
-    let cells = figure.rows.iter().filter(|row| !row[place].is_empty());
-    cells.map(|row| (row[0].clone(), row[place].parse().unwrap())).collect()
+    let index = figure.columns.iter().position(|c| c == name).unwrap();
+    let cells = figure.rows.iter().filter(|row| !row[index].is_empty());
+    cells.map(|row| (row[0].clone(), row[index].parse().unwrap())).collect()
 }
 
 fn is_below(figure: &Figure, lower: &str, upper: &str) {

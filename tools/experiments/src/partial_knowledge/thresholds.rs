@@ -34,8 +34,8 @@ pub(super) fn figure_4(
         // Within bounds of many records each takes half a second.
         let every = if within && records > 10_000 { 4 } else { 1 };
         let of =
-            thresholds.iter().zip(&printed).enumerate().map(|(place, (threshold, printed))| {
-                let Some((epsilon, _)) = printed.filter(|_| place % every == 0) else {
+            thresholds.iter().zip(&printed).enumerate().map(|(index, (threshold, printed))| {
+                let Some((epsilon, _)) = printed.filter(|_| index % every == 0) else {
                     return Ok(None);
                 };
                 let found = if within {

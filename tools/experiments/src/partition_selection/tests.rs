@@ -2,8 +2,8 @@ use super::*;
 
 /// The numbers of a column.
 fn column(figure: &Figure, name: &str) -> Vec<f64> {
-    let place = figure.columns.iter().position(|c| c == name).unwrap();
-    figure.rows.iter().map(|row| row[place].parse().unwrap()).collect()
+    let index = figure.columns.iter().position(|c| c == name).unwrap();
+    figure.rows.iter().map(|row| row[index].parse().unwrap()).collect()
 }
 
 /// PS 3.4: the optimal strategy is never below the other, and by far above it where epsilon is
@@ -58,16 +58,16 @@ fn strategies_cross_at_three_groups() {
     for ((&groups, optimal), gaussian) in groups.iter().zip(&optimal).zip(&gaussian) {
         assert_eq!(groups <= 3, optimal <= gaussian, "{groups}: {optimal} {gaussian}");
     }
-    for (own, paper) in [
+    for (ours, paper) in [
         ("optimal", "paper_optimal"),
         ("laplace_threshold", "paper_laplace"),
         ("gaussian_threshold", "paper_gaussian"),
         ("weighted_gaussian", "paper_gaussian"),
     ] {
-        let pairs = of(own).into_iter().zip(of(paper));
+        let pairs = of(ours).into_iter().zip(of(paper));
         assert!(
-            pairs.clone().all(|(own, paper)| own <= paper),
-            "{own}: {:?}",
+            pairs.clone().all(|(ours, paper)| ours <= paper),
+            "{ours}: {:?}",
             pairs.collect::<Vec<_>>()
         );
     }

@@ -32,8 +32,8 @@ pub fn records(seed: u64, count: usize) -> Vec<Record> {
         upper.push(sum);
     }
     let record = |_| {
-        let place = draws.uniform() * sum;
-        let category = upper.partition_point(|up| *up < place).min(CATEGORIES - 1) + 1;
+        let point = draws.uniform() * sum;
+        let category = upper.partition_point(|up| *up < point).min(CATEGORIES - 1) + 1;
         let [ht1, ht2] = [1.2, 1.5].map(|index| (100.0 * draws.pareto(1.0, index)).round() as u64);
         Record { category, ht1, ht2 }
     };

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use hushtable_noise::{Generator, TestSeed};
 
 use super::*;
-use crate::tests::{Place, Wait};
+use crate::tests::{Fixture, Wait};
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -86,10 +86,10 @@ fn data(without: Option<u32>) -> String {
     csv
 }
 
-fn folder() -> Place {
+fn folder() -> Fixture {
     let data = data(None);
     let names = ["visits.csv", "exchanged.csv", "rows.csv", "exchanged_rows.csv"];
-    Place::new(CONTRACT, &names.map(|name| (name, data.as_str())))
+    Fixture::new(CONTRACT, &names.map(|name| (name, data.as_str())))
 }
 
 fn sql(options: &str, select: &str) -> String {
@@ -105,7 +105,7 @@ fn options(runs: u64) -> AuditOptions {
     AuditOptions { runs, units: 2, confidence: 0.999_999, delta: None }
 }
 
-fn audit(folder: &Place, sql: &str, runs: u64, seed: u64) -> AuditReport {
+fn audit(folder: &Fixture, sql: &str, runs: u64, seed: u64) -> AuditReport {
     let mut generators = generators(seed);
     folder
         .session()
@@ -114,11 +114,11 @@ fn audit(folder: &Place, sql: &str, runs: u64, seed: u64) -> AuditReport {
         .unwrap()
 }
 
-fn tables(folder: &Place, sql: &str) -> ComparedTables {
+fn tables(folder: &Fixture, sql: &str) -> ComparedTables {
     let session = folder.session();
     ComparedTables::read(&session.check(sql).unwrap(), 2, SamplingKey([5; 16])).wait().unwrap()
 }
 
-fn quote(folder: &Place, sql: &str) -> Quote {
+fn quote(folder: &Fixture, sql: &str) -> Quote {
     folder.session().check(sql).unwrap().quote
 }

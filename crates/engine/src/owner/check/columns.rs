@@ -39,9 +39,13 @@ pub(super) fn read(
     let stored = table.stored_columns();
     let unit = match &table.unit {
         TableUnit::Row | TableUnit::Through { .. } | TableUnit::Public => None,
-        TableUnit::Column(name) => Some(stored.iter().position(|(own, _)| own == name).ok_or(
-            EngineError::inconsistent("the column of units is not among a table's stored columns"),
-        )?),
+        TableUnit::Column(name) => {
+            Some(stored.iter().position(|(stored_name, _)| stored_name == name).ok_or(
+                EngineError::inconsistent(
+                    "the column of units is not among a table's stored columns",
+                ),
+            )?)
+        }
     };
     let mut rows = CheckedRows {
         columns: table
@@ -207,8 +211,8 @@ impl CheckedRows {
     /// The stored columns as queries see them: text that is too long does not fit.
     fn fitting(&mut self, stored: &[ArrayRef]) -> Result<Vec<ArrayRef>, EngineError> {
         let mut fitting = Vec::with_capacity(stored.len());
-        for (values, &place) in stored.iter().zip(&self.stored) {
-            let column = self.columns.get_mut(place).ok_or(EngineError::inconsistent(
+        for (values, &index) in stored.iter().zip(&self.stored) {
+            let column = self.columns.get_mut(index).ok_or(EngineError::inconsistent(
                 "a stored column is not among the checked columns",
             ))?;
             let within = at_most(values, column.max_bytes)?;
@@ -470,7 +474,7 @@ impl ListedKeys {
 
     fn add(&mut self, values: &ArrayRef, units: Option<&[Option<u32>]>) -> Result<(), EngineError> {
         let indices: Vec<usize> = match &self.index {
-            KeyIndex::Others(lookup) => lookup.places(values)?,
+            KeyIndex::Others(lookup) => lookup.indices(values)?,
             KeyIndex::Floats(indices) => {
                 let values = values.as_primitive::<Float64Type>();
                 let index = |x: Option<f64>| x.and_then(|x| indices.get(&x.to_bits()).copied());

@@ -14,7 +14,7 @@ use hushtable_testkit::Dice;
 use super::*;
 use crate::exact::{OwnerScan, ScanOutcome};
 use crate::survey::ScanOptions;
-use crate::tests::{Place, Wait};
+use crate::tests::{Fixture, Wait};
 
 const CONTRACT: &str = r#"
 [tables.sales]
@@ -73,7 +73,7 @@ fn sales() -> Vec<Sale> {
         .collect()
 }
 
-fn folder(sales: &[Sale]) -> Place {
+fn folder(sales: &[Sale]) -> Fixture {
     let mut csv = "buyer,town,kind,euros,weight,day\n".to_owned();
     for (row, sale) in sales.iter().enumerate() {
         let buyer = sale.buyer.map_or_else(String::new, |buyer| buyer.to_string());
@@ -87,10 +87,10 @@ fn folder(sales: &[Sale]) -> Place {
         csv += &format!("{buyer},{town},{},{euros},{}.25,{day}\n", sale.kind, row % 7);
     }
     // Two tables must not read one file.
-    Place::new(CONTRACT, &[("sales.csv", &csv), ("rows.csv", &csv)])
+    Fixture::new(CONTRACT, &[("sales.csv", &csv), ("rows.csv", &csv)])
 }
 
-fn check(folder: &Place, table: &str, sql: Option<&str>) -> TableCheck {
+fn check(folder: &Fixture, table: &str, sql: Option<&str>) -> TableCheck {
     let report =
         folder.session().check_data(Some(table), sql, &Progress::default()).wait().unwrap();
     report.tables.into_iter().next().unwrap()
@@ -377,7 +377,7 @@ at = { type = "timestamp" }
 [tables.t.budgets]
 ana = { epsilon = 1 }
 "#;
-    let folder = Place::new(contract, &[]);
+    let folder = Fixture::new(contract, &[]);
     let x: ArrayRef = Arc::new(Float64Array::from(vec![
         Some(1.0),
         None,
@@ -406,7 +406,7 @@ ana = { epsilon = 1 }
 
 #[test]
 fn text_that_is_not_utf8_or_too_long_does_not_fit() {
-    let folder = Place::new(CONTRACT, &[]);
+    let folder = Fixture::new(CONTRACT, &[]);
     let mut csv = b"buyer,town,kind,euros,weight,day\n1,caf\xe9,new,1,1,\n2,".to_vec();
     csv.extend("x".repeat(70_000).bytes());
     csv.extend(b",new,1,99999999999999999999999999999999999999,\n");
@@ -425,7 +425,7 @@ fn text_that_is_not_utf8_or_too_long_does_not_fit() {
 fn other_ways_to_write_a_unit_are_counted() {
     let rows = ["7", "07", "+7", "7.0", "x", ""].map(|id| format!("{id},t1,new,07,1.504,\n"));
     let csv = format!("buyer,town,kind,euros,weight,day\n{}", rows.concat());
-    let report = check(&Place::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
+    let report = check(&Fixture::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
     assert_eq!((report.units, report.rows_without_unit), (Some(1), 5));
     let buyer = column(&report, "buyer");
     assert_eq!((buyer.nulls, buyer.do_not_fit, buyer.written_otherwise), (1, 4, 2));
@@ -450,7 +450,7 @@ fn rows_that_are_not_what_was_written_are_counted() {
         "buyer,town,kind,euros,weight,day\n1,t1,new,1,1,\n2,t1,new,1,1,,more\n3,t1\n\
          4,\"{long}\n5,\"t1\"\n6,t1,new,\"1\n{long}\n7,\"t1\nt2\",new,1,1,\n"
     );
-    let report = check(&Place::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
+    let report = check(&Fixture::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
     assert_eq!((report.rows, report.ragged_rows, report.unclosed_quotes), (7, 5, 2));
     let (town, euros) = (column(&report, "town"), column(&report, "euros"));
     assert_eq!((town.do_not_fit, euros.do_not_fit), (1, 1));
@@ -504,7 +504,7 @@ euros = { type = "decimal(2)", bounds = [0, 2000], sum_bounds = [0, 2000] }
 [tables.t.budgets]
 ana = { epsilon = 10, delta = 0.9 }
 "#;
-    let data_folder = Place::new(contract, &[]);
+    let data_folder = Fixture::new(contract, &[]);
     for (folder, rows) in [
         ("year=2024", "18446744073709551615;1.234,56\n7;NA\n7;1,234.56\n"),
         ("year=soon", "18446744073709551615;5\nx;6\n;7\n"),

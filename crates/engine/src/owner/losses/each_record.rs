@@ -10,7 +10,7 @@ use hushtable_privacy::{RecordPolicy, Rho, group_loss};
 use hushtable_quote::{Noise, Quote, policy_of_noise, rho_at};
 
 use super::{GroupLosses, Losses, OwnerLosses, rho};
-use crate::bounding::places;
+use crate::bounding::indices;
 use crate::classes::ClassLookup;
 use crate::contributions::ContributionBatch;
 use crate::error::EngineError;
@@ -59,7 +59,7 @@ pub(super) async fn tally(
         None => None,
     };
     let mut meters = Vec::new();
-    let accumulators = places(checked.quote.query());
+    let accumulators = indices(checked.quote.query());
     let measurements = checked.quote.query().measurements().iter().zip(accumulators);
     for (index, (measurement, accumulator)) in measurements.enumerate() {
         let classes = measurement.thresholds().and_then(|t| t.classes.as_ref());
@@ -248,7 +248,7 @@ impl RecordLossSums<'_> {
             let Some(classes) = rows.keys.get(*column) else { return Ok(None) };
             let listed = split.classes.as_ref().map_or(&[][..], |classes| &classes.values);
             let threshold = |class: usize| listed.get(class).map_or(split.default, |(_, t)| *t);
-            Ok(Some(lookup.places(classes)?.into_iter().map(threshold).collect()))
+            Ok(Some(lookup.indices(classes)?.into_iter().map(threshold).collect()))
         };
         self.meters.iter().map(of).collect()
     }

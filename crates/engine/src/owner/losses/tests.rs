@@ -5,7 +5,7 @@ use hushtable_testkit::near;
 use proptest::prelude::*;
 
 use super::*;
-use crate::tests::{Place, Wait};
+use crate::tests::{Fixture, Wait};
 
 const CONTRACT: &str = r#"
 [tables.firms]
@@ -35,8 +35,8 @@ id,firm,county,sector,pay,jobs,age
 6,b,C,mining,1000,5,10
 ";
 
-fn folder() -> Place {
-    Place::new(CONTRACT, &[("firms.csv", DATA)])
+fn folder() -> Fixture {
+    Fixture::new(CONTRACT, &[("firms.csv", DATA)])
 }
 
 /// Half of the budget for choosing groups.
@@ -190,7 +190,7 @@ fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
     let row = |jobs: u32| format!("{jobs},,C{},farms,1,{jobs},1\n", jobs % 5);
     let rows: String = (1..=100).map(row).collect();
     let data = format!("id,firm,county,sector,pay,jobs,age\n{rows}");
-    let folder = Place::new(CONTRACT, &[("firms.csv", &data)]);
+    let folder = Fixture::new(CONTRACT, &[("firms.csv", &data)]);
     let sql = format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-5, {EVEN}) county, \
          SUM(jobs, mechanism => 'SQRT') AS j FROM firms GROUP BY county"
@@ -247,7 +247,7 @@ proptest! {
             let sector = ["mining", "farms", ""][usize::from(*sector)];
             data += &format!("{id},f,A,{sector},{pay},{jobs},{age}\n");
         }
-        let folder = Place::new(CONTRACT, &[("firms.csv", &data)]);
+        let folder = Fixture::new(CONTRACT, &[("firms.csv", &data)]);
         let strategy = "group_selection_strategy = GAUSSIAN_THRESHOLD";
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, {strategy}, \

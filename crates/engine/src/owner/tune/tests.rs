@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use hushtable_testkit::near;
 
 use super::*;
-use crate::tests::{Place, Wait};
+use crate::tests::{Fixture, Wait};
 
 const CONTRACT: &str = r#"
 [tables.sales]
@@ -38,7 +38,7 @@ fn sales() -> Vec<(u32, u32, i64)> {
 fn tuned(sql: &str) -> TuneReport {
     let rows = sales().iter().map(|(b, p, e)| format!("{b},t{p},k{p},{e}\n")).collect::<String>();
     let csv = "buyer,town,kind,euros\n".to_owned() + &rows;
-    let folder = Place::new(CONTRACT, &[("sales.csv", &csv)]);
+    let folder = Fixture::new(CONTRACT, &[("sales.csv", &csv)]);
     let session = folder.session();
     let report = session.tune(sql, &Progress::default()).wait().unwrap();
     assert!(!session.ledger_path().exists(), "nothing is charged");

@@ -51,9 +51,9 @@ fn rows_of_any_length_and_lines_of_any_end() {
         [Some("multi\nline"), Some("q\"q"), Some("c,c")],
         [Some("last"), None, None],
     ];
-    for (place, column) in [(2, 0), (0, 1), (1, 2)] {
+    for (index, column) in [(2, 0), (0, 1), (1, 2)] {
         let column = strings(batch.column(column));
-        assert_eq!(column, expected.map(|row| row[place]));
+        assert_eq!(column, expected.map(|row| row[index]));
     }
 }
 

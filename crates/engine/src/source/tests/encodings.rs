@@ -127,11 +127,11 @@ proptest! {
     #[test]
     fn any_bytes_in_any_encoding(
         bytes in prop::collection::vec(any::<u8>(), 0..60),
-        place in 0_usize..7,
+        index in 0_usize..7,
     ) {
         let name = [
             "windows-1252", "utf-16le", "utf-16be", "shift_jis", "gb18030", "big5", "euc-jp",
-        ][place];
+        ][index];
         let encoding = Encoding::for_label(name.as_bytes()).unwrap();
         let input = std::io::Cursor::new(bytes.clone());
         let mut decoded = Vec::new();

@@ -154,10 +154,10 @@ fn damaged_files() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let mut refused = 0;
-    for place in (0..whole.len()).step_by(97).chain(whole.len() - 300..whole.len()) {
+    for index in (0..whole.len()).step_by(97).chain(whole.len() - 300..whole.len()) {
         let mut bytes = whole.clone();
-        bytes[place] ^= 0xff;
-        for bytes in [&bytes[..], &whole[..place]] {
+        bytes[index] ^= 0xff;
+        for bytes in [&bytes[..], &whole[..index]] {
             std::fs::write(&path, bytes).unwrap();
             if let Err(error) = read(&path, &[("x", Text), ("y", Int)]) {
                 refused += 1;

@@ -52,7 +52,7 @@ fn sources_need_no_file() {
         assert_eq!((source.identity(), source.parts().len()), (identity(), parts));
         assert_eq!(source.columns()[0].name, "n");
         let pick =
-            ColumnPick { place: 0, stored: Stored::Int { unsigned_64: false }, to: ReadType::Wide };
+            ColumnPick { index: 0, stored: Stored::Int { unsigned_64: false }, to: ReadType::Wide };
         let picks = [ColumnPick { to: ReadType::Value(ColumnType::Int), ..pick }, pick];
         let (mut found, progress) = (Vec::new(), Arc::new(ReadProgress::default()));
         let expected: u64 = source.parts().iter().sum();

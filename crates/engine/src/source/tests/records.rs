@@ -27,7 +27,7 @@ impl Read for Pieces<'_> {
 }
 
 fn limits(columns: &[usize], others: usize) -> Limits {
-    let names: Vec<String> = (0..columns.len()).map(|place| place.to_string()).collect();
+    let names: Vec<String> = (0..columns.len()).map(|index| index.to_string()).collect();
     let texts: Vec<(String, usize)> = names.iter().cloned().zip(columns.iter().copied()).collect();
     let settings = CsvSettings::default().with_max_bytes(others).unwrap();
     Limits::of_rows(names.iter().map(String::as_str), &texts, &settings)

@@ -128,8 +128,8 @@ fn awkward_column_names() {
     asked.reverse();
     for path in [path, csv] {
         let batch = read(&path, &asked).unwrap();
-        for (place, array) in batch.columns().iter().rev().enumerate() {
-            assert_eq!(ints(array), [Some(place as i64)]);
+        for (index, array) in batch.columns().iter().rev().enumerate() {
+            assert_eq!(ints(array), [Some(index as i64)]);
         }
     }
 }

@@ -256,8 +256,8 @@ fn times_after_dates_in_some_order() {
 /// Digits with a separator between groups of three.
 fn grouped(digits: &str, separator: &str) -> String {
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push_str(separator);
         }
         text.push(digit);

@@ -15,7 +15,7 @@ use crate::answer_table::AnswerTable;
 use crate::ask::{Purpose, open_workload};
 use crate::record::{ReleaseStatement, decode};
 use crate::statement::Statement;
-use crate::tests::{Place, Wait, json, shown};
+use crate::tests::{Fixture, Wait, json, shown};
 
 const CONTRACT: &str = r#"
 [tables.firms]
@@ -43,7 +43,7 @@ name = "jobs"
 sql = "SELECT SUM(jobs) AS jobs FROM firms"
 "#;
 
-fn place() -> Place {
+fn fixture() -> Fixture {
     let mut csv = "county,town,pay,jobs\n".to_owned();
     for row in 0..60 {
         csv += &format!(
@@ -54,20 +54,20 @@ fn place() -> Place {
             row % 10
         );
     }
-    Place::new(CONTRACT, &[("firms.csv", &csv), ("workload.toml", WORKLOAD)])
+    Fixture::new(CONTRACT, &[("firms.csv", &csv), ("workload.toml", WORKLOAD)])
 }
 
-fn plan(place: &Place) -> StatementPlan {
-    planned(place).unwrap()
+fn plan(fixture: &Fixture) -> StatementPlan {
+    planned(fixture).unwrap()
 }
 
-fn planned(place: &Place) -> Result<StatementPlan, EngineError> {
-    let (session, progress) = (place.session(), Progress::default());
-    session.plan_workload(&workload(place), None, Purpose::Quote, &progress).wait()
+fn planned(fixture: &Fixture) -> Result<StatementPlan, EngineError> {
+    let (session, progress) = (fixture.session(), Progress::default());
+    session.plan_workload(&workload(fixture), None, Purpose::Quote, &progress).wait()
 }
 
-fn workload(place: &Place) -> Workload {
-    open_workload(&place.path().join("workload.toml")).unwrap()
+fn workload(fixture: &Fixture) -> Workload {
+    open_workload(&fixture.path().join("workload.toml")).unwrap()
 }
 
 /// Outcome of a run: its statement, and the tables that it gave by name.
@@ -75,8 +75,8 @@ type Run = (Result<Statement, String>, Vec<(String, String)>);
 
 /// Runs the workload with a generator of that seed; it ends with an error when it has given that
 /// many answers, before any file of the last is written.
-fn run(place: &Place, seed: u64, most: usize) -> Run {
-    let plan = plan(place);
+fn run(fixture: &Fixture, seed: u64, most: usize) -> Run {
+    let plan = plan(fixture);
     let mut tables = Vec::new();
     let mut generator = TestSeed(seed).generator();
     let answer = plan
@@ -92,15 +92,16 @@ fn run(place: &Place, seed: u64, most: usize) -> Run {
             },
         )
         .wait();
-    let told = |error: EngineError| error.to_string().replace(place.path().to_str().unwrap(), "F");
+    let told =
+        |error: EngineError| error.to_string().replace(fixture.path().to_str().unwrap(), "F");
     (answer.map(|(statement, _)| statement).map_err(told), tables)
 }
 
 /// The charges, and how many of them have a release.
-fn charges(place: &Place) -> (usize, usize, String) {
-    let ledger = place.session().ledger_as_it_is().unwrap().unwrap();
+fn charges(fixture: &Fixture) -> (usize, usize, String) {
+    let ledger = fixture.session().ledger_as_it_is().unwrap().unwrap();
     let charges = ledger.charges().unwrap();
-    let limit = place.session().contract().populations["firms"].budgets["ana"];
+    let limit = fixture.session().contract().populations["firms"].budgets["ana"];
     let spent = ledger.account("ana", "firms", limit).unwrap().spent;
     (
         charges.len(),
@@ -110,8 +111,8 @@ fn charges(place: &Place) -> (usize, usize, String) {
 }
 
 /// Everything up to the moment at which the data of the first query without an answer are read.
-fn stopped_before_reading(place: &Place, parts: usize) {
-    let (session, plan) = (place.session(), plan(place));
+fn stopped_before_reading(fixture: &Fixture, parts: usize) {
+    let (session, plan) = (fixture.session(), plan(fixture));
     let mut ledger = session.ledger().unwrap();
     let paid = plan.pay(&mut *ledger).unwrap();
     let unanswered = paid.iter().flatten().filter_map(|paid| match &paid.first {
@@ -152,8 +153,8 @@ sql = "SELECT county, town, COUNT(*) AS n, SUM(jobs) AS jobs FROM firms GROUP BY
 "#;
 
 /// The first `most` answers to the workload.
-fn answers(place: &Place, seed: u64, most: usize) -> (Vec<AnswerTable>, Option<Statement>) {
-    let plan = plan(place);
+fn answers(fixture: &Fixture, seed: u64, most: usize) -> (Vec<AnswerTable>, Option<Statement>) {
+    let plan = plan(fixture);
     let mut all = Vec::new();
     let told = |answer: &AnswerTable| {
         if all.len() == most {
@@ -189,21 +190,21 @@ fn tables_fit_each_other_and_are_on_record_as_they_were_released() {
             row % 10
         );
     }
-    let place = Place::new(LEVELS, &[("firms.csv", &csv), ("workload.toml", FITTING)]);
-    let quoted = plan(&place);
+    let fixture = Fixture::new(LEVELS, &[("firms.csv", &csv), ("workload.toml", FITTING)]);
+    let quoted = plan(&fixture);
     let quoted = quoted.quoted().unwrap();
     assert_eq!(quoted.consistent.len(), 6);
     for level in &quoted.consistent {
         assert!(level.adjusted.unwrap() < level.released, "{level:?}");
     }
     // Stopped before the second table is written, when all are on record.
-    let (first, stated) = answers(&place, 1, 1);
+    let (first, stated) = answers(&fixture, 1, 1);
     assert!((first.len(), stated.is_none()) == (1, true));
-    let (all, stated) = answers(&place, 2, 9);
+    let (all, stated) = answers(&fixture, 2, 9);
     assert_eq!(stated.unwrap().consistent.as_deref(), Some("true"));
     assert!(all.iter().all(|answer| answer.on_record));
     assert_eq!(shown(&first[0].table), shown(&all[0].table));
-    let [total, counties, towns] = [0, 1, 2].map(|place| numbers(&all[place]));
+    let [total, counties, towns] = [0, 1, 2].map(|n| numbers(&all[n]));
     assert_eq!((total.len(), counties.len(), towns.len()), (1, 2, 6));
     assert_eq!(sum(&counties), total[0]);
     assert_eq!(sum(&towns), total[0]);
@@ -217,25 +218,25 @@ fn tables_fit_each_other_and_are_on_record_as_they_were_released() {
     for answer in &all {
         let ends = answer.intervals(IntervalRequest::USUAL).unwrap();
         let both = ends.beside(&answer.table).unwrap();
-        let own = AnswerTable { table: both, ..answer.clone() };
+        let first_output = AnswerTable { table: both, ..answer.clone() };
         let column = |name: &str| {
-            own.table.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone()
+            first_output.table.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone()
         };
         let (low, high) = (column("n_low"), column("n_high"));
-        for (row, [n, _]) in numbers(&own).into_iter().enumerate() {
+        for (row, [n, _]) in numbers(&first_output).into_iter().enumerate() {
             assert!(
                 low.value(row) <= n && n <= high.value(row) && low.value(row) < high.value(row)
             );
         }
     }
     // Released tables do not add up before they are adjusted.
-    let plan = plan(&place);
-    let ledger = place.session().ledger_as_it_is().unwrap().unwrap();
-    let raw = |place: usize| {
-        let stored = ledger.stored("ana", "firms", &plan.parts[place].identity).unwrap().unwrap();
+    let plan = plan(&fixture);
+    let ledger = fixture.session().ledger_as_it_is().unwrap().unwrap();
+    let raw = |part: usize| {
+        let stored = ledger.stored("ana", "firms", &plan.parts[part].identity).unwrap().unwrap();
         let recorded = decode(&stored.release).unwrap();
-        let (released, _) = recorded.answering(&plan.parts[place].question).unwrap();
-        numbers(&AnswerTable { table: released.table, ..all[place].clone() })
+        let (released, _) = recorded.answering(&plan.parts[part].question).unwrap();
+        numbers(&AnswerTable { table: released.table, ..all[part].clone() })
     };
     assert_ne!(sum(&raw(2)), raw(0)[0]);
 }
@@ -244,52 +245,52 @@ const ALL: &str = "rho = 2, delta = 1e-6";
 
 #[test]
 fn stopped_after_each_step_it_goes_on() {
-    let place = place();
+    let fixture = fixture();
     // Charged, and not begun; begun, and nothing drawn.
     for parts in [0, 1] {
-        stopped_before_reading(&place, parts);
-        assert_eq!(charges(&place), (3, 0, ALL.to_owned()));
+        stopped_before_reading(&fixture, parts);
+        assert_eq!(charges(&fixture), (3, 0, ALL.to_owned()));
     }
     // The first is on record, and was not shown.
-    let (error, tables) = run(&place, 1, 0);
+    let (error, tables) = run(&fixture, 1, 0);
     assert!(error.is_err() && tables.is_empty());
-    assert_eq!(charges(&place), (3, 1, ALL.to_owned()));
+    assert_eq!(charges(&fixture), (3, 1, ALL.to_owned()));
     // The first is shown, the second is on record.
-    let (_, first) = run(&place, 2, 1);
-    assert_eq!(charges(&place), (3, 2, ALL.to_owned()));
-    stopped_before_reading(&place, 1);
-    let (statement, all) = run(&place, 3, 3);
-    assert_eq!(charges(&place), (3, 3, ALL.to_owned()));
+    let (_, first) = run(&fixture, 2, 1);
+    assert_eq!(charges(&fixture), (3, 2, ALL.to_owned()));
+    stopped_before_reading(&fixture, 1);
+    let (statement, all) = run(&fixture, 3, 3);
+    assert_eq!(charges(&fixture), (3, 3, ALL.to_owned()));
     assert_eq!(all[..1], first);
     // It is read as it is written.
     let text = json(statement.as_ref().unwrap()).to_string();
     assert!(serde_json::from_str::<Statement>(&text).is_ok(), "{text}");
     // The record is shown from then on, whatever the generator.
-    let (again, same) = run(&place, 4, 3);
+    let (again, same) = run(&fixture, 4, 3);
     assert_eq!((again.unwrap(), same), (statement.unwrap(), all));
-    assert_eq!(charges(&place), (3, 3, ALL.to_owned()));
+    assert_eq!(charges(&fixture), (3, 3, ALL.to_owned()));
 }
 
 #[test]
 fn there_is_an_end_to_attempts() {
-    let place = place();
-    (0..MOST_ATTEMPTS).for_each(|_| stopped_before_reading(&place, 1));
-    assert_eq!(charges(&place), (3, 0, ALL.to_owned()));
+    let fixture = fixture();
+    (0..MOST_ATTEMPTS).for_each(|_| stopped_before_reading(&fixture, 1));
+    assert_eq!(charges(&fixture), (3, 0, ALL.to_owned()));
     // The part that was read so often is charged anew, and the others are not.
-    let (statement, tables) = run(&place, 1, 3);
+    let (statement, tables) = run(&fixture, 1, 3);
     assert!(statement.is_ok() && tables.len() == 3);
     let more = "rho = 2.666666666667, delta = 1e-6".to_owned();
-    assert_eq!(charges(&place), (4, 3, more));
+    assert_eq!(charges(&fixture), (4, 3, more));
 }
 
 #[test]
 fn a_part_is_the_query_at_its_share() {
-    let place = place();
-    let (statement, tables) = run(&place, 1, 3);
+    let fixture = fixture();
+    let (statement, tables) = run(&fixture, 1, 3);
     // A third of rho and no delta, as it chooses no groups.
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.666666666666) \
                SUM(jobs) AS jobs FROM firms";
-    let session = place.session();
+    let session = fixture.session();
     let mut generator = TestSeed(9).generator();
     let single =
         session.query_with(sql, None, &crate::Progress::default(), &mut generator).wait().unwrap();
@@ -302,9 +303,9 @@ fn a_part_is_the_query_at_its_share() {
 
 #[test]
 fn what_changes_while_it_is_at_work_is_not_mixed_in() {
-    let place = place();
-    let plan = plan(&place);
-    let data = place.path().join("firms.csv");
+    let fixture = fixture();
+    let plan = plan(&fixture);
+    let data = fixture.path().join("firms.csv");
     let mut generator = TestSeed(1).generator();
     let mut answers = 0;
     let error = plan
@@ -319,11 +320,11 @@ fn what_changes_while_it_is_at_work_is_not_mixed_in() {
         )
         .wait();
     let error = error.unwrap_err().to_string();
-    insta::assert_snapshot!(error.replace(place.path().to_str().unwrap(), "F"));
+    insta::assert_snapshot!(error.replace(fixture.path().to_str().unwrap(), "F"));
     assert_eq!(answers, 1);
-    assert_eq!(charges(&place), (3, 1, ALL.to_owned()));
+    assert_eq!(charges(&fixture), (3, 1, ALL.to_owned()));
     // On other data it is another workload, for which there is not enough.
-    let plan = self::plan(&place);
+    let plan = self::plan(&fixture);
     let refused = plan
         .release_with(
             &mut generator,
@@ -332,26 +333,26 @@ fn what_changes_while_it_is_at_work_is_not_mixed_in() {
         )
         .wait();
     assert!(refused.unwrap_err().to_string().contains("these 3 queries together"));
-    assert_eq!(charges(&place), (3, 1, ALL.to_owned()));
+    assert_eq!(charges(&fixture), (3, 1, ALL.to_owned()));
 }
 
 #[test]
 fn what_cannot_be_read_is_found_before_anything_is_charged() {
-    let place = place();
-    std::fs::write(place.path().join("firms.csv"), "county,town,jobs\n").unwrap();
-    let session = place.session();
-    let Err(error) = planned(&place) else { panic!("planned") };
-    insta::assert_snapshot!(error.to_string().replace(place.path().to_str().unwrap(), "F"));
+    let fixture = fixture();
+    std::fs::write(fixture.path().join("firms.csv"), "county,town,jobs\n").unwrap();
+    let session = fixture.session();
+    let Err(error) = planned(&fixture) else { panic!("planned") };
+    insta::assert_snapshot!(error.to_string().replace(fixture.path().to_str().unwrap(), "F"));
     assert!(!session.ledger_path().exists());
 }
 
 /// Refuses a workload that cannot be paid before mechanisms are made, and none that was paid for.
 #[test]
 fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
-    let place = place();
-    let session = place.session();
+    let fixture = fixture();
+    let session = fixture.session();
     let refused = |rho: &str| {
-        let mut asked = workload(&place);
+        let mut asked = workload(&fixture);
         asked.loss = Loss::Concentrated { rho: rho.parse().unwrap(), delta: asked.loss.delta() };
         let progress = Progress::default();
         let planned = session.plan_workload(&asked, None, Purpose::Answer, &progress).wait();
@@ -359,7 +360,7 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     };
     assert_eq!(refused("2"), Ok(()));
     insta::assert_snapshot!(refused("5000").unwrap_err());
-    let (statement, _) = run(&place, 1, 3);
+    let (statement, _) = run(&fixture, 1, 3);
     statement.unwrap();
     assert_eq!(refused("2"), Ok(()));
 }
@@ -367,10 +368,10 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
 /// A workload has several answers, so that asking for its one answer costs nothing.
 #[test]
 fn a_workload_has_no_single_answer() {
-    let place = place();
-    let refused = plan(&place).answer().wait().unwrap_err();
+    let fixture = fixture();
+    let refused = plan(&fixture).answer().wait().unwrap_err();
     assert!(refused.to_string().contains("nothing was charged"), "{refused}");
-    assert!(!place.session().ledger_path().exists());
+    assert!(!fixture.session().ledger_path().exists());
 }
 
 /// Queries whose answers are in one release on record are free, alone and beside new ones, and the
@@ -392,8 +393,8 @@ fn queries_with_one_release_on_record_are_answered() {
             text += &format!("[[queries]]\nname = \"q{number}\"\nsql = \"{sql}\"\n");
         }
         let csv = "county,town,jobs\nA,x,3\nB,y,4\n".to_owned() + &"A,z,5\n".repeat(50);
-        let place = Place::new(&contract, &[("firms.csv", &csv), ("workload.toml", &text)]);
-        let session = place.session();
+        let fixture = Fixture::new(&contract, &[("firms.csv", &csv), ("workload.toml", &text)]);
+        let session = fixture.session();
         let options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)";
         let sql = WIDE.replacen("SELECT", options, 1);
         let (mut generator, progress) = (TestSeed(1).generator(), Progress::default());
@@ -404,7 +405,7 @@ fn queries_with_one_release_on_record_are_answered() {
             let mut sum = None;
             let mut tables = Vec::new();
             let mut generator = TestSeed(seed).generator();
-            let answer = plan(&place).release_with(
+            let answer = plan(&fixture).release_with(
                 &mut generator,
                 |charges| sum = charges.accounts[0].charged,
                 |output| {

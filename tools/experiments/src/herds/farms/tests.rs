@@ -43,10 +43,10 @@ const TRADITIONAL_STATES: [&str; 14] = [
 ];
 
 /// State, district and county.
-type Place = [String; 3];
+type District = [String; 3];
 
-fn region(place: &Place) -> Region {
-    let state = place[0].as_str();
+fn region(district: &District) -> Region {
+    let state = district[0].as_str();
     if WESTERN_STATES.contains(&state) {
         WESTERN
     } else if TRADITIONAL_STATES.contains(&state) {
@@ -62,7 +62,7 @@ fn class(cows: u64) -> usize {
 }
 
 /// Each row's place, domain category and value, where it was published.
-fn census(name: &str) -> Option<Vec<(Place, String, Option<u64>)>> {
+fn census(name: &str) -> Option<Vec<(District, String, Option<u64>)>> {
     let mut reader = csv::Reader::from_path(real(name)?).unwrap();
     let headings = reader.headers().unwrap().clone();
     let column = |name: &str| headings.iter().position(|heading| heading == name).unwrap();
@@ -71,32 +71,32 @@ fn census(name: &str) -> Option<Vec<(Place, String, Option<u64>)>> {
     let rows = reader.records().map(|record| {
         let record = record.unwrap();
         let number: Option<f64> = record[value].trim().replace(',', "").parse().ok();
-        let place = places.map(|column| record[column].to_owned());
-        (place, record[category].to_owned(), number.map(|number| number as u64))
+        let district = places.map(|column| record[column].to_owned());
+        (district, record[category].to_owned(), number.map(|number| number as u64))
     });
     Some(rows.collect())
 }
 
 /// Farms by class of each county.
-fn operations() -> Option<BTreeMap<Place, [usize; 7]>> {
-    let mut counties: BTreeMap<Place, [usize; 7]> = BTreeMap::new();
-    for (place, category, farms) in
+fn operations() -> Option<BTreeMap<District, [usize; 7]>> {
+    let mut counties: BTreeMap<District, [usize; 7]> = BTreeMap::new();
+    for (district, category, farms) in
         census("nass2022_County_Operations_with_Inventory_Cattle_Milk_2022.csv")?
     {
         let least = category.split(['(', ' ']).find_map(|word| word.parse().ok()).unwrap();
-        counties.entry(place).or_default()[class(least)] += farms.unwrap() as usize;
+        counties.entry(district).or_default()[class(least)] += farms.unwrap() as usize;
     }
     Some(counties)
 }
 
 /// A herd for each farm of the table, added up by county.
-fn drawn(counties: &BTreeMap<Place, [usize; 7]>, seed: u64) -> BTreeMap<Place, u64> {
+fn drawn(counties: &BTreeMap<District, [usize; 7]>, seed: u64) -> BTreeMap<District, u64> {
     let mut draws = Draws::new(seed);
     let mut sums = BTreeMap::new();
-    for (place, farms) in counties {
-        let region = region(place);
+    for (district, farms) in counties {
+        let region = region(district);
         let herds = farms.iter().enumerate().flat_map(|(class, count)| vec![class; *count]);
-        sums.insert(place.clone(), herds.map(|class| region.herd(class, &mut draws)).sum());
+        sums.insert(district.clone(), herds.map(|class| region.herd(class, &mut draws)).sum());
     }
     sums
 }
@@ -110,9 +110,10 @@ fn herds_add_up_to_the_published_inventories() {
     let Some(inventory) = census("nass2022_County_Milk_Cow_Inventory_2022.csv") else { return };
     for seed in 1..4 {
         let sums = drawn(&counties, seed);
-        let published = inventory.iter().filter_map(|(place, _, cows)| Some((place, (*cows)?)));
+        let published =
+            inventory.iter().filter_map(|(district, _, cows)| Some((district, (*cows)?)));
         let pairs: Vec<(f64, f64)> = published
-            .map(|(place, cows)| (sums[place] as f64, cows as f64))
+            .map(|(district, cows)| (sums[district] as f64, cows as f64))
             .filter(|(_, cows)| *cows > 0.0)
             .collect();
         assert!(pairs.len() > 1500, "{}", pairs.len());

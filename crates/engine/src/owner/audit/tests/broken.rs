@@ -8,7 +8,7 @@ use super::*;
 
 /// The largest bound on epsilon at `delta`, of tables that were read for one query when the noise
 /// is drawn for another.
-fn bound(folder: &Place, read: &str, drawn: &str, delta: f64, runs: u64, seed: u64) -> f64 {
+fn bound(folder: &Fixture, read: &str, drawn: &str, delta: f64, runs: u64, seed: u64) -> f64 {
     let options = options(runs);
     let promised = EpsilonAt { delta, epsilon: 0.0 };
     let bar = Bar { promised, more: delta, options: &options };

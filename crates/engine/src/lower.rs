@@ -132,8 +132,8 @@ impl Lowering<'_> {
                     select_columns(plan, &needed.indices_of(requested)?)
                 }
                 Operator::Project { input, columns } => {
-                    let pick = |&place: &usize| {
-                        columns.get(place).ok_or(EngineError::inconsistent(
+                    let pick = |&index: &usize| {
+                        columns.get(index).ok_or(EngineError::inconsistent(
                             "a plan reads a column that its relation does not have",
                         ))
                     };
@@ -274,8 +274,9 @@ impl Lowering<'_> {
         let position = |&index: &usize| match index.checked_sub(keys.len()) {
             None => Ok(index),
             Some(at) => {
-                let own = computed.iter().position(|&other| other == at);
-                own.map(|own| keys.len() + own)
+                let index = computed.iter().position(|&other| other == at);
+                index
+                    .map(|index| keys.len() + index)
                     .ok_or(EngineError::inconsistent("an aggregate that is read is not computed"))
             }
         };
@@ -325,6 +326,7 @@ fn first_rows(
         function: WindowFunction::RowNumber,
         partition_by: keys.iter().map(|&key| column_of(&input, key)).collect::<Result<_, _>>()?,
         order_by,
+        frame: None,
     };
     let row_number = Expr::column(input.fields().len(), ColumnType::Int);
     let literal = ExprKind::Literal(Value::Int(rows.into()));
@@ -336,11 +338,11 @@ fn first_rows(
 }
 
 /// A column of a relation.
-fn column_of(input: &Relation, place: usize) -> Result<Expr, EngineError> {
-    let field = input.fields().get(place).ok_or(EngineError::inconsistent(
+fn column_of(input: &Relation, index: usize) -> Result<Expr, EngineError> {
+    let field = input.fields().get(index).ok_or(EngineError::inconsistent(
         "a plan reads a column that its relation does not have",
     ))?;
-    Ok(Expr::column(place, field.column_type))
+    Ok(Expr::column(index, field.column_type))
 }
 
 /// The function for an aggregate: DataFusion's, or a total one of [`sums`].
@@ -432,12 +434,12 @@ fn shortened(
 ) -> Result<SharedPlan, EngineError> {
     let schema = plan.schema();
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> = Vec::with_capacity(schema.fields().len());
-    for (place, of) in requested.iter().enumerate() {
+    for (index, of) in requested.iter().enumerate() {
         let field = schema
             .fields()
-            .get(place)
+            .get(index)
             .ok_or(EngineError::inconsistent("a scan has fewer columns than are wanted"))?;
-        let input = Column::new(field.name(), place);
+        let input = Column::new(field.name(), index);
         let most = *bytes
             .get(*of)
             .ok_or(EngineError::inconsistent("a scanned column has no limit of bytes"))?;
@@ -445,7 +447,7 @@ fn shortened(
             DataType::Utf8View => Arc::new(ValueLimit { column: input, bytes: most }),
             _ => Arc::new(input),
         };
-        exprs.push((expr, place.to_string()));
+        exprs.push((expr, index.to_string()));
     }
     // The column that identifies rows.
     for index in requested.len()..schema.fields().len() {

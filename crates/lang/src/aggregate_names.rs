@@ -61,12 +61,26 @@ pub fn quantile_at(node: &ast::Expr) -> Option<(&ast::Function, &ast::Expr)> {
     }
 }
 
+/// The aggregates of a unit's rows, in sub-queries and windows.
+const OF_UNITS: [&str; 12] = [
+    "COUNT",
+    "COUNTIF",
+    "SUM",
+    "AVG",
+    "MIN",
+    "MAX",
+    "ANY_VALUE",
+    "LOGICAL_OR",
+    "LOGICAL_AND",
+    "BOOL_OR",
+    "BOOL_AND",
+    "EVERY",
+];
+
 /// Whether a function aggregates rows in a sub-query.
 pub fn is_aggregate(function: &ast::Function) -> bool {
     let name = function.name.to_string();
-    ["COUNT", "COUNTIF", "SUM", "AVG", "MIN", "MAX"]
-        .iter()
-        .any(|aggregate| name.eq_ignore_ascii_case(aggregate))
+    OF_UNITS.iter().any(|aggregate| name.eq_ignore_ascii_case(aggregate))
 }
 
 /// Whether an expression is an aggregate, over rows or over released values, and not a window.

@@ -10,8 +10,9 @@ mod operators;
 mod patterns;
 mod placeholder;
 mod row_scope;
+mod row_values;
 
-use sqlparser::ast::{self, CastKind, UnaryOperator};
+use sqlparser::ast::{self, BinaryOperator, CastKind, UnaryOperator};
 
 use self::calls::plain_rounding;
 pub use self::calls::{function_names, misspelt_function};
@@ -22,6 +23,7 @@ use self::mixed_types::{ComparisonSyntax, compared_with};
 pub use self::placeholder::placeholder;
 use self::placeholder::released;
 pub use self::row_scope::{RowScope, Visible, bind_expression, bind_row_expression};
+use self::row_values::row_values;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, MatchUse};
 use crate::types::ColumnType;
@@ -186,7 +188,21 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 Expr::new(ExprKind::Not(Box::new(inner)), ColumnType::Bool)
             }
             E::UnaryOp { op: UnaryOperator::Plus, expr } => self.number(expr, "+")?,
+            // Engines differ in which comes first.
+            E::UnaryOp { op: UnaryOperator::Minus, expr } if is_power(expr) => {
+                return Err(Refusal::new(
+                    format!("`{node}` is read in two ways"),
+                    format!("-({expr}), or with the sign in the brackets: (-x) ** 2"),
+                ));
+            }
             E::UnaryOp { op: UnaryOperator::Minus, expr } => negate(self.number(expr, "-")?),
+            E::BinaryOp { left, op: op @ (BinaryOperator::Eq | BinaryOperator::NotEq), right }
+                if row_values(left).is_some() =>
+            {
+                let values = row_values(left).unwrap_or_default();
+                let equal = self.row_in_list(values, std::slice::from_ref(right))?;
+                negate_if(*op == BinaryOperator::NotEq, equal)
+            }
             E::BinaryOp { left, op, right } => self.binary(left, op, right)?,
             E::IsNull(inner) => Expr::new(ExprKind::IsNull(self.boxed(inner)?), ColumnType::Bool),
             E::IsNotNull(inner) => {
@@ -207,7 +223,13 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 let to = compare(BinaryOp::Le, value, high)?;
                 negate_if(*negated, from.and(to))
             }
-            E::InList { expr, list, negated } => negate_if(*negated, self.in_list(expr, list)?),
+            E::InList { expr, list, negated } => {
+                let found = match row_values(expr) {
+                    Some(values) => self.row_in_list(values, list)?,
+                    None => self.in_list(expr, list)?,
+                };
+                negate_if(*negated, found)
+            }
             E::Like { negated, any: false, expr, pattern, escape_char: None } => {
                 negate_if(*negated, self.like(expr, pattern, false)?)
             }
@@ -305,8 +327,18 @@ impl<'a, R: Resolve> Binder<'a, R> {
             | E::Exists { subquery: _, negated: _ }
             | E::InSubquery { expr: _, subquery: _, negated: _ } => {
                 return Err(Refusal::new(
-                    "subqueries are not supported",
-                    "ask for the parts one by one, or prepare the table in a file of its own",
+                    "a sub-query of this form is not supported where it stands",
+                    "x IN (SELECT …) and EXISTS in conditions, NOT EXISTS in place of NOT IN; or \
+                     one value for each row: (SELECT MAX(y) FROM t WHERE t.unit = rows.unit)",
+                ));
+            }
+            E::AtTimeZone { timestamp, time_zone: _ } => {
+                return Err(Refusal::new(
+                    format!("`{node}` is not supported: moments are of one time zone, UTC"),
+                    format!(
+                        "TIMESTAMP_ADD({timestamp}, INTERVAL 1 HOUR), or a column of the file with \
+                         local times"
+                    ),
                 ));
             }
             other => {
@@ -318,6 +350,11 @@ impl<'a, R: Resolve> Binder<'a, R> {
             }
         })
     }
+}
+
+/// Whether the node is a power, without brackets.
+fn is_power(node: &ast::Expr) -> bool {
+    matches!(node, ast::Expr::BinaryOp { left: _, op: BinaryOperator::Custom(_), right: _ })
 }
 
 /// The elements of an array that is written out.

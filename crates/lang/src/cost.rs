@@ -26,7 +26,7 @@ const READ: u64 = 3;
 /// A part of a query that is computed from every row, and where it stands.
 pub struct RowPart<'a> {
     /// Where it stands, for errors.
-    pub place: String,
+    pub clause: String,
     /// The expression.
     pub expr: &'a Expr,
     /// Most bytes of the columns that it is computed from.
@@ -53,7 +53,7 @@ pub fn check(parts: &[RowPart<'_>]) -> Result<(), Refusal> {
     let dearest = dearest.map(|(cost, part, expr)| {
         let text = expr.longest_operand(&part.columns);
         let of = if text == 0 { String::new() } else { format!(" on text of up to {text} bytes") };
-        format!("; the dearest part: {cost} for {}{of}, in {}", operation_name(expr), part.place)
+        format!("; the dearest part: {cost} for {}{of}, in {}", operation_name(expr), part.clause)
     });
     Err(Refusal::new(
         format!(

@@ -180,7 +180,12 @@ impl Expr {
         Self::new(ExprKind::Binary(op, Box::new(left), Box::new(right)), column_type)
     }
 
-    /// Whether it is NULL, as a constant.
+    /// Whether it is the constant TRUE.
+    pub fn is_true(&self) -> bool {
+        matches!(self.kind, ExprKind::Literal(Value::Bool(true)))
+    }
+
+    /// Whether it is the constant NULL.
     pub fn is_null_literal(&self) -> bool {
         matches!(self.kind, ExprKind::Literal(Value::Null))
     }

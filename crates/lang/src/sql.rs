@@ -1,6 +1,7 @@
 //! From text to the syntax tree: lifts the differential privacy clause out, parses the rest.
 
 mod dialect;
+mod double_operators;
 mod named_parameters;
 mod text_constants;
 mod today;
@@ -146,6 +147,7 @@ fn tokens(
     let mut tokenizer = Tokenizer::new(dialect, text).with_unescape(false);
     let mut tokens = tokenizer.tokenize_with_location().map_err(|e| not_sql(e.into()))?;
     tokens.retain(|t| !matches!(t.token, Token::Whitespace(_)));
+    double_operators::join(&mut tokens);
     text_constants::resolve(&mut tokens, dialect.quoted_names())?;
     if dialect.quoted_names() {
         tokens.iter_mut().for_each(name_in_quotes);

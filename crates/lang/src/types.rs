@@ -242,7 +242,9 @@ impl Value {
                     date.and_time(NaiveTime::MIN).and_utc().timestamp_micros()
                 } else {
                     let plain = text.replacen(' ', "T", 1);
-                    plain.parse::<NaiveDateTime>().ok()?.and_utc().timestamp_micros()
+                    let minutes = || NaiveDateTime::parse_from_str(&plain, "%Y-%m-%dT%H:%M");
+                    let at = plain.parse::<NaiveDateTime>().or_else(|_| minutes()).ok()?;
+                    at.and_utc().timestamp_micros()
                 };
                 Self::Timestamp(calendar_moment(micros)?)
             }

@@ -19,8 +19,8 @@ pub use bind::{
 };
 pub use one_row::{Added, MAX_ADDED_OPERATIONS};
 pub use relation::{
-    Beside, Field, JoinKind, Known, NamedExpr, Operator, Origin, Protection, Relation,
-    UnitAggregate, WindowFunction, WindowOrder, WindowedColumn,
+    Beside, Field, FrameEnd, JoinKind, Known, NamedExpr, Operator, Origin, Protection, Relation,
+    RowFrame, UnitAggregate, WindowFunction, WindowOrder, WindowedColumn,
 };
 pub use warning::{Warning, WarningCode};
 pub use workload::{MAX_QUERIES, Workload, WorkloadQuery, summary};

@@ -21,10 +21,12 @@ use std::collections::BTreeSet;
 
 use hushtable_contract::CsvSettings;
 use hushtable_lang::cost::RowPart;
-use hushtable_lang::{ColumnType, Expr, Refusal};
+use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal};
 use serde::{Deserialize, Serialize};
 
-pub use aggregate::{UnitAggregate, WindowFunction, WindowOrder, WindowedColumn};
+pub use aggregate::{
+    FrameEnd, RowFrame, UnitAggregate, WindowFunction, WindowOrder, WindowedColumn,
+};
 pub use beside::Beside;
 pub(crate) use fields::bytes_of;
 pub use fields::{Field, NamedExpr, Origin};
@@ -478,7 +480,7 @@ impl Relation {
     fn collect_parts<'a>(&'a self, parts: &mut Vec<RowPart<'a>>) {
         let mut add = |clause: &str, expr: &'a Expr, input: &[Field]| {
             let columns = fields::bytes_of(input);
-            parts.push(RowPart { place: clause.to_owned(), expr, columns });
+            parts.push(RowPart { clause: clause.to_owned(), expr, columns });
         };
         match self.operator() {
             Operator::Scan { .. }
@@ -611,8 +613,14 @@ fn unique(operator: &Operator) -> Option<Vec<usize>> {
         }
         Operator::Join { kind, left, .. } if !kind.shows_right() => left.unique.clone(),
         Operator::Window { input, .. } => input.unique.clone(),
-        // The keys come first.
-        Operator::Aggregate { keys, .. } => Some((0..keys.len()).collect()),
+        // The keys come first. A constant tells no rows apart.
+        Operator::Aggregate { keys, .. } => {
+            let tells = |index: &usize| {
+                let key = keys.get(*index).map(|key| &key.expr.kind);
+                !matches!(key, Some(ExprKind::Literal(_)))
+            };
+            Some((0..keys.len()).filter(tells).collect())
+        }
         Operator::Scan { .. } | Operator::Join { .. } | Operator::UnionAll { .. } => None,
     }
 }

@@ -71,6 +71,11 @@ fn wrong_contracts() {
         ("EXTRACT(YEAR FROM posted)", "posted +"),
         ("EXTRACT(YEAR FROM posted)", "score"),
         ("EXTRACT(YEAR FROM posted)", "year + 1"),
+        (
+            "public_keys = [2024, 2025] }",
+            "public_keys = [2024, 2025] }\n\
+             twin = { type = \"int\", expression = \"extract(YEAR from posted)\" }",
+        ),
         ("{ epsilon = 3, delta = 1e-5 }", "{ epsilon = 3, rho = 1 }"),
         ("{ epsilon = 3, delta = 1e-5 }", "{ delta = 1e-5 }"),
         ("{ epsilon = 3, delta = 1e-5 }", "{ epsilon = -3 }"),

@@ -671,10 +671,10 @@ fn what_does_not_fit_around_parts_is_refused_with_its_place() {
     let refused = |sql: &str| {
         let sql = format!("{TOWNS} {sql}");
         let refusal = SqlStatement::bind(&sql, &contract()).unwrap_err();
-        let place = refusal.range().map(|range| sql[range].to_owned());
-        (refusal.what, place.unwrap_or_default())
+        let excerpt = refusal.range().map(|range| sql[range].to_owned());
+        (refusal.what, excerpt.unwrap_or_default())
     };
-    for (sql, what, place) in [
+    for (sql, what, excerpt) in [
         ("SELECT SUM(town) FROM t", "SUM needs a number; `town` is of type string", "town"),
         ("SELECT LOGICAL_OR(n) FROM t", "LOGICAL_OR needs a condition", "n"),
         ("SELECT LAG(n, 1, 'x') OVER (ORDER BY n) FROM t", "LAG mixes int and string", "LAG("),
@@ -739,6 +739,6 @@ fn what_does_not_fit_around_parts_is_refused_with_its_place() {
         ),
     ] {
         let (refusal, at) = refused(sql);
-        assert!(refusal.contains(what) && at.starts_with(place), "{sql}: {refusal} at {at:?}");
+        assert!(refusal.contains(what) && at.starts_with(excerpt), "{sql}: {refusal} at {at:?}");
     }
 }

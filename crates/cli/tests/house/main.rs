@@ -4,6 +4,7 @@
 
 mod cycles;
 mod documents;
+mod identifiers;
 mod modules;
 mod theorems;
 mod types;

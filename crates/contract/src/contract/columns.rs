@@ -132,8 +132,17 @@ pub(super) fn columns(
     for (index, item) in computed {
         let expression = expression(&item, &stored, columns[index].column_type, quoted_names)?;
         let clause = "`expression`".to_owned();
-        let part = RowPart { place: clause, expr: &expression, columns: bytes.clone() };
+        let part = RowPart { clause, expr: &expression, columns: bytes.clone() };
         cost::check(&[part]).map_err(|e| item.error(e.what, e.hint))?;
+        // A query knows a computed column by its expression, and would give both the first one's
+        // bounds.
+        if let Some(twin) = columns.iter().find(|c| c.expression.as_ref() == Some(&expression)) {
+            return Err(item.error(
+                format!("`expression` computes what column `{}` does", twin.name),
+                "keep one of the two; a query can set other bounds: \
+                 SUM(x, contribution_bounds_per_row => (0, 100))",
+            ));
+        }
         columns[index].expression = Some(expression);
     }
     for (index, item) in splits {

@@ -33,8 +33,22 @@ use crate::lower::{NeverEmptyExec, UNIT_PARTITIONS, total_function};
 use crate::source::SourceExec;
 
 /// DataFusion's aggregates and window functions in plans.
-const FUNCTIONS: [&str; 8] =
-    ["count", "min", "max", "row_number", "rank", "lag", "lead", "first_value"];
+const FUNCTIONS: [&str; 14] = [
+    "count",
+    "min",
+    "max",
+    "row_number",
+    "rank",
+    "dense_rank",
+    "percent_rank",
+    "cume_dist",
+    "ntile",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
+    "nth_value",
+];
 
 /// Reads and writes the parts of plans, and refuses those that no plan of this program has.
 pub(super) struct AllowedParts;
@@ -166,12 +180,13 @@ fn is_function(name: &str) -> bool {
     FUNCTIONS.contains(&name) || total_function(name).is_some()
 }
 
-/// Refuses a frame with another end than the standard's frames have.
+/// Refuses a frame whose ends are neither open nor numbers of rows.
 fn check_frame(frame: &WindowFrame) -> Result<()> {
     let end = frame.end_bound.as_ref().map(|EndBound::Bound(end)| end);
     let ends = [frame.start_bound.as_ref(), end];
     let mut values = ends.into_iter().flatten().filter_map(|end| end.bound_value.as_ref());
-    let open =
-        |ScalarValue { value }: &ScalarValue| matches!(value, None | Some(Value::NullValue(_)));
-    check(values.all(open))
+    let allowed = |ScalarValue { value }: &ScalarValue| {
+        matches!(value, None | Some(Value::NullValue(_) | Value::Uint64Value(_)))
+    };
+    check(values.all(allowed))
 }

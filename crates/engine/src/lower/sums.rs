@@ -141,6 +141,14 @@ impl RunningSum {
         self.carry += i64::from(beyond) * if value < 0 { -1 } else { 1 };
     }
 
+    /// Takes out a value that was added.
+    fn take_whole(&mut self, value: i128) {
+        self.count = self.count.saturating_sub(1);
+        let (sum, beyond) = self.whole.overflowing_sub(value);
+        self.whole = sum;
+        self.carry -= i64::from(beyond) * if value < 0 { -1 } else { 1 };
+    }
+
     /// Neumaier's summation.
     fn add_float(&mut self, value: f64) {
         self.count += 1;
@@ -245,6 +253,21 @@ impl Accumulator for Running {
             SumValue::Whole(value) => state.add_whole(value),
             SumValue::Float(value) => state.add_float(value),
         })
+    }
+
+    /// Takes out the rows that a moving frame leaves behind.
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let Self { state, output } = self;
+        let mut whole = true;
+        output.each(values, |_, value| match value {
+            SumValue::Whole(value) => state.take_whole(value),
+            SumValue::Float(_) => whole = false,
+        })?;
+        if whole { Ok(()) } else { Err(unplanned()) }
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        self.output.of != DataType::Float64
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {

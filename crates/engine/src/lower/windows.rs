@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::DataType;
+use datafusion::functions_window::cume_dist::cume_dist_udwf;
 use datafusion::functions_window::lead_lag::{lag_udwf, lead_udwf};
-use datafusion::functions_window::nth_value::first_value_udwf;
-use datafusion::functions_window::rank::rank_udwf;
+use datafusion::functions_window::nth_value::{first_value_udwf, last_value_udwf, nth_value_udwf};
+use datafusion::functions_window::ntile::ntile_udwf;
+use datafusion::functions_window::rank::{dense_rank_udwf, percent_rank_udwf, rank_udwf};
 use datafusion::functions_window::row_number::row_number_udwf;
-use datafusion::logical_expr::{WindowFrame, WindowFunctionDefinition, WindowUDF};
+use datafusion::logical_expr::{
+    WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition, WindowUDF,
+};
 use datafusion::physical_expr::expressions::{CastExpr, lit};
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::PhysicalExpr;
@@ -16,8 +20,9 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::{WindowAggExec, create_window_expr};
+use datafusion::scalar::ScalarValue;
 use hushtable_lang::Expr;
-use hushtable_plan::{Relation, UnitAggregate, WindowFunction, WindowedColumn};
+use hushtable_plan::{FrameEnd, Relation, RowFrame, UnitAggregate, WindowFunction, WindowedColumn};
 
 use super::{
     Lowering, NeededColumns, SharedPlan, TotalExpr, column, function, repartitioned, select_columns,
@@ -53,7 +58,7 @@ impl Lowering<'_> {
         if let Some(unit) = input.protection().unit() {
             needed.add_column(unit);
         }
-        let own = needed.columns().len();
+        let needed_width = needed.columns().len();
         let mut plan = self.plan(input, needed.columns()).await?;
         if let Some(unit) = input.protection().unit() {
             plan = repartitioned(plan, &[needed.index_of(unit)?])?;
@@ -71,7 +76,7 @@ impl Lowering<'_> {
             None => needed.index_of(index),
             Some(at) => {
                 let at = computed.iter().position(|&c| c == at);
-                at.map(|at| own + at)
+                at.map(|at| needed_width + at)
                     .ok_or(EngineError::inconsistent("a window that is read is not computed"))
             }
         };
@@ -126,9 +131,17 @@ fn windowed(
     let (definition, arguments) = match &window.function {
         WindowFunction::RowNumber => (udwf(row_number_udwf()), Vec::new()),
         WindowFunction::Rank => (udwf(rank_udwf()), Vec::new()),
+        WindowFunction::DenseRank => (udwf(dense_rank_udwf()), Vec::new()),
+        WindowFunction::PercentRank => (udwf(percent_rank_udwf()), Vec::new()),
+        WindowFunction::CumulativeShare => (udwf(cume_dist_udwf()), Vec::new()),
+        WindowFunction::Ntile(parts) => (udwf(ntile_udwf()), vec![lit(i64::from(*parts))]),
         WindowFunction::Lag(_, by) => (udwf(lag_udwf()), vec![at(operand), lit(i64::from(*by))]),
         WindowFunction::Lead(_, by) => (udwf(lead_udwf()), vec![at(operand), lit(i64::from(*by))]),
         WindowFunction::FirstValue(_) => (udwf(first_value_udwf()), vec![at(operand)]),
+        WindowFunction::LastValue(_) => (udwf(last_value_udwf()), vec![at(operand)]),
+        WindowFunction::NthValue(_, n) => {
+            (udwf(nth_value_udwf()), vec![at(operand), lit(i64::from(*n))])
+        }
         WindowFunction::Aggregate(UnitAggregate::Rows) => {
             let count = function(&UnitAggregate::Rows);
             (WindowFunctionDefinition::AggregateUDF(count), vec![lit(1i64)])
@@ -138,7 +151,8 @@ fn windowed(
         }
     };
     // The standard's frame: all of the partition, or up to the row and its peers.
-    let frame = WindowFrame::new((!ordered.is_empty()).then_some(false));
+    let standard = || WindowFrame::new((!ordered.is_empty()).then_some(false));
+    let frame = window.frame.as_ref().map_or_else(standard, rows_frame);
     let expr = create_window_expr(
         &definition,
         "w".to_owned(),
@@ -164,6 +178,24 @@ fn windowed(
     };
     exprs.push((signed, width.to_string()));
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
+}
+
+/// A frame of rows.
+fn rows_frame(frame: &RowFrame) -> WindowFrame {
+    let rows = |count: Option<i32>| {
+        ScalarValue::UInt64(count.map(|count| u64::from(count.unsigned_abs())))
+    };
+    let bound = |end: FrameEnd, open: fn(ScalarValue) -> WindowFrameBound| match end {
+        FrameEnd::Open => open(rows(None)),
+        FrameEnd::Rows(0) => WindowFrameBound::CurrentRow,
+        FrameEnd::Rows(count) if count < 0 => WindowFrameBound::Preceding(rows(Some(count))),
+        FrameEnd::Rows(count) => WindowFrameBound::Following(rows(Some(count))),
+    };
+    WindowFrame::new_bounds(
+        WindowFrameUnits::Rows,
+        bound(frame.start, WindowFrameBound::Preceding),
+        bound(frame.end, WindowFrameBound::Following),
+    )
 }
 
 fn udwf(function: Arc<WindowUDF>) -> WindowFunctionDefinition {

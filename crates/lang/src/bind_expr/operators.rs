@@ -94,13 +94,17 @@ impl<R: Resolve> Binder<'_, R> {
             BinaryOperator::PGNotILikeMatch => Ok(negate_if(true, self.like(left, right, true)?)),
             BinaryOperator::Multiply => self.arithmetic(BinaryOp::Mul, "*", left, right),
             BinaryOperator::Divide => self.arithmetic(BinaryOp::Div, "/", left, right),
+            BinaryOperator::DuckIntegerDivide => {
+                self.arithmetic(BinaryOp::IntDiv, "//", left, right)
+            }
+            BinaryOperator::Custom(_) => self.arithmetic(BinaryOp::Power, "**", left, right),
             BinaryOperator::Modulo => self.arithmetic(BinaryOp::Mod, "%", left, right),
             BinaryOperator::StringConcat => {
                 Ok(concat(vec![self.text(left, "||")?, self.text(right, "||")?]))
             }
             other => Err(Refusal::new(
                 format!("the operator `{other}` is not supported"),
-                "use = <> < <= > >= + - * / % || AND OR NOT",
+                "use = <> < <= > >= + - * / // % ** || AND OR NOT",
             )),
         }
     }

@@ -34,7 +34,25 @@ static FOREIGN: &[(&[&str], Instead)] = &[
         &["CURRENT_TIMESTAMP", "CURRENT_DATETIME", "CURRENT_TIME", "NOW", "GETDATE"],
         Advice("use CURRENT_DATE, or a constant, as in TIMESTAMP '2026-01-31 10:00:00'"),
     ),
+    (
+        &["SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "ATAN2", "RADIANS", "DEGREES", "PI"],
+        Advice("compute angles in a column of the file: trigonometry is not supported"),
+    ),
+    (
+        &["MD5", "SHA1", "SHA256", "SHA512", "HASH", "FARM_FINGERPRINT", "TO_HEX", "TO_BASE64"],
+        Advice(
+            "leave it out: a hash of a value shows as much as the value does, and its groups are \
+             chosen like those of any other",
+        ),
+    ),
     // Text.
+    (
+        &["JSON_VALUE", "JSON_EXTRACT", "JSON_EXTRACT_SCALAR", "JSON_QUERY", "GET_JSON_OBJECT"],
+        Advice(
+            "write the value to a column of the file, or take it out by its form: \
+             REGEXP_EXTRACT(x, r'\"town\": *\"([^\"]*)\"')",
+        ),
+    ),
     (&["LEN"], Calls(&["LENGTH(x)"])),
     (&["UCASE"], Calls(&["UPPER(x)"])),
     (&["LCASE"], Calls(&["LOWER(x)"])),
@@ -72,7 +90,11 @@ static FOREIGN: &[(&[&str], Instead)] = &[
     ),
     (&["ADD_MONTHS"], Calls(&["DATE_ADD(day, INTERVAL 3 MONTH)"])),
     (&["AGE", "MONTHS_BETWEEN"], Calls(&["DATE_DIFF(day, DATE '2026-01-31', MONTH)"])),
-    (&["DATETRUNC", "TRUNC_DATE"], Calls(&["DATE_TRUNC(day, MONTH)"])),
+    (
+        &["DATETRUNC", "TRUNC_DATE", "TIME_BUCKET", "DATE_BIN", "DATE_BUCKET", "TIMESTAMP_BUCKET"],
+        Calls(&["DATE_TRUNC(day, MONTH)", "TIMESTAMP_TRUNC(moment, HOUR)"]),
+    ),
+    (&["DATE_FORMAT"], Calls(&["FORMAT_DATE('%Y-%m', day)"])),
     (&["DATEPART"], Calls(&["EXTRACT(YEAR FROM day)", "DATE_PART('year', day)"])),
     (&["EPOCH", "UNIX_SECONDS", "UNIX_TIMESTAMP"], Calls(&["EXTRACT(EPOCH FROM moment)"])),
     (&["ISODOW"], Calls(&["EXTRACT(ISODOW FROM day)"])),

@@ -12,6 +12,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Word};
 
+use super::double_operators::POWER;
+
 /// Most patterns of LIKE ANY.
 const MAX_PATTERNS: usize = 100;
 /// Most characters of what is matched with each of them.
@@ -41,6 +43,11 @@ impl GoogleSql {
     /// Whether double quotes are those of names.
     pub(super) fn quoted_names(&self) -> bool {
         self.quoted_names
+    }
+
+    /// The precedence of powers: between signs and products.
+    fn powers(&self) -> u8 {
+        self.prec_value(Precedence::MulDivModOp) + 1
     }
 
     #[cfg(test)]
@@ -73,6 +80,15 @@ impl Dialect for GoogleSql {
         }
     }
 
+    /// Powers are computed before products.
+    fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        let is_power = matches!(
+            &parser.peek_token_ref().token,
+            Token::CustomBinaryOperator(operator) if operator == POWER
+        );
+        is_power.then(|| Ok(self.powers()))
+    }
+
     /// The parser takes all that follows IS DISTINCT FROM for its right side, also behind AND and
     /// OR, and knows no LIKE ALL.
     fn parse_infix(
@@ -87,6 +103,22 @@ impl Dialect for GoogleSql {
                 Token::Word(word) if word.keyword == keyword
             )
         };
+        let operator = match &parser.peek_token_ref().token {
+            Token::DuckIntDiv => {
+                let precedence = self.prec_value(Precedence::MulDivModOp);
+                Some((BinaryOperator::DuckIntegerDivide, precedence))
+            }
+            Token::CustomBinaryOperator(operator) if operator == POWER => {
+                Some((BinaryOperator::Custom(operator.clone()), self.powers()))
+            }
+            _ => None,
+        };
+        if let Some((op, precedence)) = operator {
+            parser.advance_token();
+            let left = Box::new(left.clone());
+            let right = parser.parse_subexpr(precedence);
+            return Some(right.map(|right| Expr::BinaryOp { left, op, right: Box::new(right) }));
+        }
         let any_case = is_word(0, Keyword::ILIKE);
         let all = is_word(1, Keyword::ALL);
         let quantified = all || is_word(1, Keyword::ANY) || is_word(1, Keyword::SOME);
@@ -207,6 +239,11 @@ impl Dialect for GoogleSql {
 
     fn require_interval_qualifier(&self) -> bool {
         self.base.require_interval_qualifier()
+    }
+
+    /// LIMIT 20, 10, as in MySQL.
+    fn supports_limit_comma(&self) -> bool {
+        true
     }
 
     /// COUNT(*) FILTER (WHERE …), as in standard SQL.

@@ -385,7 +385,7 @@ impl Aggregates<'_> {
         if arguments.distinct {
             return Err(Refusal::new(
                 format!("`{function}`: DISTINCT is supported in COUNT only"),
-                "leave DISTINCT out",
+                "count each value of a unit once: FROM (SELECT DISTINCT unit, x FROM table)",
             ));
         }
         match &arguments.operand {
@@ -407,6 +407,14 @@ impl Aggregates<'_> {
         keys: usize,
     ) -> Result<Expr, Refusal> {
         let operand = self.operand(&arguments, function)?;
+        // The sum of a condition is the number of rows on which it holds.
+        let plain = arguments.row_bounds.is_none() && arguments.mechanism.is_none();
+        if operand.column_type == ColumnType::Bool && plain {
+            let bounds = self.count_bounds(arguments.bounds)?;
+            let counted = Some(where_true(operand, None));
+            let measurement = self.row_count(counted, bounds, arguments.weight);
+            return self.add_measurement(measurement, keys);
+        }
         self.sum_of(function, operand, &arguments, keys)
     }
 
@@ -418,7 +426,13 @@ impl Aggregates<'_> {
         arguments: Arguments,
         keys: usize,
     ) -> Result<Expr, Refusal> {
-        let operand = self.operand(&arguments, function)?;
+        let operand = match self.operand(&arguments, function)? {
+            condition if condition.column_type == ColumnType::Bool => {
+                let complete = self.table.is_never_null(&condition);
+                as_number(condition, complete)
+            }
+            operand => operand,
+        };
         let weight = arguments.weight;
         // The sum of a unit's rows in a group is that of those that are counted.
         let clamped = match (arguments.bounds, &self.table.unit) {
@@ -476,6 +490,18 @@ impl Aggregates<'_> {
         let positive = Expr::binary(BinaryOp::Gt, count, zero, ColumnType::Bool);
         Ok(Expr::new(ExprKind::Case(vec![(positive, ratio)], None), ColumnType::Float))
     }
+}
+
+/// 1 where a condition holds, 0 where it does not, and NULL where that is not known, which a
+/// `complete` condition has nowhere.
+fn as_number(condition: Expr, complete: bool) -> Expr {
+    let number = |n| Expr::literal(Value::Int(n));
+    let fails = Expr::new(ExprKind::Not(Box::new(condition.clone())), ColumnType::Bool);
+    let case = match complete {
+        true => ExprKind::Case(vec![(condition, number(1))], Some(Box::new(number(0)))),
+        false => ExprKind::Case(vec![(condition, number(1)), (fails, number(0))], None),
+    };
+    Expr::new(case, ColumnType::Int)
 }
 
 /// The mechanism of a sum: what is named is for sums that are not clamped.

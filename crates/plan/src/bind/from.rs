@@ -237,8 +237,10 @@ impl<'a> QueryTables<'a> {
     fn join(&self, left: RowSet, join: &'a ast::Join) -> Result<RowSet, Refusal> {
         use ast::JoinOperator as J;
         let ast::Join { relation, global, join_operator } = join;
+        const ALL: ast::JoinConstraint = ast::JoinConstraint::None;
         let (kind, constraint, swapped) = match join_operator {
             _ if *global => return Err(no_join(join)),
+            J::CrossJoin(ast::JoinConstraint::None) => (JoinKind::Inner, &ALL, false),
             J::Join(c) | J::Inner(c) => (JoinKind::Inner, c, false),
             J::Left(c) | J::LeftOuter(c) => (JoinKind::Left, c, false),
             J::Right(c) | J::RightOuter(c) => (JoinKind::Left, c, true),
@@ -279,6 +281,7 @@ impl<'a> QueryTables<'a> {
                     }
                 }
             }
+            ast::JoinConstraint::None if matches!(join_operator, J::CrossJoin(_)) => {}
             ast::JoinConstraint::Natural | ast::JoinConstraint::None => {
                 return Err(Refusal::new(
                     format!("`{}` names no columns to join on", join.to_string().trim()),
@@ -300,7 +303,7 @@ fn no_join(join: &ast::Join) -> Refusal {
 }
 
 /// `x [NOT] IN (SELECT …)` or `[NOT] EXISTS (SELECT …)`.
-struct Membership<'a> {
+pub(super) struct Membership<'a> {
     node: &'a ast::Expr,
     value: Option<&'a ast::Expr>,
     query: &'a ast::Query,
@@ -308,7 +311,7 @@ struct Membership<'a> {
 }
 
 /// The terms of a chain of AND.
-fn terms(node: &ast::Expr) -> Vec<&ast::Expr> {
+pub(super) fn terms(node: &ast::Expr) -> Vec<&ast::Expr> {
     match node {
         ast::Expr::Nested(inner) => terms(inner),
         ast::Expr::BinaryOp { left, op: ast::BinaryOperator::And, right } => {
@@ -320,7 +323,7 @@ fn terms(node: &ast::Expr) -> Vec<&ast::Expr> {
     }
 }
 
-fn membership(node: &ast::Expr) -> Option<Membership<'_>> {
+pub(super) fn membership(node: &ast::Expr) -> Option<Membership<'_>> {
     match node {
         ast::Expr::Nested(inner) => membership(inner),
         ast::Expr::UnaryOp { op: ast::UnaryOperator::Not, expr } => {
@@ -441,7 +444,15 @@ impl FromItems {
             };
             let waiting = |item: &usize| offsets[*item].is_none() && linked(*item);
             let items = (0..pending.len()).filter(waiting);
+            let public = |item: &usize| pending[*item].as_ref().is_some_and(RowSet::is_public);
+            // Rows may meet all of a public table.
+            let unlinked = || {
+                let beside =
+                    |item: &usize| offsets[*item].is_none() && public(item) != rows.is_public();
+                (0..pending.len()).find(beside)
+            };
             let next = items.clone().find(alike).or_else(|| items.clone().next());
+            let next = next.or_else(unlinked);
             let next = next.ok_or_else(|| {
                 Refusal::new(
                     "FROM has tables that no equality in WHERE joins with the others",

@@ -1,7 +1,7 @@
 //! Joins: the rule by which the pairs of two sides have a unit, and what it adds to the sides.
 
 use hushtable_lang::bind_expr::balanced;
-use hushtable_lang::{Expr, ExprKind, Refusal};
+use hushtable_lang::{Expr, ExprKind, Refusal, Value};
 
 use super::rowset::{References, RowSet, equality, sides};
 use crate::relation::{JoinKind, Operator, Protection, Relation};
@@ -85,6 +85,7 @@ impl RowSet {
         let (mut on, mut rest) = (Vec::new(), Vec::new());
         for condition in conditions {
             match sides(&condition, shift) {
+                _ if condition.is_true() => {}
                 (false, true) => {
                     right = right.filtered(condition.moved(&|c| c - shift))?;
                 }
@@ -121,6 +122,11 @@ impl RowSet {
             JoinRule::TwoPopulations => {
                 bounded_beside(&mut left.relation, &mut right.relation, &on)?;
             }
+            // Each row meets all of a public table, whose rows are counted like those of any key.
+            JoinRule::Lookup if on.is_empty() && looks_up(&left.relation, &right.relation) => {
+                let all = Expr::literal(Value::Int(1));
+                on.push((all.clone(), all));
+            }
             JoinRule::Lookup | JoinRule::LeftUnits | JoinRule::NoUnit => {}
         }
         // The right side's columns follow those of the left side, which may have more by now.
@@ -147,6 +153,12 @@ impl RowSet {
         let owners = left.owners.or(right.owners).filter(|_| unknown);
         Self { relation, owners, columns }.with_one_unit()
     }
+}
+
+/// Whether one side alone is public. Two public tables could make pairs without end.
+fn looks_up(left: &Relation, right: &Relation) -> bool {
+    let is_public = |side: &Relation| *side.protection() == Protection::Public;
+    is_public(left) != is_public(right)
 }
 
 /// The join of two sides. Where rows of one unit can meet in it, each side has one row of a unit,

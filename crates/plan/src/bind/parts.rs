@@ -10,6 +10,7 @@ mod budget;
 mod consistent_levels;
 mod extract;
 mod levels;
+mod looked_up;
 mod named_windows;
 mod private;
 mod released;

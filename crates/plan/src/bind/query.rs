@@ -410,7 +410,7 @@ impl PrivateQuery {
         let mut parts = Vec::new();
         let part = |context: String, expr| {
             let columns = self.column_bytes.clone();
-            RowPart { place: context, expr, columns }
+            RowPart { clause: context, expr, columns }
         };
         // Public keys are looked up in their lists, together with WHERE.
         let public = self.keys.iter().any(|key| key.public.is_some());

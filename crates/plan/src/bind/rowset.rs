@@ -34,6 +34,11 @@ pub(super) struct RowsColumn {
 }
 
 impl RowSet {
+    /// Whether the rows are nobody's.
+    pub(super) fn is_public(&self) -> bool {
+        *self.relation.protection() == Protection::Public
+    }
+
     /// The rows of a table.
     pub(super) fn of_table(
         table: &Table,

@@ -94,6 +94,9 @@ pub(super) fn limits(query: &ast::Query) -> Result<(Option<u64>, u64), Refusal> 
             let offset = offset.as_ref().map(|o| number(&o.value)).transpose()?;
             Ok((limit, offset.unwrap_or(0)))
         }
+        Some(ast::LimitClause::OffsetCommaLimit { offset, limit }) => {
+            Ok((Some(number(limit)?), number(offset)?))
+        }
         Some(_) => Err(Refusal::new("this form of LIMIT is not supported", "LIMIT 10 OFFSET 20")),
     }
 }

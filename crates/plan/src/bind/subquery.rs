@@ -158,7 +158,12 @@ fn aggregated(select: &ast::Select, rows: RowSet, scope: &RowScope) -> Result<Ro
             "write a sub-query with the GROUP BY, and the window around it",
         ));
     }
-    let keys: Vec<Expr> = bound_keys(select, scope)?.into_iter().map(|(_, key)| key).collect();
+    let keys = bound_keys(select, scope)?.into_iter().map(|(_, key)| key);
+    let mut keys: Vec<Expr> = keys.collect();
+    if keys.is_empty() && rows.is_public() {
+        // All public rows are one group.
+        keys.push(Expr::literal(Value::Int(1)));
+    }
     let mut aggregates =
         UnitScope { scope, keys: &keys, aggregates: Vec::new(), aliases: Vec::new() };
     let columns = outputs(select, &rows, &mut |node| aggregates.bind(node))?;

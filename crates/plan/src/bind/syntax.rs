@@ -172,7 +172,7 @@ pub(super) fn not_a_table(factor: &ast::TableFactor) -> Refusal {
             with_ordinality: _,
         } => {
             "x IN UNNEST([1, 2]) or x IN (1, 2) for a condition; a public table of the contract \
-             for rows of constants"
+             for rows of constants; SPLIT(x, ',')[SAFE_OFFSET(0)] for one part of a text"
         }
         _ => "use tables, joins and sub-queries",
     };

@@ -1,13 +1,14 @@
 //! Aggregates within units: in sub-queries and windows.
 
 use hushtable_lang::bind_expr::{RowScope, bind_row_expression, condition, where_true};
-use hushtable_lang::{Call, Refusal};
+use hushtable_lang::{Call, ColumnType, Refusal};
 use sqlparser::ast;
 
 use crate::relation::UnitAggregate;
 
 const AGGREGATES: &str = "use COUNT(*), COUNTIF(condition), COUNT(x), COUNT(DISTINCT x), \
-                          SUM(x), AVG(x), MIN(x) or MAX(x), also with FILTER (WHERE condition)";
+                          SUM(x), AVG(x), MIN(x), MAX(x), ANY_VALUE(x), LOGICAL_OR(condition) or \
+                          LOGICAL_AND(condition), also with FILTER (WHERE condition)";
 
 /// An aggregate within units.
 pub(super) fn unit_aggregate(
@@ -34,6 +35,17 @@ pub(super) fn unit_aggregate(
             let operand = bind_row_expression(node, scope)?;
             let operand = match name.as_str() {
                 "COUNTIF" => where_true(condition(operand, "COUNTIF")?, None),
+                // The sum of a condition is the number of rows on which it holds.
+                "SUM" if operand.column_type == ColumnType::Bool && !distinct => {
+                    let counted = where_true(operand, None);
+                    return Ok(UnitAggregate::Count(match filter {
+                        Some(filter) => where_true(filter, Some(counted)),
+                        None => counted,
+                    }));
+                }
+                "LOGICAL_OR" | "LOGICAL_AND" | "BOOL_OR" | "BOOL_AND" | "EVERY" => {
+                    condition(operand, &name)?
+                }
                 _ => operand,
             };
             match filter {
@@ -54,8 +66,11 @@ pub(super) fn unit_aggregate(
         ("COUNT", true) => Ok(UnitAggregate::CountDistinct(operand)),
         ("SUM", false) => Ok(UnitAggregate::Sum(operand)),
         ("AVG", false) => Ok(UnitAggregate::Average(operand)),
-        ("MIN", _) => Ok(UnitAggregate::Min(operand)),
+        // Any value is as good as another: the least is the same in every order of the rows.
+        ("MIN", _) | ("ANY_VALUE", false) => Ok(UnitAggregate::Min(operand)),
         ("MAX", _) => Ok(UnitAggregate::Max(operand)),
+        ("LOGICAL_OR" | "BOOL_OR", false) => Ok(UnitAggregate::Max(operand)),
+        ("LOGICAL_AND" | "BOOL_AND" | "EVERY", false) => Ok(UnitAggregate::Min(operand)),
         _ => Err(odd()),
     }
 }

@@ -7,15 +7,21 @@ use sqlparser::ast;
 
 use super::rowset::RowSet;
 use super::unit_aggregate::unit_aggregate;
-use crate::relation::{Operator, Relation, WindowFunction, WindowOrder, WindowedColumn};
+use crate::relation::{
+    FrameEnd, Operator, Relation, RowFrame, WindowFunction, WindowOrder, WindowedColumn,
+};
 
 /// Most windows of one SELECT.
 const MAX_WINDOWS: usize = 32;
 /// Furthest row that LAG and LEAD look at.
 const MAX_OFFSET: i64 = 1_000_000;
 
-const FUNCTIONS: &str = "use ROW_NUMBER, RANK, LAG, LEAD, FIRST_VALUE, COUNT, SUM, AVG, MIN or \
-                         MAX, each OVER (PARTITION BY the unit, … ORDER BY …)";
+/// Furthest end of a frame, and most parts of NTILE.
+const MAX_ROWS: i64 = 10_000;
+
+const FUNCTIONS: &str = "use ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, \
+                         LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE, COUNT, SUM, AVG, MIN or MAX, \
+                         each OVER (PARTITION BY the unit, … ORDER BY …)";
 
 /// Binds expressions with windows in them; their values are columns after the rows' own.
 pub(super) struct Windows<'a> {
@@ -48,11 +54,12 @@ impl<'a> Windows<'a> {
         let Some(ast::WindowType::WindowSpec(window)) = &function.over else {
             return odd("write OVER (PARTITION BY …) where it is used");
         };
-        let ast::WindowSpec { window_name: None, partition_by, order_by, window_frame: None } =
-            window
+        let ast::WindowSpec { window_name: None, partition_by, order_by, window_frame } = window
         else {
-            return odd("OVER (PARTITION BY … ORDER BY …) without a frame of rows");
+            return odd("OVER (PARTITION BY … ORDER BY …)");
         };
+        let frame = window_frame.as_ref().map(|frame| frame_of(frame, !order_by.is_empty()));
+        let frame = frame.transpose()?.flatten();
         let row = |node: &ast::Expr| bind_row_expression(node, self.scope);
         let partition_by = partition_by.iter().map(row).collect::<Result<Vec<_>, _>>()?;
         let order = |item: &ast::OrderByExpr| {
@@ -76,6 +83,7 @@ impl<'a> Windows<'a> {
             function: kind,
             partition_by,
             order_by,
+            frame,
         };
         self.windows.push(column);
         if self.windows.len() > MAX_WINDOWS {
@@ -111,11 +119,24 @@ impl<'a> Windows<'a> {
                 "LAG(x, 1)",
             )),
         };
+        let from_one = |expr: &Expr| match expr.kind {
+            ExprKind::Literal(Value::Int(n)) if (1..=MAX_ROWS).contains(&n) => {
+                u32::try_from(n).map_err(|_| odd())
+            }
+            _ => Err(Refusal::new(
+                format!("`{function}`: its number is not from 1 to {MAX_ROWS}"),
+                "NTILE(4), NTH_VALUE(x, 2)",
+            )),
+        };
         let name = function.name.to_string().to_uppercase();
         match (name.as_str(), arguments.as_slice()) {
             _ if !plain => Err(odd()),
             ("ROW_NUMBER", []) => Ok(WindowFunction::RowNumber),
             ("RANK", []) => Ok(WindowFunction::Rank),
+            ("DENSE_RANK", []) => Ok(WindowFunction::DenseRank),
+            ("PERCENT_RANK", []) => Ok(WindowFunction::PercentRank),
+            ("CUME_DIST", []) => Ok(WindowFunction::CumulativeShare),
+            ("NTILE", [parts]) => Ok(WindowFunction::Ntile(from_one(parts)?)),
             ("LAG", [x, by @ ..]) if by.len() < 2 => {
                 Ok(WindowFunction::Lag(x.clone(), offset(by.first())?))
             }
@@ -123,9 +144,59 @@ impl<'a> Windows<'a> {
                 Ok(WindowFunction::Lead(x.clone(), offset(by.first())?))
             }
             ("FIRST_VALUE", [x]) => Ok(WindowFunction::FirstValue(x.clone())),
+            ("LAST_VALUE", [x]) => Ok(WindowFunction::LastValue(x.clone())),
+            ("NTH_VALUE", [x, n]) => Ok(WindowFunction::NthValue(x.clone(), from_one(n)?)),
             _ => Err(odd()),
         }
     }
+}
+
+/// The rows of a frame; `None` for those of the standard.
+fn frame_of(frame: &ast::WindowFrame, ordered: bool) -> Result<Option<RowFrame>, Refusal> {
+    use ast::WindowFrameBound as B;
+    let end = frame.end_bound.clone().unwrap_or(B::CurrentRow);
+    let bounds = (&frame.start_bound, &end);
+    if frame.units == ast::WindowFrameUnits::Range {
+        return match bounds {
+            (B::Preceding(None), B::CurrentRow) => Ok(None),
+            (B::Preceding(None), B::Following(None)) => {
+                Ok(ordered.then_some(RowFrame { start: FrameEnd::Open, end: FrameEnd::Open }))
+            }
+            _ => Err(odd_frame(frame)),
+        };
+    }
+    let rows = |count: &Option<Box<ast::Expr>>, sign: i32| {
+        let Some(count) = count else { return Ok(FrameEnd::Open) };
+        let count = count.to_string().parse::<i32>().ok();
+        let count = count.filter(|count| (0..=MAX_ROWS).contains(&i64::from(*count)));
+        count.map(|count| FrameEnd::Rows(sign * count)).ok_or_else(|| odd_frame(frame))
+    };
+    let bound = |bound: &B| match bound {
+        B::CurrentRow => Ok(FrameEnd::Rows(0)),
+        B::Preceding(count) => rows(count, -1),
+        B::Following(count) => rows(count, 1),
+    };
+    let starts_at_the_end = matches!(bounds, (B::Following(None), _) | (_, B::Preceding(None)));
+    let (start, end) = (bound(bounds.0)?, bound(bounds.1)?);
+    let reversed = matches!((start, end), (FrameEnd::Rows(a), FrameEnd::Rows(b)) if a > b);
+    if frame.units != ast::WindowFrameUnits::Rows || starts_at_the_end || reversed || !ordered {
+        return Err(odd_frame(frame));
+    }
+    Ok(Some(RowFrame { start, end }))
+}
+
+fn odd_frame(frame: &ast::WindowFrame) -> Refusal {
+    let end = frame.end_bound.as_ref().unwrap_or(&ast::WindowFrameBound::CurrentRow);
+    Refusal::new(
+        format!(
+            "the frame `{} BETWEEN {} AND {end}` of a window is not supported",
+            frame.units, frame.start_bound
+        ),
+        format!(
+            "ORDER BY … ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, with at most {MAX_ROWS} rows, or \
+             UNBOUNDED PRECEDING and FOLLOWING; RANGE from UNBOUNDED PRECEDING"
+        ),
+    )
 }
 
 impl Resolve for Windows<'_> {

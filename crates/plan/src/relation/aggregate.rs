@@ -78,6 +78,27 @@ pub struct WindowedColumn {
     pub partition_by: Vec<Expr>,
     /// The order within a partition. The engine breaks ties by the row's other columns.
     pub order_by: Vec<WindowOrder>,
+    /// The rows that an aggregate or a value is of; without one, those of the standard.
+    pub frame: Option<RowFrame>,
+}
+
+/// Rows around a row of a window, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowFrame {
+    /// The first of them.
+    pub start: FrameEnd,
+    /// The last of them.
+    pub end: FrameEnd,
+}
+
+/// An end of the rows of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameEnd {
+    /// The first or the last row of the partition.
+    Open,
+    /// That many rows behind the row; before it, where negative.
+    Rows(i32),
 }
 
 /// The value that a window computes for a row. An aggregate is of the whole partition without an
@@ -89,12 +110,24 @@ pub enum WindowFunction {
     RowNumber,
     /// One more than the number of rows before the row and its peers.
     Rank,
+    /// One more than the number of different places in the order before the row.
+    DenseRank,
+    /// The rows before the row and its peers, as a share of the others.
+    PercentRank,
+    /// The rows up to the row and its peers, as a share of all.
+    CumulativeShare,
+    /// The number of the row's part, of that many parts of equal size.
+    Ntile(u32),
     /// Value of the row that stands some rows before.
     Lag(Expr, u32),
     /// Value of the row that stands some rows behind.
     Lead(Expr, u32),
     /// Value of the partition's first row.
     FirstValue(Expr),
+    /// Value of the frame's last row.
+    LastValue(Expr),
+    /// Value of the frame's row of that number, from 1.
+    NthValue(Expr, u32),
     /// An aggregate.
     Aggregate(UnitAggregate),
 }
@@ -103,16 +136,34 @@ impl WindowFunction {
     /// The argument, over the input's columns.
     pub fn operand(&self) -> Option<&Expr> {
         match self {
-            Self::RowNumber | Self::Rank => None,
-            Self::Lag(e, _) | Self::Lead(e, _) | Self::FirstValue(e) => Some(e),
+            Self::RowNumber
+            | Self::Rank
+            | Self::DenseRank
+            | Self::PercentRank
+            | Self::CumulativeShare
+            | Self::Ntile(_) => None,
+            Self::Lag(e, _)
+            | Self::Lead(e, _)
+            | Self::FirstValue(e)
+            | Self::LastValue(e)
+            | Self::NthValue(e, _) => Some(e),
             Self::Aggregate(aggregate) => aggregate.operand(),
         }
     }
 
     pub(super) fn operand_mut(&mut self) -> Option<&mut Expr> {
         match self {
-            Self::RowNumber | Self::Rank => None,
-            Self::Lag(e, _) | Self::Lead(e, _) | Self::FirstValue(e) => Some(e),
+            Self::RowNumber
+            | Self::Rank
+            | Self::DenseRank
+            | Self::PercentRank
+            | Self::CumulativeShare
+            | Self::Ntile(_) => None,
+            Self::Lag(e, _)
+            | Self::Lead(e, _)
+            | Self::FirstValue(e)
+            | Self::LastValue(e)
+            | Self::NthValue(e, _) => Some(e),
             Self::Aggregate(aggregate) => aggregate.operand_mut(),
         }
     }
@@ -120,8 +171,13 @@ impl WindowFunction {
     /// Type of the result.
     pub fn column_type(&self) -> ColumnType {
         match self {
-            Self::RowNumber | Self::Rank => ColumnType::Int,
-            Self::Lag(e, _) | Self::Lead(e, _) | Self::FirstValue(e) => e.column_type,
+            Self::RowNumber | Self::Rank | Self::DenseRank | Self::Ntile(_) => ColumnType::Int,
+            Self::PercentRank | Self::CumulativeShare => ColumnType::Float,
+            Self::Lag(e, _)
+            | Self::Lead(e, _)
+            | Self::FirstValue(e)
+            | Self::LastValue(e)
+            | Self::NthValue(e, _) => e.column_type,
             Self::Aggregate(aggregate) => aggregate.column_type(),
         }
     }
@@ -190,6 +246,32 @@ fn operand(aggregate: &UnitAggregate, input: &Relation) -> Result<ColumnType, Re
     Ok(aggregate.column_type())
 }
 
+/// A frame whose rows can be followed from row to row at the same cost for each.
+fn check_frame(frame: &RowFrame, function: &WindowFunction) -> Result<(), Refusal> {
+    let float = |e: &Expr| e.column_type == ColumnType::Float;
+    match (function, frame.start) {
+        (WindowFunction::Aggregate(aggregate), FrameEnd::Rows(_))
+            if aggregate.adds() && aggregate.operand().is_some_and(float) =>
+        {
+            Err(Refusal::new(
+                "a sum of floats over a moving frame is not supported",
+                "CAST(x AS NUMERIC), or a frame from UNBOUNDED PRECEDING",
+            ))
+        }
+        (
+            WindowFunction::Aggregate(_)
+            | WindowFunction::FirstValue(_)
+            | WindowFunction::LastValue(_)
+            | WindowFunction::NthValue(..),
+            _,
+        ) => Ok(()),
+        _ => Err(Refusal::new(
+            "a frame of rows is for aggregates, FIRST_VALUE, LAST_VALUE and NTH_VALUE",
+            "leave ROWS BETWEEN … AND … out",
+        )),
+    }
+}
+
 /// Stable where each partition is of one unit.
 pub(super) fn windowed(
     input: &Relation,
@@ -199,6 +281,9 @@ pub(super) fn windowed(
     for column in columns {
         let named = column.partition_by.iter().chain(column.order_by.iter().map(|o| &o.expr));
         named.chain(column.function.operand()).try_for_each(|e| fields::check(e, &input.fields))?;
+        if let Some(frame) = column.frame {
+            check_frame(&frame, &column.function)?;
+        }
         if let WindowFunction::Aggregate(aggregate) = &column.function {
             operand(aggregate, input)?;
             if matches!(aggregate, UnitAggregate::CountDistinct(_)) {

@@ -9,7 +9,7 @@ use hushtable_lang::range::{Fact, Facts, Range};
 use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Value};
 use hushtable_numbers::{Number, Step};
 
-use super::aggregate::{UnitAggregate, WindowFunction};
+use super::aggregate::{UnitAggregate, WindowFunction, WindowedColumn};
 use super::{Field, JoinKind, Operator, Relation, fields};
 
 /// Most that a value is from zero, so that sums of a unit's values do not overflow: a unit would
@@ -72,8 +72,7 @@ impl Known {
             }
             Operator::Window { input, columns } => {
                 let mut values = known(input);
-                let all: Vec<_> =
-                    columns.iter().map(|column| values.window(&column.function)).collect();
+                let all: Vec<_> = columns.iter().map(|column| values.window(column)).collect();
                 all.into_iter().for_each(|(range, present)| values.push(range, present));
                 values
             }
@@ -279,15 +278,33 @@ impl Known {
         }
     }
 
-    fn window(&self, function: &WindowFunction) -> (Option<Range>, bool) {
+    fn window(&self, column: &WindowedColumn) -> (Option<Range>, bool) {
         let any = i128::from(i64::MAX);
-        match function {
-            WindowFunction::RowNumber | WindowFunction::Rank => (Some(Range::Exact(1, any)), true),
+        // A frame may be empty.
+        if let (Some(_), WindowFunction::Aggregate(aggregate)) = (column.frame, &column.function) {
+            return match aggregate {
+                UnitAggregate::Rows | UnitAggregate::Count(_) => (Some(Range::Exact(0, any)), true),
+                _ => (None, false),
+            };
+        }
+        match &column.function {
+            WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank => {
+                (Some(Range::Exact(1, any)), true)
+            }
+            WindowFunction::Ntile(parts) => (Some(Range::Exact(1, (*parts).into())), true),
+            WindowFunction::PercentRank | WindowFunction::CumulativeShare => {
+                (Some(Range::Float(0.0, 1.0)), true)
+            }
+            // A frame may have no row of that number.
+            WindowFunction::LastValue(of) | WindowFunction::NthValue(of, _) => {
+                (Range::given(of, &self.facts), false)
+            }
             WindowFunction::Lag(of, _) | WindowFunction::Lead(of, _) => {
                 (Range::given(of, &self.facts), false)
             }
             WindowFunction::FirstValue(of) => {
-                (Range::given(of, &self.facts), self.is_never_null(of))
+                let filled = column.frame.is_none() && self.is_never_null(of);
+                (Range::given(of, &self.facts), filled)
             }
             WindowFunction::Aggregate(aggregate) => self.aggregate(aggregate),
         }

@@ -192,6 +192,7 @@ fn rows_of_two_populations_are_pairs() {
         function: WindowFunction::RowNumber,
         partition_by: vec![int(3)],
         order_by: Vec::new(),
+        frame: None,
     }];
     Relation::new(Operator::Window { input: pairs, columns }).unwrap_err();
 }
@@ -289,6 +290,7 @@ fn what_brings_units_together_is_refused() {
             function,
             partition_by: vec![int(by)],
             order_by: Vec::new(),
+            frame: None,
         };
         Relation::new(Operator::Window { input, columns: vec![column] })
     };

@@ -518,15 +518,20 @@ fn set_operation(
 
 /// The side of a set operation with the constant NULL in the types of its columns.
 fn in_types(side: Node, outputs: &[OutputColumn], types: &[ColumnType]) -> Node {
-    let changes =
-        |(output, own): (&OutputColumn, &ColumnType)| output.is_null && output.column_type != *own;
+    let changes = |(output, column_type): (&OutputColumn, &ColumnType)| {
+        output.is_null && output.column_type != *column_type
+    };
     if !outputs.iter().zip(types).any(changes) {
         return side;
     }
-    let columns =
-        outputs.iter().zip(types).enumerate().map(|(index, (output, own))| match output.is_null {
-            true => Scalar { expr: cast(Expr::literal(Value::Null), *own), operands: Vec::new() },
+    let columns = outputs.iter().zip(types).enumerate().map(|(index, (output, column_type))| {
+        match output.is_null {
+            true => Scalar {
+                expr: cast(Expr::literal(Value::Null), *column_type),
+                operands: Vec::new(),
+            },
             false => Scalar::column(index, output.column_type),
-        });
+        }
+    });
     Node::Project(Box::new(side), columns.collect())
 }

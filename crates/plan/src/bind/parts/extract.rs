@@ -239,6 +239,7 @@ impl Splitter<'_> {
         let asks_other = self.clauses.other_row(location)?;
         let consistent = self.clauses.consistent(location)?;
         let select = select_of_mut(query)?;
+        self.look_up(select, names)?;
         for condition in constraints_mut(&mut select.from).chain(&mut select.selection) {
             self.rows_expression(condition, names)?;
         }
@@ -464,12 +465,13 @@ fn stays_with_units(select: &ast::Select, selected: &Selected) -> Result<bool, R
     })
 }
 
-/// A sub-query in an expression knows no columns but its own.
+/// A sub-query that is no join knows no columns but its own.
 fn alone(mut refusal: Refusal) -> Refusal {
     if !refusal.what.starts_with("there is no column") {
         return refusal;
     }
-    let hint = "a sub-query in an expression cannot name columns of the query around it";
+    let hint = "a sub-query names columns of the query around it with their table, and compares \
+                them by equality in WHERE: inner.unit = outer.unit";
     refusal.hint = format!("{hint}; {}", refusal.hint);
     refusal
 }

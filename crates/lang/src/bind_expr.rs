@@ -196,14 +196,13 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 ));
             }
             E::UnaryOp { op: UnaryOperator::Minus, expr } => negate(self.number(expr, "-")?),
-            E::BinaryOp { left, op: op @ (BinaryOperator::Eq | BinaryOperator::NotEq), right }
-                if row_values(left).is_some() =>
-            {
-                let values = row_values(left).unwrap_or_default();
-                let equal = self.row_in_list(values, std::slice::from_ref(right))?;
-                negate_if(*op == BinaryOperator::NotEq, equal)
-            }
-            E::BinaryOp { left, op, right } => self.binary(left, op, right)?,
+            E::BinaryOp { left, op, right } => match (row_values(left), op) {
+                (Some(values), BinaryOperator::Eq | BinaryOperator::NotEq) => {
+                    let equal = self.row_in_list(values, std::slice::from_ref(right))?;
+                    negate_if(*op == BinaryOperator::NotEq, equal)
+                }
+                _ => self.binary(left, op, right)?,
+            },
             E::IsNull(inner) => Expr::new(ExprKind::IsNull(self.boxed(inner)?), ColumnType::Bool),
             E::IsNotNull(inner) => {
                 let null = Expr::new(ExprKind::IsNull(self.boxed(inner)?), ColumnType::Bool);

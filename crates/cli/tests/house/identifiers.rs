@@ -6,7 +6,7 @@ use crate::modules::code;
 use crate::{root, sources};
 
 /// Where `place` is the word for a place in a text.
-const PLACES: [&str; 8] = [
+const PLACES: [&str; 9] = [
     "crates/cli/src/failure.rs",
     "crates/cli/src/rendered.rs",
     "crates/errors/src/lib.rs",
@@ -14,6 +14,7 @@ const PLACES: [&str; 8] = [
     "crates/lang/src/lib.rs",
     "crates/lang/src/place.rs",
     "crates/plan/src/bind/parts/extract.rs",
+    "crates/plan/src/bind/parts/looked_up.rs",
     "crates/python/src/exceptions.rs",
 ];
 

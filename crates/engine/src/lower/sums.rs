@@ -141,12 +141,14 @@ impl RunningSum {
         self.carry += i64::from(beyond) * if value < 0 { -1 } else { 1 };
     }
 
-    /// Takes out a value that was added.
-    fn take_whole(&mut self, value: i128) {
-        self.count = self.count.saturating_sub(1);
+    /// Takes out a value that was added. Whether there was any.
+    fn take_whole(&mut self, value: i128) -> bool {
+        let Some(count) = self.count.checked_sub(1) else { return false };
+        self.count = count;
         let (sum, beyond) = self.whole.overflowing_sub(value);
         self.whole = sum;
         self.carry -= i64::from(beyond) * if value < 0 { -1 } else { 1 };
+        true
     }
 
     /// Neumaier's summation.
@@ -260,7 +262,7 @@ impl Accumulator for Running {
         let Self { state, output } = self;
         let mut whole = true;
         output.each(values, |_, value| match value {
-            SumValue::Whole(value) => state.take_whole(value),
+            SumValue::Whole(value) => whole &= state.take_whole(value),
             SumValue::Float(_) => whole = false,
         })?;
         if whole { Ok(()) } else { Err(unplanned()) }

@@ -171,7 +171,7 @@ fn windowed(
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
         (0..width).map(|index| (column(&plan, index), index.to_string())).collect();
     let raw = column(&plan, value);
-    // ROW_NUMBER and RANK are unsigned; the engine's integers are signed.
+    // Numbers and ranks are unsigned; the engine's integers are signed.
     let signed = match plan.schema().field(value).data_type() {
         DataType::UInt64 => Arc::new(CastExpr::new(raw, DataType::Int64, None)) as _,
         _ => raw,

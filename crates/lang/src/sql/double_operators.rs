@@ -1,4 +1,5 @@
-//! `//` and `**`, as DuckDB and Python have them: GoogleSQL's tokens are single characters.
+//! `//` and `**` as DuckDB has them: a quotient without its fraction and a power, from left to
+//! right. GoogleSQL's tokens are single characters.
 
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 

@@ -54,7 +54,7 @@ impl Aggregates<'_> {
             Some(filter) => Some(where_true(filter.clone(), operand)),
             None => operand,
         };
-        let (low, high) = self.count_bounds(arguments.bounds)?;
+        let (low, high) = self.count_bounds(arguments.bounds, "COUNT")?;
         let measurement = self.row_count(operand, (low, high), arguments.weight);
         self.add_measurement(measurement, keys)
     }
@@ -126,7 +126,7 @@ impl Aggregates<'_> {
                 ),
             ));
         }
-        let (low, high) = self.count_bounds(arguments.bounds)?;
+        let (low, high) = self.count_bounds(arguments.bounds, "COUNT")?;
         let values = u32::try_from(high).ok().filter(|_| low <= 0 && high <= i64::from(MAX_ROWS));
         let Some(values) = values else {
             return Err(Refusal::new(
@@ -146,17 +146,18 @@ impl Aggregates<'_> {
         self.add_measurement(counting(measure, 0, high, arguments.weight), keys)
     }
 
-    /// Bounds of a unit's rows in a group.
+    /// Bounds of a unit's rows in a group. Errors call the aggregate by its `name`.
     pub(super) fn count_bounds(
         &self,
         given: Option<(Number, Number)>,
+        name: &str,
     ) -> Result<(i64, i64), Refusal> {
         if let Some((low, high)) = given {
             let ends = (Step::Whole(1).ceil(low), Step::Whole(1).floor(high));
             return match ends {
                 (Some(low), Some(high)) if low <= high && high > 0 => Ok((low, high)),
                 _ => Err(Refusal::new(
-                    format!("the bounds ({low}, {high}) of COUNT leave nothing to count"),
+                    format!("the bounds ({low}, {high}) of {name} leave nothing to count"),
                     "contribution_bounds_per_group => (0, 5)",
                 )),
             };
@@ -165,7 +166,7 @@ impl Aggregates<'_> {
             (QueryUnit::Row, _) => Ok((0, 1)),
             (QueryUnit::Column(_), Some(most)) => Ok((0, i64::from(most))),
             (QueryUnit::Column(unit), None) => Err(Refusal::new(
-                "COUNT has no limit on the rows of one unit in a group",
+                format!("{name} has no limit on the rows of one unit in a group"),
                 format!(
                     "COUNT(*, contribution_bounds_per_group => (0, 5)), or max_rows_per_group = 5 \
                      in OPTIONS or in the contract's defaults, or COUNT(DISTINCT {unit})"
@@ -410,7 +411,7 @@ impl Aggregates<'_> {
         // The sum of a condition is the number of rows on which it holds.
         let plain = arguments.row_bounds.is_none() && arguments.mechanism.is_none();
         if operand.column_type == ColumnType::Bool && plain {
-            let bounds = self.count_bounds(arguments.bounds)?;
+            let bounds = self.count_bounds(arguments.bounds, "SUM of a condition")?;
             let counted = Some(where_true(operand, None));
             let measurement = self.row_count(counted, bounds, arguments.weight);
             return self.add_measurement(measurement, keys);
@@ -466,7 +467,7 @@ impl Aggregates<'_> {
             None => self.sum_of(function, operand.clone(), &arguments, keys)?,
         };
         let within = self.range_of_values(&sum, keys);
-        let bounds = self.count_bounds(None)?;
+        let bounds = self.count_bounds(None, "COUNT")?;
         let count = self.row_count(Some(operand), bounds, weight);
         let count = self.add_measurement(count, keys)?;
         let ratio = Expr::binary(

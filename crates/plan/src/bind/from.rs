@@ -8,7 +8,7 @@ use sqlparser::ast;
 use super::mentions::has_aggregate;
 use super::rowset::{References, RowSet, RowsColumn, conjuncts, equality};
 use super::select::plain_clauses;
-use super::syntax::{not_a_table, plain_table};
+use super::syntax::{not_a_table, plain_table, select_of};
 use super::walk::table_name;
 use crate::relation::{JoinKind, Operator};
 
@@ -138,6 +138,12 @@ impl<'a> QueryTables<'a> {
         let inner_value = column.visible.expr.clone().moved(&|c| c + shift);
         let equal = compare(BinaryOp::Eq, value, inner_value)?;
         let compared = equality(&equal, shift);
+        if membership.negated && compared.is_none() {
+            return Err(Refusal::new(
+                "NOT IN compares no column of the rows with one of its sub-query",
+                "NOT EXISTS (SELECT 1 FROM … WHERE inner.key = outer.key)",
+            ));
+        }
         if let (true, Some((value, other))) = (membership.negated, compared) {
             let others = inner.clone();
             let without = rows.joined(kind, inner, vec![equal], &references)?;
@@ -180,6 +186,16 @@ impl<'a> QueryTables<'a> {
                     Some(alias) => rows.renamed(alias),
                     None => Ok(rows),
                 })
+            }
+            // A table in which values are looked up: no name without a table finds its columns.
+            ast::TableFactor::Derived {
+                lateral: true,
+                subquery,
+                alias: Some(alias),
+                sample: None,
+            } => {
+                let rows = select_of(subquery).and_then(|select| self.select(select, true));
+                rows.and_then(|rows| rows.renamed(alias)).map(RowSet::named_with_table)
             }
             ast::TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 let first = self.factor(&table_with_joins.relation);

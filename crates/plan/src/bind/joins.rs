@@ -155,7 +155,7 @@ impl RowSet {
     }
 }
 
-/// Whether one side alone is public. Two public tables could make pairs without end.
+/// Whether one side alone is public. Two public tables could make an unbounded number of pairs.
 fn looks_up(left: &Relation, right: &Relation) -> bool {
     let is_public = |side: &Relation| *side.protection() == Protection::Public;
     is_public(left) != is_public(right)

@@ -158,7 +158,7 @@ impl Aggregates<'_> {
 
     /// The number of rows with a value.
     fn values(&mut self, of: Expr, (_, arguments, keys): CallContext<'_>) -> Result<Expr, Refusal> {
-        let bounds = self.count_bounds(None)?;
+        let bounds = self.count_bounds(None, "COUNT")?;
         let count = self.row_count(Some(of), bounds, arguments.weight);
         let count = self.add_measurement(count, keys)?;
         Ok(cast(count, ColumnType::Float))

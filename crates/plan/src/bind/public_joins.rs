@@ -117,8 +117,15 @@ impl PrivateQuery {
             let columns: Vec<(String, ColumnType)> =
                 fields.map(|field| (field.name.clone(), field.column_type)).collect();
             let tables: Vec<&str> = rows.tables().into_iter().collect();
-            let compared: Vec<String> = keys.iter().map(|key| short(key, &columns)).collect();
-            let name = format!("`{}` by {}", tables.join("`, `"), compared.join(", "));
+            let reads = |key: &&&Expr| {
+                let mut reads = false;
+                key.visit_columns(&mut |_| reads = true);
+                reads
+            };
+            let compared = keys.iter().filter(reads).map(|key| short(key, &columns));
+            let compared: Vec<String> = compared.collect();
+            let by = if compared.is_empty() { "" } else { " by " };
+            let name = format!("`{}`{by}{}", tables.join("`, `"), compared.join(", "));
             let most = references.most(rows, keys.into_iter().cloned().collect());
             joins.push(PublicJoin { most, name });
             1

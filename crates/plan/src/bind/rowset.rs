@@ -34,7 +34,13 @@ pub(super) struct RowsColumn {
 }
 
 impl RowSet {
-    /// Whether the rows are nobody's.
+    /// The rows with columns that can only be named with their table.
+    pub(super) fn named_with_table(mut self) -> Self {
+        self.columns.iter_mut().for_each(|column| column.visible.plain = false);
+        self
+    }
+
+    /// Whether the rows are public.
     pub(super) fn is_public(&self) -> bool {
         *self.relation.protection() == Protection::Public
     }
@@ -431,6 +437,13 @@ impl References {
     /// Whether the values of a table's column lead to units.
     pub(super) fn lead_to_units(&self, column: &Origin) -> bool {
         self.classes.iter().any(|class| class.contains(column))
+    }
+
+    /// Whether rows that agree in a value are of one unit: it refers to a row, or is referred to.
+    pub(super) fn name_the_unit(&self, key: &Expr, rows: &Relation) -> bool {
+        let ExprKind::Column(column) = key.kind else { return false };
+        let field = rows.fields().get(column);
+        field.and_then(|f| f.origin.as_ref()).is_some_and(|origin| self.lead_to_units(origin))
     }
 
     /// Whether one of the equalities is between columns of one class.

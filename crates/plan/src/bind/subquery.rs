@@ -11,7 +11,7 @@ use sqlparser::ast;
 use super::from::QueryTables;
 use super::group_by::bound_keys;
 use super::mentions::has_aggregate;
-use super::rowset::RowSet;
+use super::rowset::{References, RowSet};
 use super::select::{default_name, is_plain, plain_clauses};
 use super::unit_aggregate::unit_aggregate;
 use super::windows::Windows;
@@ -41,7 +41,7 @@ impl<'a> QueryTables<'a> {
     fn body(&self, query: &'a ast::Query, body: &'a ast::SetExpr) -> Result<RowSet, Refusal> {
         match body {
             ast::SetExpr::Select(select) => plain_clauses(query, select)
-                .and_then(|()| self.select(select))
+                .and_then(|()| self.select(select, false))
                 .map_err(|refusal| refusal.at(select.as_ref())),
             ast::SetExpr::Query(query) => self.query(query),
             ast::SetExpr::SetOperation {
@@ -63,7 +63,13 @@ impl<'a> QueryTables<'a> {
         }
     }
 
-    fn select(&self, select: &'a ast::Select) -> Result<RowSet, Refusal> {
+    /// The rows of a SELECT. Without keys, `looked_up` public rows are one group: there is none
+    /// where there are no rows, which is no match in the join that looks it up.
+    pub(super) fn select(
+        &self,
+        select: &'a ast::Select,
+        looked_up: bool,
+    ) -> Result<RowSet, Refusal> {
         let rows = self.filtered(select)?.with_units()?;
         let scope = rows.scope();
         let grouped = match &select.group_by {
@@ -73,7 +79,8 @@ impl<'a> QueryTables<'a> {
             ast::GroupByExpr::All(_) => true,
         };
         let rows = if grouped || select.having.is_some() || has_aggregate(select) {
-            let rows = aggregated(select, rows, &scope);
+            let references = References::of(self.contract);
+            let rows = aggregated(select, rows, &scope, &references, looked_up);
             rows.map_err(|refusal| refusal.at(&select.group_by))?
         } else {
             let mut windows = Windows::new(&scope, &rows.relation);
@@ -151,7 +158,13 @@ fn outputs<'a>(
 }
 
 /// GROUP BY within units.
-fn aggregated(select: &ast::Select, rows: RowSet, scope: &RowScope) -> Result<RowSet, Refusal> {
+fn aggregated(
+    select: &ast::Select,
+    rows: RowSet,
+    scope: &RowScope,
+    references: &References,
+    looked_up: bool,
+) -> Result<RowSet, Refusal> {
     if select.qualify.is_some() {
         return Err(Refusal::new(
             "QUALIFY beside GROUP BY is not supported",
@@ -160,9 +173,23 @@ fn aggregated(select: &ast::Select, rows: RowSet, scope: &RowScope) -> Result<Ro
     }
     let keys = bound_keys(select, scope)?.into_iter().map(|(_, key)| key);
     let mut keys: Vec<Expr> = keys.collect();
-    if keys.is_empty() && rows.is_public() {
-        // All public rows are one group.
-        keys.push(Expr::literal(Value::Int(1)));
+    match keys.is_empty() && rows.is_public() {
+        true if looked_up => keys.push(Expr::literal(Value::Int(1))),
+        true => {
+            return Err(Refusal::new(
+                "a sub-query in FROM has one row of all rows of public tables",
+                "use the value where it is needed: (SELECT COUNT(*) FROM towns) in an expression",
+            ));
+        }
+        false => {}
+    }
+    // Rows that refer to one row are of one unit, which is a key then, too.
+    if let Some(unit) = rows.relation.protection().unit()
+        && let Some(field) = rows.relation.fields().get(unit)
+        && !keys.iter().any(|key| rows.relation.is_unit(key))
+        && keys.iter().any(|key| references.name_the_unit(key, &rows.relation))
+    {
+        keys.push(Expr::column(unit, field.column_type));
     }
     let mut aggregates =
         UnitScope { scope, keys: &keys, aggregates: Vec::new(), aliases: Vec::new() };

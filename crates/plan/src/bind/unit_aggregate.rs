@@ -66,7 +66,7 @@ pub(super) fn unit_aggregate(
         ("COUNT", true) => Ok(UnitAggregate::CountDistinct(operand)),
         ("SUM", false) => Ok(UnitAggregate::Sum(operand)),
         ("AVG", false) => Ok(UnitAggregate::Average(operand)),
-        // Any value is as good as another: the least is the same in every order of the rows.
+        // ANY_VALUE is the least value, which is the same in every order of the rows.
         ("MIN", _) | ("ANY_VALUE", false) => Ok(UnitAggregate::Min(operand)),
         ("MAX", _) => Ok(UnitAggregate::Max(operand)),
         ("LOGICAL_OR" | "BOOL_OR", false) => Ok(UnitAggregate::Max(operand)),

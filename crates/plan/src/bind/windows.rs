@@ -151,7 +151,7 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// The rows of a frame; `None` for those of the standard.
+/// The rows of a frame; `None` for those of the default frame.
 fn frame_of(frame: &ast::WindowFrame, ordered: bool) -> Result<Option<RowFrame>, Refusal> {
     use ast::WindowFrameBound as B;
     let end = frame.end_bound.clone().unwrap_or(B::CurrentRow);

@@ -78,7 +78,7 @@ pub struct WindowedColumn {
     pub partition_by: Vec<Expr>,
     /// The order within a partition. The engine breaks ties by the row's other columns.
     pub order_by: Vec<WindowOrder>,
-    /// The rows that an aggregate or a value is of; without one, those of the standard.
+    /// The rows that an aggregate or a value is of; without one, those of the default frame.
     pub frame: Option<RowFrame>,
 }
 
@@ -116,7 +116,7 @@ pub enum WindowFunction {
     PercentRank,
     /// The rows up to the row and its peers, as a share of all.
     CumulativeShare,
-    /// The number of the row's part, of that many parts of equal size.
+    /// The bucket of the row, from 1, of that many buckets of equal size.
     Ntile(u32),
     /// Value of the row that stands some rows before.
     Lag(Expr, u32),
@@ -246,7 +246,7 @@ fn operand(aggregate: &UnitAggregate, input: &Relation) -> Result<ColumnType, Re
     Ok(aggregate.column_type())
 }
 
-/// A frame whose rows can be followed from row to row at the same cost for each.
+/// Refuses frames whose rows would cost more with each row that they hold.
 fn check_frame(frame: &RowFrame, function: &WindowFunction) -> Result<(), Refusal> {
     let float = |e: &Expr| e.column_type == ColumnType::Float;
     match (function, frame.start) {

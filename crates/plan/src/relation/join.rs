@@ -33,8 +33,8 @@ pub(super) fn checked(
     if on.is_empty() {
         return Err(Refusal::new(
             "a join has no equality between its sides",
-            "JOIN … ON a.key = b.key, or USING (key); only a public table can be joined with \
-             protected rows by other conditions",
+            "JOIN … ON a.key = b.key, or USING (key); without one, only a protected side can be \
+             joined with a public one, the protected one first",
         ));
     }
     for (left_key, right_key) in on {

@@ -284,7 +284,11 @@ impl Known {
         if let (Some(_), WindowFunction::Aggregate(aggregate)) = (column.frame, &column.function) {
             return match aggregate {
                 UnitAggregate::Rows | UnitAggregate::Count(_) => (Some(Range::Exact(0, any)), true),
-                _ => (None, false),
+                // Some of the rows of the partition have the least, the greatest and the mean.
+                UnitAggregate::Min(_) | UnitAggregate::Max(_) | UnitAggregate::Average(_) => {
+                    (self.aggregate(aggregate).0, false)
+                }
+                UnitAggregate::Sum(_) | UnitAggregate::CountDistinct(_) => (None, false),
             };
         }
         match &column.function {

@@ -15,6 +15,7 @@ use crate::bind::Groups;
 use crate::bind::clauses::{self};
 use crate::bind::from::{QueryTables, Selected};
 use crate::bind::group_by::bound_keys;
+use crate::bind::rowset::References;
 use crate::bind::select::plain_clauses;
 use crate::bind::syntax::{
     all_of, missing, not_a_table, plain_table, query_of, select_of, select_of_mut, simple_select,
@@ -256,7 +257,7 @@ impl Splitter<'_> {
                     self.rows_expression(key, names)?;
                 }
             }
-            if !stays_with_units(select, &selected)? {
+            if !stays_with_units(select, &selected, &References::of(self.contract))? {
                 return self.private(query, grouped.as_ref(), selected, names);
             }
             if !asks_other && grouped.is_some_and(|grouped| grouped.levels.is_some()) {
@@ -453,13 +454,19 @@ impl Splitter<'_> {
 }
 
 /// Whether a SELECT that aggregates shows rows again: of single units, or public ones.
-fn stays_with_units(select: &ast::Select, selected: &Selected) -> Result<bool, Refusal> {
+fn stays_with_units(
+    select: &ast::Select,
+    selected: &Selected,
+    references: &References,
+) -> Result<bool, Refusal> {
     let rows = selected.rows.clone().with_units()?;
     Ok(match rows.relation.protection() {
         Protection::Public => true,
         Protection::Unit { .. } | Protection::Rows { .. } => {
             let keys = bound_keys(select, &rows.scope())?;
-            keys.iter().any(|(_, key)| rows.relation.is_unit(key))
+            keys.iter().any(|(_, key)| {
+                rows.relation.is_unit(key) || references.name_the_unit(key, &rows.relation)
+            })
         }
         Protection::Reference { .. } => false,
     })

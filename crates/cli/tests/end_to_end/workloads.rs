@@ -298,7 +298,7 @@ fn one_wrong_query_refuses_all() {
     };
     let out = ["--out", "out", "workload.toml"];
     refused(&[("place = [\"town\", \"product\"]", "place = [\"town\", \"region\"]")], &out);
-    refused(&[("{folder}", "{level}")], &out);
+    refused(&[("{place}", "{level}")], &out);
     refused(
         &[(
             "SELECT product, SUM",

@@ -169,6 +169,15 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
             "SUM(n) OVER (PARTITION BY u ORDER BY n)",
             "COUNT(*) OVER (PARTITION BY u, k)",
             "n - MIN(n) OVER (PARTITION BY u)",
+            "DENSE_RANK() OVER (PARTITION BY u ORDER BY k)",
+            "NTILE(2) OVER (PARTITION BY u ORDER BY n)",
+            "CAST(FLOOR(9 * CUME_DIST() OVER (PARTITION BY u, k ORDER BY n)) AS INT64)",
+            "CAST(FLOOR(9 * PERCENT_RANK() OVER (PARTITION BY u ORDER BY n)) AS INT64)",
+            "LAST_VALUE(n) OVER (PARTITION BY u ORDER BY k, n)",
+            "NTH_VALUE(n, 2) OVER (PARTITION BY u ORDER BY n ROWS BETWEEN 1 PRECEDING AND 2 \
+             FOLLOWING)",
+            "SUM(n) OVER (PARTITION BY u ORDER BY n ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+            "MAX(n) OVER (PARTITION BY u ORDER BY k ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING)",
         ])
     };
     let aggregate = |dice: &mut Dice| {
@@ -182,7 +191,7 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
             "COUNT(IF(k = 'a', n, NULL))",
         ])
     };
-    match dice.below(14) {
+    match dice.below(18) {
         0 => {
             let (b, b_is_apart) = other(dice);
             let kind = dice.one(&["JOIN", "LEFT JOIN"]);
@@ -247,6 +256,34 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
             format!("WITH w AS ({a}) SELECT x.u, y.k, x.n FROM w x JOIN w y USING (u)"),
             a_is_apart,
         ),
+        13 => {
+            let kind = dice.one(&["JOIN", "LEFT JOIN"]);
+            let on = dice.one(&["TRUE", "a.k < t.town", "a.k = t.town OR t.region = 'r1'"]);
+            let sql = format!(
+                "SELECT a.u AS u, t.region AS k, a.n AS n FROM ({a}) a {kind} towns t ON {on}"
+            );
+            (sql, a_is_apart)
+        }
+        14 | 15 => {
+            let (b, b_is_apart) = other(dice);
+            let aggregate = aggregate(dice).replace("(n", "(b.n").replace("k =", "b.k =");
+            let more = dice.one(&["", " AND b.n > 1", " AND b.k = a.k", " AND a.n > 1"]);
+            let sql = format!(
+                "SELECT a.u AS u, a.k AS k, \
+                 (SELECT {aggregate} FROM ({b}) b WHERE b.u = a.u{more}) AS n FROM ({a}) a"
+            );
+            (sql, a_is_apart && b_is_apart)
+        }
+        16 => {
+            let (b, b_is_apart) = other(dice);
+            let condition = dice.one(&[
+                "EXISTS (SELECT 1 FROM B b WHERE b.u = a.u AND b.k = 'a') OR a.n > 2",
+                "a.u IN (SELECT u FROM B b WHERE b.n > 2) OR a.k IN (SELECT town FROM towns)",
+                "a.n > 1 AND (a.n < 3 OR NOT EXISTS (SELECT 1 FROM B b WHERE b.u = a.u))",
+            ]);
+            let condition = condition.replace("B b", &format!("({b}) b"));
+            (format!("SELECT u, k, n FROM ({a}) a WHERE {condition}"), a_is_apart && b_is_apart)
+        }
         // These bring units together.
         _ => {
             let (b, _) = other(dice);

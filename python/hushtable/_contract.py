@@ -43,7 +43,7 @@ class Defaults:
     rho: Number | None = None
     delta: Number | None = None
     max_groups_contributed: int | Literal["auto"] | None = None
-    max_rows_per_group: int | None = None
+    max_rows_per_group: int | Literal["auto"] | None = None
     max_rows_joined: int | None = None
     max_rows_contributed: int | None = None
     group_selection_strategy: str | None = None

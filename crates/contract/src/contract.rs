@@ -150,16 +150,16 @@ pub struct SplitBy {
     pub values: Vec<(Value, Number)>,
 }
 
-/// The most groups that one unit enters.
+/// A limit on what one unit adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupLimit {
+pub enum UnitLimit {
     /// At most that many.
     Most(u32),
     /// Chosen privately for each query.
     Automatic,
 }
 
-impl fmt::Display for GroupLimit {
+impl fmt::Display for UnitLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Most(most) => most.fmt(f),
@@ -168,7 +168,7 @@ impl fmt::Display for GroupLimit {
     }
 }
 
-impl Serialize for GroupLimit {
+impl Serialize for UnitLimit {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Most(most) => serializer.serialize_u32(*most),
@@ -187,9 +187,9 @@ pub struct Defaults {
     /// Budget of a query for choosing groups.
     pub delta: Option<Delta>,
     /// Most groups that one unit enters.
-    pub max_groups_contributed: Option<GroupLimit>,
+    pub max_groups_contributed: Option<UnitLimit>,
     /// Most rows of one unit that count in one group.
-    pub max_rows_per_group: Option<u32>,
+    pub max_rows_per_group: Option<UnitLimit>,
     /// Most rows of one unit on each side of a join in which its rows can meet each other.
     pub max_rows_joined: Option<u32>,
     /// Most rows of one unit in queries about rows that belong to units of two populations, where

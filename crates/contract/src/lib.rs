@@ -8,8 +8,8 @@ mod wishes;
 
 pub use contract::{
     AUTO, Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
-    GroupLimit, LearntBounds, MAX_GROUPS, MAX_PUBLIC_KEYS, MAX_ROWS, MAX_ROWS_JOINED, NumberFormat,
-    Population, Split, SplitBy, Table, TableUnit, TextFormat, column_of, defaults, loss, read,
+    LearntBounds, MAX_GROUPS, MAX_PUBLIC_KEYS, MAX_ROWS, MAX_ROWS_JOINED, NumberFormat, Population,
+    Split, SplitBy, Table, TableUnit, TextFormat, UnitLimit, column_of, defaults, loss, read,
     row_expression, stored,
 };
 pub use interval_request::{IntervalRequest, Level, ReportFormat};

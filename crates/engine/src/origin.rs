@@ -28,7 +28,7 @@ impl QuestionOrigin {
         }
     }
 
-    /// The text that limits are bound with again. Queries of workloads give all of their limits.
+    /// The text that limits are bound with again. Queries of workloads have their own.
     pub(crate) fn text(&self) -> &str {
         self.sql().unwrap_or_default()
     }

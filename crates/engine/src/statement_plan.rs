@@ -145,10 +145,13 @@ impl StatementPlan {
         })
     }
 
-    /// An error about a part, with the place of its query in a workload. Reports follow theirs.
+    /// An error about a part, with the place of its query in a workload. Reports follow theirs, and
+    /// what limits are chosen from stands before them.
     fn error_of(&self, part: usize, error: EngineError) -> EngineError {
-        let before = self.statement.parts.iter().take(part + 1);
-        self.origin.error_of(before.filter(|part| part.is_asked()).count().saturating_sub(1), error)
+        let parts = &self.statement.parts;
+        let before = parts.iter().take(part).filter(|part| part.is_asked()).count();
+        let is_report = parts.get(part).is_some_and(|part| !part.report_of.is_empty());
+        self.origin.error_of(before.saturating_sub(usize::from(is_report)), error)
     }
 
     /// The analyst who pays for a part, and the accounts.
@@ -242,6 +245,10 @@ impl StatementPlan {
             // Which mechanisms it has follows from its wishes when its limits are known.
             let wishes = question.quote.query().wishes();
             question.extend(&format!("limits {} {wishes}", self.part(from)?.question.hash));
+        }
+        if let (false, Some(&of)) = (part.limits_from.is_empty(), part.report_of.first()) {
+            // Its limits are those of its part, which follow from all that the part measures.
+            question.extend(&format!("limits of {}", self.part(of)?.question.hash));
         }
         // Where bounds are learnt, later questions find the record by the column, whatever the data
         // are then.

@@ -86,8 +86,8 @@ pub use workers::Workers;
 /// Contracts, and what queries promise.
 pub mod query {
     pub use hushtable_contract::{
-        Column, Contract, ContractError, CsvSettings, Defaults, GroupLimit, IntervalRequest,
-        LearntBounds, Level, NoiseKind, Population, Prefer, Split, SplitBy, Table, TableUnit,
+        Column, Contract, ContractError, CsvSettings, Defaults, IntervalRequest, LearntBounds,
+        Level, NoiseKind, Population, Prefer, Split, SplitBy, Table, TableUnit, UnitLimit,
     };
     pub use hushtable_lang::{
         ColumnType, MAX_QUERY_BYTES, Refusal, function_names, statement_end, with_parameters,

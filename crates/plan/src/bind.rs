@@ -55,11 +55,12 @@ use hushtable_contract::Contract;
 use hushtable_lang::Refusal;
 
 pub use self::around::{Around, Origins, Traced, TracedExpression, tree as around_tree};
-pub use self::automatic::{GROUP_OCTAVES, size_buckets};
-pub use self::automatic_limits::EXAMPLE_BOUND;
+pub(crate) use self::automatic::GIVE_LIMITS;
+pub use self::automatic::{GROUP_OCTAVES, row_buckets, size_buckets};
 pub use self::automatic_limits::{
     Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, ReleasedSizes,
 };
+pub use self::automatic_limits::{EXAMPLE_BOUND, EXAMPLE_ROWS};
 pub use self::count_release::{CountRelease, bind_count_release};
 pub use self::gaussian::{as_gaussian, delta_parts, gaussian_choices, is_gaussian};
 pub use self::leaf::{Leaf, numbered};

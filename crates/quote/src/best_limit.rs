@@ -16,10 +16,10 @@ mod whole_column;
 use hushtable_contract::MAX_GROUPS;
 use hushtable_lang::Refusal;
 use hushtable_plan::{
-    ChosenLimits, GROUP_OCTAVES, PrivateQuery, ReleasedSizes, Warning, WarningCode,
+    ChosenLimits, EXAMPLE_ROWS, GROUP_OCTAVES, PrivateQuery, ReleasedSizes, Warning, WarningCode,
 };
 
-use self::chosen_bounds::chosen_bounds;
+use self::chosen_bounds::{chosen_bounds, chosen_rows};
 use self::decay::Octaves;
 pub use self::whole_column::learnt_bounds;
 use crate::quote::Quote;
@@ -47,18 +47,38 @@ pub fn chosen_limits(
         chosen.groups = Some(groups);
         limited = limited.with_max_groups(groups);
     }
-    if !query.automatic().bounds.is_empty() {
-        let quote = Quote::new(limited)?;
-        for sum in &query.automatic().bounds {
-            let (sizes, deviation) = next()?;
-            let bounds = chosen_bounds(&quote, sum, sizes, *deviation)?;
-            sure.push(bounds.is_sure);
-            chosen.bounds.push((bounds.low, bounds.high));
-        }
+    if !query.automatic().rows && query.automatic().bounds.is_empty() {
+        return Ok(with_warnings(query, chosen, sure));
     }
+    let quote = Quote::new(limited)?;
+    // Noise is in proportion to the rows of a unit that count.
+    let mut times = 1.0;
+    if query.automatic().rows {
+        let (sizes, deviation) = next()?;
+        let (rows, is_sure) = chosen_rows(&quote, sizes, *deviation)?;
+        sure.push(is_sure);
+        chosen.rows = Some(rows);
+        times = f64::from(rows) / f64::from(EXAMPLE_ROWS);
+    }
+    for bounds in &query.automatic().bounds {
+        let (sizes, deviation) = next()?;
+        let times = if bounds.per_row { times } else { 1.0 };
+        let bounds = chosen_bounds(&quote, (bounds, times), sizes, *deviation)?;
+        sure.push(bounds.is_sure);
+        chosen.bounds.push((bounds.low, bounds.high));
+    }
+    Ok(with_warnings(query, chosen, sure))
+}
+
+/// The limits, with a warning for each that is not sure.
+fn with_warnings(
+    query: &PrivateQuery,
+    chosen: ChosenLimits,
+    sure: Vec<bool>,
+) -> (ChosenLimits, Vec<Warning>) {
     let names = query.automatic_limits().into_iter().zip(sure);
     let warnings = names.filter(|(_, sure)| !sure).map(|(name, _)| not_sure(&name.limit));
-    Ok((chosen, warnings.collect()))
+    (chosen, warnings.collect())
 }
 
 /// The warning about a limit that its histogram does not clearly show.

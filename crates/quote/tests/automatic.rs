@@ -4,12 +4,12 @@
 
 mod common;
 
-use hushtable_plan::{PrivateQuery, ReleasedSizes, SqlStatement};
+use hushtable_plan::{PrivateQuery, ReleasedSizes, SqlStatement, row_buckets};
 use hushtable_privacy::Event;
 use hushtable_quote::{Quote, chosen_limits};
 use proptest::prelude::*;
 
-const STATEMENTS: [&str; 5] = [
+const STATEMENTS: [&str; 8] = [
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-8, bounds = AUTO, \
      max_groups_contributed = AUTO, max_rows_per_group = 2) forum, AVG(weight), SUM(weight), \
      COUNT(*) FROM posts GROUP BY forum",
@@ -25,12 +25,23 @@ const STATEMENTS: [&str; 5] = [
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
      max_groups_contributed = AUTO, max_rows_per_group = 2) COUNT(*) \
      FROM posts GROUP BY lang, pinned, year",
+    // Rows of a unit in a group, whose limit may be one: then rows are units.
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-8, bounds = AUTO, \
+     max_groups_contributed = AUTO, max_rows_per_group = AUTO) forum, AVG(weight), COUNT(*), \
+     SUM(score, contribution_bounds_per_row => (-10, 100)), COUNT(DISTINCT lang) \
+     FROM posts GROUP BY forum",
+    // Bounds of medians, quantiles and variances.
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, bounds = AUTO, \
+     max_groups_contributed = 2, max_rows_per_group = AUTO) lang, MEDIAN(weight), \
+     PERCENTILE_CONT(weight * 2, 0.9), STDDEV(weight) FROM posts GROUP BY lang",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, bounds = AUTO, \
+     max_rows_per_group = 3) CORR(weight, weight + 1), MEDIAN(CAST(weight AS INT64)) FROM posts",
 ];
 
 /// Histograms with any numbers in them, as noise can make of any data.
 fn histograms(query: &PrivateQuery, numbers: &[i64]) -> Vec<(ReleasedSizes, f64)> {
     let automatic = query.automatic();
-    let all = usize::from(automatic.groups) + automatic.bounds.len();
+    let all = usize::from(automatic.groups) + usize::from(automatic.rows) + automatic.bounds.len();
     let sizes = |from: usize| {
         let number = |size: i64| {
             let index = (from * 7 + usize::try_from(size).unwrap()) % numbers.len();
@@ -84,6 +95,9 @@ proptest! {
             "epsilon = 1, delta = 1e-6",
             "epsilon = 0.1",
             "epsilon = 1, delta = 1e-6",
+            "epsilon = 1, delta = 1e-8",
+            "epsilon = 1",
+            "rho = 0.5",
         ][case];
         prop_assert_eq!(whole.to_string(), want);
     }
@@ -105,6 +119,87 @@ fn chosen_bounds_hold_a_step_of_the_lattice() {
             assert!(query.and_then(Quote::new).is_ok(), "{numbers:?} {sql}");
         }
     }
+}
+
+/// A clipping report has the limits of its part, and costs no more than is charged for it, in the
+/// same columns whatever the limits are.
+#[test]
+fn reports_have_the_limits_that_are_chosen() {
+    let contract = common::contract();
+    let mut reported = 0;
+    for sql in STATEMENTS {
+        let sql = sql.replace("OPTIONS (", "OPTIONS (clipping_report = true, ");
+        let statement = match SqlStatement::bind(&sql, &contract) {
+            Ok(statement) => statement,
+            // A report on many aggregates is too long, whatever the limits.
+            Err(refusal) => {
+                assert!(refusal.what.contains("are allowed"), "{refusal:?}");
+                continue;
+            }
+        };
+        reported += 1;
+        let [.., part, report] = statement.parts.as_slice() else { panic!("{sql}") };
+        let of = statement.parts.len() - 2;
+        assert_eq!(
+            (report.report_of.as_slice(), &report.limits_from),
+            (&[of][..], &part.limits_from)
+        );
+        let mut whole = part.query.loss().plus(report.query.loss()).unwrap();
+        for histogram in &statement.parts[..of] {
+            whole = whole.plus(histogram.query.loss()).unwrap();
+        }
+        let unreported =
+            SqlStatement::bind(&sql.replace("clipping_report = true, ", ""), &contract);
+        let unreported = unreported.unwrap();
+        let unreported = unreported.parts.iter().map(|part| part.query.loss());
+        let unreported = unreported.reduce(|sum, loss| sum.plus(loss).unwrap()).unwrap();
+        assert_eq!(whole.to_string(), unreported.to_string());
+        let template = Quote::new(report.query.clone()).unwrap();
+        assert_eq!(template.events(), [Event::from(template.total())]);
+        for number in [0i64, 30, 5_000] {
+            let histograms = histograms(&part.query, &[number, 3 * number, 7]);
+            let (mut limits, _) = chosen_limits(&part.query, &histograms).unwrap();
+            let [query, quote] = loop {
+                let bound = |at| statement.with_limits(&sql, at, &limits, &contract);
+                let both = bound(of).and_then(|query| Ok([query, bound(of + 1)?]));
+                match both.and_then(|[part, report]| Ok([Quote::new(part)?, Quote::new(report)?])) {
+                    Ok(both) => break both,
+                    Err(_) => limits = limits.smaller().expect("the smallest limits are allowed"),
+                }
+            };
+            assert!(quote.total().is_within(template.total()), "{sql}");
+            let columns = |quote: &Quote| quote.query().outputs().len();
+            assert_eq!(columns(&quote), columns(&template), "{number} {sql}");
+            // It is the report that the query with these limits would have.
+            let of_query = query.query().clipping_report().unwrap();
+            if let Some(of_query) =
+                of_query.filter(|of_query| of_query.outputs().len() == columns(&quote))
+            {
+                let of_query = of_query.with_loss(quote.query().loss());
+                assert_eq!(of_query.measurements(), quote.query().measurements(), "{sql}");
+            }
+        }
+    }
+    assert!(reported > 4, "{reported}");
+}
+
+/// A limit on rows is near to the rows that units have, where noise is small.
+#[test]
+fn limits_on_rows_follow_sizes() {
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 10, max_rows_per_group = AUTO) \
+               COUNT(*) FROM posts";
+    let statement = SqlStatement::bind(sql, &common::contract()).unwrap();
+    let query = &statement.parts[1].query;
+    for (rows, least, most) in [(1.0, 1, 1), (2.0, 2, 2), (7.0, 7, 8), (300.0, 256, 512)] {
+        let bucket = row_buckets().iter().position(|(low, high)| *low < rows && rows <= *high);
+        let sizes: ReleasedSizes = vec![(bucket.unwrap() as i64 + 1, 10_000.0)];
+        let (limits, warnings) = chosen_limits(query, &[(sizes, 1.4)]).unwrap();
+        let chosen = limits.rows.unwrap();
+        assert!((least..=most).contains(&chosen) && warnings.is_empty(), "{rows}: {chosen}");
+    }
+    // Nobody is visible: one row, with a warning.
+    let (limits, warnings) = chosen_limits(query, &[(ReleasedSizes::new(), 1.4)]).unwrap();
+    assert_eq!((limits.rows, warnings.len()), (Some(1), 1));
 }
 
 /// Two parts about the same rows have one histogram, and pay for it together.

@@ -178,7 +178,7 @@ fn unfinished(why: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use hushtable::query::{Contract, GroupLimit};
+    use hushtable::query::{Contract, UnitLimit};
 
     use super::*;
 
@@ -212,7 +212,7 @@ mod tests {
         let read = Contract::parse(&contract, "hushtable.toml").unwrap();
         let population = &read.populations["visits"];
         assert_eq!(population.budgets["ana"].to_string(), "epsilon = 2.5, delta = 1e-5");
-        assert_eq!(population.defaults.max_groups_contributed, Some(GroupLimit::Most(2)));
+        assert_eq!(population.defaults.max_groups_contributed, Some(UnitLimit::Most(2)));
     }
 
     #[test]

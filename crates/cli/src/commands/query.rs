@@ -126,7 +126,8 @@ pub(super) fn by_extension(path: &Path) -> Option<TableFormat> {
 pub(crate) fn account_of(answer: &Answer, engine: &Engine) -> String {
     let mut out = charges::created(&answer.charges, engine);
     for part in &answer.statement.parts {
-        if !part.limits_from.is_empty() {
+        // A report has those of its part.
+        if !part.limits_from.is_empty() && part.report_of.is_empty() {
             out += &chosen_limits(&part.release.explanation);
             let warnings = part.release.explanation.warnings.iter();
             let uncertain = warnings.filter(|warning| warning.code == WarningCode::UncertainLimit);
@@ -150,9 +151,15 @@ pub(crate) fn account_of(answer: &Answer, engine: &Engine) -> String {
 /// The limits with which a query was answered, where some were chosen privately.
 fn chosen_limits(explanation: &Explanation) -> String {
     let mut limits = vec![format!("{} groups of a unit", explanation.max_groups_contributed)];
-    for measurement in
-        explanation.measurements.iter().filter(|measurement| measurement.name.starts_with("sum"))
-    {
+    for measurement in &explanation.measurements {
+        if measurement.name.starts_with("count") {
+            // How many rows of a unit count in a group.
+            if measurement.bounds.1 > 1.0 {
+                let most = number(measurement.bounds.1);
+                limits.push(format!("{} up to {most}", visible(&measurement.name)));
+            }
+            continue;
+        }
         let (of, (low, high)) = match &measurement.per_row {
             Some(row) => ("rows of the ", row.bounds),
             None => ("", measurement.bounds),

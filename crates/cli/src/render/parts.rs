@@ -49,6 +49,12 @@ pub(super) fn text(quoted: &Quoted, verbose: bool) -> String {
 
 /// The limits of a part that are chosen when it is asked.
 fn chosen(part: &PartQuoted) -> String {
+    if part.automatic.is_empty() && !part.limits_from.is_empty() {
+        return format!(
+            "The limits that are chosen for {} are its limits, too; below they are examples.\n",
+            part.report_of.join(", ")
+        );
+    }
     if part.automatic.is_empty() {
         return String::new();
     }

@@ -9,7 +9,7 @@ use hushtable::arrow::array::{
 };
 use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::parquet::arrow::ArrowWriter;
-use hushtable::query::{Contract, GroupLimit};
+use hushtable::query::{Contract, UnitLimit};
 
 use crate::support::{Run, command_in};
 
@@ -92,7 +92,7 @@ fn a_draft_is_accepted_once_its_owner_has_decided() {
     let contract = Contract::parse(&examples, "hushtable.toml").unwrap();
     assert_eq!(
         contract.populations["person"].defaults.max_groups_contributed,
-        Some(GroupLimit::Most(3))
+        Some(UnitLimit::Most(3))
     );
 
     fs::write(folder.path().join("hushtable.toml"), decided).unwrap();

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
 use super::read::{ContractError, Item, Section};
-use super::{Defaults, GroupLimit};
+use super::{Defaults, UnitLimit};
 use crate::interval_request::Level;
 use crate::wishes::{NoiseKind, Prefer};
 use hushtable_mechanisms::Strategy;
@@ -96,21 +96,21 @@ pub fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractError> {
         max_groups_contributed: groups
             .map(|i| {
                 if i.is_auto() {
-                    return Ok(GroupLimit::Automatic);
+                    return Ok(UnitLimit::Automatic);
                 }
                 let hint = "max_groups_contributed = 3: the most groups that one unit enters; or \
                             \"auto\", to have it chosen privately";
-                i.count(1, MAX_GROUPS, hint).map(GroupLimit::Most)
+                i.count(1, MAX_GROUPS, hint).map(UnitLimit::Most)
             })
             .transpose()?,
         max_rows_per_group: rows
             .map(|i| {
-                i.count(
-                    1,
-                    MAX_ROWS,
-                    "max_rows_per_group = 5: the most rows of one unit that COUNT counts in a \
-                     group",
-                )
+                if i.is_auto() {
+                    return Ok(UnitLimit::Automatic);
+                }
+                let hint = "max_rows_per_group = 5: the most rows of one unit that COUNT counts in \
+                            a group; or \"auto\", to have it chosen privately";
+                i.count(1, MAX_ROWS, hint).map(UnitLimit::Most)
             })
             .transpose()?,
         max_rows_joined: section

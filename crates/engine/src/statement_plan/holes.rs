@@ -3,7 +3,7 @@
 
 use datafusion::arrow::array::RecordBatch;
 use hushtable_lang::Value;
-use hushtable_plan::{Read, ReleasedSizes, ReleasedValues};
+use hushtable_plan::{ChosenLimits, Read, ReleasedSizes, ReleasedValues};
 use hushtable_quote::{Quote, chosen_limits};
 
 use super::StatementPlan;
@@ -55,32 +55,61 @@ impl StatementPlan {
             Ok((released_sizes(&histogram.table.table)?, deviation))
         });
         let histograms = histograms.collect::<Result<Vec<_>, EngineError>>()?;
-        let (mut limits, warnings) = chosen_limits(planned.question.quote.query(), &histograms)?;
-        let contract = self.session.contract();
-        let quote = loop {
-            // Limits may be too large for what a sum or noise can be.
-            let limited = self.statement.with_limits(self.origin.text(), index, &limits, contract);
-            match limited.and_then(Quote::new) {
-                Ok(quote) => break quote,
-                Err(_) => match limits.smaller() {
-                    Some(smaller) => limits = smaller,
-                    // This quote was tried before the charge, so that a paid part always has
-                    // limits.
-                    None => break self.smallest(index, &planned.question)?,
-                },
-            }
+        // A report has the limits of its part, whose answer has the warnings.
+        let of = part.report_of.first().copied();
+        let query = self.part(of.unwrap_or(index))?.question.quote.query();
+        let (limits, warnings) = chosen_limits(query, &histograms)?;
+        let quote = match self.possible(index, limits)? {
+            Some(quote) => quote,
+            // This quote was tried before the charge, so that a paid part always has limits.
+            None => self.smallest(index, &planned.question)?,
         };
         // The ledger has charged the quoted loss. Limits that cost more would be paid by nobody.
         check_price(&quote, &planned.question)?;
+        let warnings = if of.is_none() { warnings } else { Vec::new() };
         Ok(Some(planned.question.with_limits(quote, warnings)))
+    }
+
+    /// The quote of a part with the largest limits, from these on, with which it and its report can
+    /// be quoted: they may be too large for what a sum or noise can be. `None` where there are
+    /// none.
+    fn possible(
+        &self,
+        index: usize,
+        mut limits: ChosenLimits,
+    ) -> Result<Option<Quote>, EngineError> {
+        let of = self.bound(index)?.report_of.first().copied().unwrap_or(index);
+        let all = self.statement.parts.iter().enumerate();
+        let together = all.filter(|(at, part)| *at == of || part.report_of == [of]);
+        let together: Vec<usize> = together.map(|(at, _)| at).collect();
+        loop {
+            let quotes = together.iter().map(|&at| Ok((at, self.with_limits(at, &limits)?)));
+            if let Ok(quotes) = quotes.collect::<Result<Vec<_>, EngineError>>() {
+                let quote = quotes.into_iter().find(|(at, _)| *at == index);
+                return Ok(quote.map(|(_, quote)| quote));
+            }
+            match limits.smaller() {
+                Some(smaller) => limits = smaller,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn with_limits(&self, index: usize, limits: &ChosenLimits) -> Result<Quote, EngineError> {
+        let (text, contract) = (self.origin.text(), self.session.contract());
+        Ok(Quote::new(self.statement.with_limits(text, index, limits, contract)?)?)
     }
 
     /// The quote of a part with the limits that follow from empty histograms.
     pub(super) fn smallest(&self, index: usize, question: &Question) -> Result<Quote, EngineError> {
-        let nothing = vec![(ReleasedSizes::new(), 1.0); self.bound(index)?.limits_from.len()];
-        let (limits, _) = chosen_limits(question.quote.query(), &nothing)?;
-        let (text, contract) = (self.origin.text(), self.session.contract());
-        let quote = Quote::new(self.statement.with_limits(text, index, &limits, contract)?)?;
+        let part = self.bound(index)?;
+        let nothing = vec![(ReleasedSizes::new(), 1.0); part.limits_from.len()];
+        let query = match part.report_of.first() {
+            Some(&of) => self.part(of)?.question.quote.query(),
+            None => question.quote.query(),
+        };
+        let (limits, _) = chosen_limits(query, &nothing)?;
+        let quote = self.with_limits(index, &limits)?;
         check_price(&quote, question)?;
         Ok(quote)
     }

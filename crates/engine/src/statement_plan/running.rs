@@ -183,6 +183,7 @@ impl StatementPlan {
         self.origin.has_answer_for_each()
             && self.statement.consistent.is_empty()
             && self.parts.iter().all(|part| part.same_as.is_none())
+            && self.statement.parts.iter().all(|part| part.limits_from.is_empty())
     }
 
     /// The outputs that are computed from several releases.

@@ -10,8 +10,10 @@ use hushtable_plan::{PrivateQuery, SqlStatement, WarningCode, size_buckets};
 use hushtable_quote::{Noise, Quote, chosen_limits};
 
 use super::{Fixture, Wait, json, shown};
-use crate::answer_table::Answer;
+use crate::answer_table::{Answer, AnswerTable, Charges};
+use crate::ask::{Purpose, open_workload};
 use crate::contributions::SamplingKey;
+use crate::error::EngineError;
 use crate::exact::OwnerScan;
 use crate::progress::Progress;
 use crate::survey::ScanOptions;
@@ -197,13 +199,17 @@ fn a_unit_is_one_of_one_bucket() {
     for id in 0..30u32 {
         let shops = 1 << (id % 5);
         let paid = i64::from(id * id) - 90;
-        visits.extend((0..shops).map(|shop| (id, (id + shop) % 16, paid * i64::from(shop))));
+        for shop in 0..shops {
+            // Units differ in the most rows that they have in one shop.
+            let visit = (id, (id + shop) % 16, paid * i64::from(shop));
+            visits.extend(std::iter::repeat_n(visit, (1 + id as usize % 4).max(shop as usize)));
+        }
     }
-    let of_people = options("epsilon = 1, bounds = AUTO")
-        + " shop, SUM(paid), AVG(paid), COUNT(*) \
+    let of_people = options("epsilon = 1, bounds = AUTO, max_rows_per_group = AUTO")
+        + " shop, SUM(paid), AVG(paid), MEDIAN(2 * paid), COUNT(*) \
                      FROM visits WHERE paid < 700 GROUP BY shop";
     let of_firms = options("epsilon = 1") + " town, SUM(profit) FROM firms GROUP BY town";
-    for (sql, expected, by_row) in [(of_people, 3, false), (of_firms, 1, true)] {
+    for (sql, expected, by_row) in [(of_people, 5, false), (of_firms, 1, true)] {
         let all = histograms(&sql, &visits);
         assert_eq!(all.len(), expected);
         for gone in [0, 1, 7, 12, 29] {
@@ -223,15 +229,154 @@ fn a_unit_is_one_of_one_bucket() {
     }
 }
 
+/// Limits are chosen for each level, for the row of all others, and for what a clipping report is
+/// about; and all of it is charged once.
+#[test]
+fn limits_are_chosen_for_levels_others_and_reports() {
+    let fixture = fixture();
+    let questions = [
+        ("max_rows_per_group = AUTO", "shop, COUNT(*), SUM(paid), MEDIAN(paid)", "ROLLUP (shop)"),
+        (
+            "clipping_report = true, max_groups_contributed = 3, max_rows_per_group = AUTO",
+            "shop, COUNT(*), SUM(paid)",
+            "shop",
+        ),
+        ("clipping_report = true", "COUNT(DISTINCT id), STDDEV(paid)", "shop"),
+        ("other_row = true", "shop, SUM(paid) AS paid", "shop ORDER BY paid DESC LIMIT 3"),
+    ];
+    for (settings, select, groups) in questions {
+        let sql = options(&format!("epsilon = 50, {settings}"))
+            + &format!(" {select} FROM visits GROUP BY {groups}");
+        let answer = fixture.ask(&sql, 1).unwrap();
+        assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 50", "{sql}");
+        let again = fixture.ask(&sql, 2).unwrap();
+        assert_eq!((again.charged(), &again.statement), (None, &answer.statement), "{sql}");
+        assert_eq!(shown(&again.table), shown(&answer.table));
+        let parts = &answer.statement.parts;
+        let (mut reports, mut limited) = (0, 0);
+        for part in parts {
+            let query = &part.release.query;
+            assert!(query.automatic().is_none(), "{sql}");
+            limited += usize::from(!part.limits_from.is_empty());
+            let Some(of) = part.report_of.first() else { continue };
+            // The report is about the limits that were chosen.
+            let of = parts.iter().find(|other| other.name == *of).unwrap();
+            let of = &of.release.query;
+            let report = of.clipping_report().unwrap().unwrap();
+            // It shows the share of units in more groups also where there are no more.
+            if of.max_groups_contributed() < 16 {
+                assert_eq!(json(&report.with_loss(query.loss())), json(query), "{sql}");
+            }
+            reports += 1;
+        }
+        let has_report = settings.contains("clipping_report");
+        assert_eq!((reports, limited), (usize::from(has_report), 2), "{sql}");
+        assert_eq!(answer.output.clipping_reports.len(), reports);
+    }
+}
+
+/// Rows of a unit in a group, and the bounds of a median, follow the data.
+#[test]
+fn limits_on_rows_and_bounds_of_medians_follow_sizes() {
+    let mut visits = "id,shop,paid\n".to_owned();
+    for id in 0..400u32 {
+        // Half of the people have one row in a shop, and half have five.
+        for _ in 0..1 + 4 * (id % 2) {
+            visits += &format!("{id},{},{}\n", id % 16, 500 + id);
+        }
+    }
+    let fixture =
+        Fixture::new(CONTRACT, &[("visits.csv", &visits), ("firms.csv", "town,profit\n")]);
+    let sql =
+        options("epsilon = 500, max_rows_per_group = AUTO") + " COUNT(*), MEDIAN(paid) FROM visits";
+    let answer = fixture.ask(&sql, 1).unwrap();
+    let rows = shown(&answer.table);
+    let values: Vec<f64> = rows.trim().split('|').map(|value| value.parse().unwrap()).collect();
+    assert!((values[0] - 1200.0).abs() <= 5.0 && (values[1] - 700.0).abs() < 30.0, "{rows}");
+    let release = answer.statement.last_release().unwrap();
+    assert!(release.explanation.warnings.is_empty(), "{:?}", release.explanation.warnings);
+    let measured = release.query.measurements();
+    assert!(measured[0].low == 0 && (5..=9).contains(&measured[0].high), "{measured:?}");
+    assert!(measured[1].low == 0 && (800..=1_300).contains(&measured[1].high), "{measured:?}");
+}
+
+/// The queries of a workload have their limits chosen each for itself, and their reports with them.
+#[test]
+fn limits_are_chosen_for_the_queries_of_a_workload() {
+    let workload = r#"
+contract = "hushtable.toml"
+epsilon = 50
+clipping_report = true
+[defaults]
+max_groups_contributed = "auto"
+max_rows_per_group = "auto"
+[[queries]]
+name = "shops"
+weight = 3
+sql = "SELECT shop, COUNT(*) AS n, SUM(paid) AS paid FROM visits GROUP BY shop"
+[[queries]]
+name = "all"
+sql = "SELECT COUNT(*) AS n, COUNT(DISTINCT id) AS people FROM visits WHERE paid > 3"
+[[queries]]
+name = "given"
+sql = "SELECT SUM(paid, contribution_bounds_per_group => (0, 90)) AS paid FROM visits"
+"#;
+    let fixture = fixture();
+    let (session, progress) = (fixture.session(), Progress::default());
+    std::fs::write(fixture.path().join("workload.toml"), workload).unwrap();
+    let workload = open_workload(&fixture.path().join("workload.toml")).unwrap();
+    let mut runs = Vec::new();
+    for seed in [1, 2] {
+        let plan =
+            session.plan_workload(&workload, None, Purpose::Answer, &progress).wait().unwrap();
+        let mut names = Vec::new();
+        let mut spent = None;
+        let mut generator = TestSeed(seed).generator();
+        let answered = |output: &AnswerTable| {
+            names.push((output.name.clone().unwrap(), shown(&output.table)));
+            Ok::<_, EngineError>(None)
+        };
+        let charged = |charges: &Charges| {
+            spent = charges.accounts[0].charged.map(|loss| loss.to_string());
+        };
+        let (statement, _) = plan.release_with(&mut generator, charged, answered).wait().unwrap();
+        runs.push((names, statement, spent));
+    }
+    let [(names, statement, spent), (again, same, free)] = runs.try_into().unwrap();
+    assert_eq!((&names, &statement), (&again, &same));
+    assert_eq!((spent.as_deref(), free), (Some("epsilon = 50"), None));
+    let names: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["shops", "all", "given"]);
+    let parts: Vec<(&str, usize)> =
+        statement.parts.iter().map(|part| (part.name.as_str(), part.limits_from.len())).collect();
+    assert_eq!(
+        parts,
+        [
+            ("sizes 1 of shops", 0),
+            ("sizes 2 of shops", 0),
+            ("sizes 3 of shops", 0),
+            ("shops", 3),
+            ("clipping report of shops", 3),
+            ("sizes 1 of all", 0),
+            ("all", 1),
+            ("clipping report of all", 1),
+            ("given", 0),
+            ("clipping report of given", 0),
+        ]
+    );
+    assert!(statement.parts.iter().all(|part| part.release.query.automatic().is_none()));
+}
+
 #[test]
 fn what_cannot_be_chosen_is_refused() {
     let fixture = fixture();
     let asked = [
         options("max_groups_contributed = few") + " COUNT(*) FROM visits GROUP BY shop",
         options("bounds = 3") + " SUM(paid) FROM visits GROUP BY shop",
-        options("clipping_report = true") + " COUNT(*) FROM visits GROUP BY shop",
-        "SELECT COUNT(*) FROM visits GROUP BY ROLLUP (shop)".to_owned(),
-        "SELECT MEDIAN(paid) FROM visits".to_owned(),
+        options("max_rows_per_group = few") + " COUNT(*) FROM visits GROUP BY shop",
+        options("consistent = true") + " shop, COUNT(*) FROM visits GROUP BY ROLLUP (shop)",
+        "SELECT MEDIAN(2 * paid) FROM visits".to_owned(),
+        "SELECT STDDEV(2 * paid) FROM visits".to_owned(),
     ];
     let refused: Vec<String> = asked.iter().map(|sql| fixture.rows(sql)).collect();
     insta::assert_snapshot!(refused.join("\n"));

@@ -115,7 +115,7 @@ impl Aggregates<'_> {
         operand: Expr,
         keys: usize,
     ) -> Result<Expr, Refusal> {
-        let no_bounds = arguments.bounds.is_none() && self.max_rows_per_group().is_none();
+        let no_bounds = arguments.bounds.is_none() && self.rows_for_now().is_none();
         if let (QueryUnit::Column(unit), true) = (&self.table.unit, no_bounds) {
             return Err(Refusal::new(
                 "COUNT(DISTINCT …) has no limit on the different values of one unit in a group",
@@ -148,7 +148,7 @@ impl Aggregates<'_> {
 
     /// Bounds of a unit's rows in a group. Errors call the aggregate by its `name`.
     pub(super) fn count_bounds(
-        &self,
+        &mut self,
         given: Option<(Number, Number)>,
         name: &str,
     ) -> Result<(i64, i64), Refusal> {
@@ -162,14 +162,15 @@ impl Aggregates<'_> {
                 )),
             };
         }
-        match (&self.table.unit, self.max_rows_per_group()) {
+        let most = self.max_rows_per_group();
+        match (&self.table.unit, most) {
             (QueryUnit::Row, _) => Ok((0, 1)),
             (QueryUnit::Column(_), Some(most)) => Ok((0, i64::from(most))),
             (QueryUnit::Column(unit), None) => Err(Refusal::new(
                 format!("{name} has no limit on the rows of one unit in a group"),
                 format!(
                     "COUNT(*, contribution_bounds_per_group => (0, 5)), or max_rows_per_group = 5 \
-                     in OPTIONS or in the contract's defaults, or COUNT(DISTINCT {unit})"
+                     or AUTO in OPTIONS or in the contract's defaults, or COUNT(DISTINCT {unit})"
                 ),
             )),
         }
@@ -327,7 +328,11 @@ impl Aggregates<'_> {
 
     /// Bounds that are chosen privately, where the query or the column asks for that: those that
     /// were chosen, or an example of them.
-    fn automatic_bounds(&mut self, operand: &Expr, per_row: bool) -> Option<(Number, Number)> {
+    pub(super) fn automatic_bounds(
+        &mut self,
+        operand: &Expr,
+        per_row: bool,
+    ) -> Option<(Number, Number)> {
         let column = self.table.bounded_column(operand);
         if !self.options.automatic_bounds && !column.is_some_and(|c| c.automatic_bounds) {
             return None;

@@ -1,8 +1,10 @@
-//! Limits that are chosen privately: `max_groups_contributed = AUTO` and `bounds = AUTO`.
+//! Limits that are chosen privately: `max_groups_contributed = AUTO`, `max_rows_per_group = AUTO`
+//! and `bounds = AUTO`.
 //!
 //! Each such limit follows from a *histogram*, a private query of its own about the same rows: how
-//! many units are of which size. A size is the number of a unit's groups, in octaves, or its
-//! largest contribution to a sum, in half octaves. Each unit has one size, and so is in one group
+//! many units are of which size. A size is the number of a unit's groups, in octaves, the most rows
+//! that it has in one group, or its largest contribution to a sum or value of a row, in half
+//! octaves. Each unit has one size, and so is in one group
 //! of the histogram, and all of its groups are public. The histograms are released first, for a
 //! share of the part's budget. The limit is computed from what they release (`quote::best_limit`),
 //! and the query is then bound with it, as if its author had written it.
@@ -18,7 +20,9 @@ use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Va
 use hushtable_numbers::Step;
 use hushtable_privacy::Delta;
 
-use super::automatic_limits::{Automatic, AutomaticBounds, AutomaticLimit, EXAMPLE_BOUND};
+use super::automatic_limits::{
+    Automatic, AutomaticBounds, AutomaticLimit, EXAMPLE_BOUND, EXAMPLE_ROWS,
+};
 use super::clipping::{PerUnit, added_up, call, compare, float, named_unit, number, numbered};
 use super::describe::short;
 use super::{Groups, Key, Measure, Measurement, Output, PrivateQuery};
@@ -30,8 +34,14 @@ pub const GROUP_OCTAVES: i32 = 16;
 const HALVES: i32 = 2;
 /// The largest contribution with a bucket of its own: 2^41.
 const LAST_OCTAVE: i32 = 41;
+/// The last number of a unit's rows in a group that ends a bucket: 2^20.
+const LAST_ROWS: f64 = 1_048_576.0;
 /// The end of the first bucket of contributions that are not whole numbers: 2^-10.
 const FIRST_OCTAVE: i32 = -10;
+
+/// The way out where limits cannot be chosen.
+pub(crate) const GIVE_LIMITS: &str =
+    "give the limits: max_groups_contributed = 3, max_rows_per_group = 2, and bounds of values";
 
 impl PrivateQuery {
     /// The limits that are chosen privately.
@@ -45,31 +55,38 @@ impl PrivateQuery {
             limit: "max_groups_contributed".to_owned(),
             example: self.max_groups_contributed.to_string(),
         });
-        let bounds = self.automatic.bounds.iter().map(|sum| {
-            let name = short(&sum.of, &self.columns);
-            let of = if sum.per_row { "rows in the sum of" } else { "the sum of" };
-            let example = format!("-{EXAMPLE_BOUND} to {EXAMPLE_BOUND}");
-            AutomaticLimit { limit: format!("bounds of {of} {name}"), example }
+        let rows = self.automatic.rows.then(|| AutomaticLimit {
+            limit: "max_rows_per_group".to_owned(),
+            example: EXAMPLE_ROWS.to_string(),
         });
-        groups.into_iter().chain(bounds).collect()
+        let bounds = self.automatic.bounds.iter().map(|bounds| {
+            let name = short(&bounds.of, &self.columns);
+            let is_sum = |m: &Measurement| {
+                !bounds.per_row && matches!(&m.measure, Measure::ClampedSum(of) if *of == bounds.of)
+            };
+            let of = if self.measurements.iter().any(is_sum) { "sum" } else { "values" };
+            let example = format!("-{EXAMPLE_BOUND} to {EXAMPLE_BOUND}");
+            AutomaticLimit { limit: format!("bounds of the {of} of {name}"), example }
+        });
+        groups.into_iter().chain(rows).chain(bounds).collect()
     }
 
     /// Refuses limits that are chosen privately where they cannot be.
-    pub(super) fn check_automatic(&self, has_report: bool, is_level: bool) -> Result<(), Refusal> {
-        let with = match () {
-            () if self.automatic.is_none() => return Ok(()),
-            () if has_report => "a clipping report",
-            () if is_level => "ROLLUP, CUBE, GROUPING SETS and other_row",
-            () if self.populations().count() > 1 => "rows of two populations",
-            () => return Ok(()),
-        };
+    pub(super) fn check_automatic(&self) -> Result<(), Refusal> {
+        if self.automatic.is_none() || self.populations().count() == 1 {
+            return Ok(());
+        }
         Err(Refusal::new(
-            format!("limits that are chosen privately ({AUTO}) with {with} are not supported"),
-            "give the limits: max_groups_contributed = 3, or bounds of each sum",
+            format!(
+                "limits that are chosen privately ({AUTO}) with rows of two populations are not \
+                 supported"
+            ),
+            GIVE_LIMITS,
         ))
     }
 
-    /// The histograms from which the limits are chosen: of groups first, then one for each sum.
+    /// The histograms from which the limits are chosen: of groups first, then of rows in a group,
+    /// then one for each pair of bounds.
     ///
     /// # Errors
     /// When a row of one would cost more than it may.
@@ -78,11 +95,14 @@ impl PrivateQuery {
         let refused = |refusal: Refusal| {
             Refusal::new(
                 format!("limits of this SELECT cannot be chosen privately: {}", refusal.what),
-                "give the limits: max_groups_contributed = 3, or bounds of each sum",
+                GIVE_LIMITS,
             )
         };
         if self.automatic.groups {
             all.push(self.histogram_of_groups().map_err(refused)?);
+        }
+        if self.automatic.rows {
+            all.push(self.histogram_of_rows().map_err(refused)?);
         }
         for sum in &self.automatic.bounds {
             all.push(self.histogram_of(sum).map_err(refused)?);
@@ -98,6 +118,21 @@ impl PrivateQuery {
         let relation = per_unit.relation(groups)?;
         let edges = group_edges().map(Value::Float).collect();
         self.histogram(relation, None, in_bucket(size, edges), 0..=i64::from(GROUP_OCTAVES))
+    }
+
+    /// Units by the most rows that they have in one group.
+    fn histogram_of_rows(&self) -> Result<Self, Refusal> {
+        let groups = self.unit_groups(vec![UnitAggregate::Rows])?;
+        let mut per_unit = PerUnit::default();
+        let rows = Expr::column(1 + self.keys.len(), UnitAggregate::Rows.column_type());
+        let size = float(per_unit.aggregate(UnitAggregate::Max(rows)));
+        let relation = per_unit.relation(groups)?;
+        // A bucket has its larger end.
+        let edges: Vec<Value> =
+            row_buckets().iter().map(|(low, _)| Value::Float(low.next_up())).collect();
+        let last = i64::try_from(edges.len()).map_err(|_| no_buckets())?;
+        // A unit has a row at least in each of its groups.
+        self.histogram(relation, None, in_bucket(size, edges), 1..=last)
     }
 
     /// Units by their largest contribution.
@@ -255,6 +290,13 @@ pub fn size_buckets(of: &Expr) -> Vec<(f64, f64)> {
     }
     let before = highs.first().map(|first| first / 2.0);
     before.into_iter().chain(highs.clone()).zip(highs).collect()
+}
+
+/// The buckets of the most rows of a unit in a group, ascending, from the first one on. The last
+/// one has whatever is larger, too.
+pub fn row_buckets() -> Vec<(f64, f64)> {
+    let rows = Expr::literal(Value::Int(1));
+    size_buckets(&rows).into_iter().filter(|(_, high)| *high <= LAST_ROWS).collect()
 }
 
 /// The last whole number with a bucket of its own.

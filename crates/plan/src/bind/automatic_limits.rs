@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// The limit on groups with which a query is quoted before its own is chosen.
 pub(super) const EXAMPLE_GROUPS: u32 = 8;
+/// The limit on rows of a unit in a group with which a query is quoted before its own is chosen.
+pub const EXAMPLE_ROWS: u32 = 4;
 /// The bound with which a query is quoted before its own is chosen.
 pub const EXAMPLE_BOUND: i64 = 1_000;
 
@@ -14,18 +16,24 @@ pub const EXAMPLE_BOUND: i64 = 1_000;
 pub struct Automatic {
     /// Whether the limit on groups is.
     pub groups: bool,
-    /// The bounds of sums that are.
+    /// Whether the limit on rows in a group is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rows: bool,
+    /// The bounds that are.
     pub bounds: Vec<AutomaticBounds>,
+    /// Whether it is the clipping report of a query whose limits are: it follows from them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_reported: bool,
 }
 
 impl Automatic {
     /// Whether there is none.
     pub fn is_none(&self) -> bool {
-        !self.groups && self.bounds.is_empty()
+        !self.groups && !self.rows && self.bounds.is_empty() && !self.of_reported
     }
 }
 
-/// A sum whose bounds are chosen privately.
+/// Values whose bounds are chosen privately.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AutomaticBounds {
     /// The value of a row.
@@ -40,13 +48,15 @@ pub struct AutomaticBounds {
 pub struct ChosenLimits {
     /// The most groups of a unit.
     pub groups: Option<u32>,
-    /// Bounds of sums, in the order of [`Automatic::bounds`].
+    /// The most rows of a unit in a group.
+    pub rows: Option<u32>,
+    /// Bounds, in the order of [`Automatic::bounds`].
     pub bounds: Vec<(Number, Number)>,
 }
 
 impl ChosenLimits {
-    /// Smaller limits, for a query that is refused with these; `None` below one group and bounds of
-    /// one.
+    /// Smaller limits, for a query that is refused with these; `None` below one group, one row and
+    /// bounds of one.
     pub fn smaller(mut self) -> Option<Self> {
         let halved = |end: Number| Number::parse(&format!("{:.1e}", end.to_f64() / 2.0));
         let is_large =
@@ -57,8 +67,11 @@ impl ChosenLimits {
             }
             return Some(self);
         }
-        let groups = self.groups.filter(|groups| *groups > 1)?;
-        Some(Self { groups: Some(groups / 2), ..self })
+        let half = |limit: Option<u32>| limit.filter(|most| *most > 1).map(|most| Some(most / 2));
+        if let Some(groups) = half(self.groups) {
+            return Some(Self { groups, ..self });
+        }
+        half(self.rows).map(|rows| Self { rows, ..self })
     }
 }
 

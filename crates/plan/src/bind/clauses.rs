@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hushtable_contract::{Contract, GroupLimit, MAX_PUBLIC_KEYS};
+use hushtable_contract::{Contract, MAX_PUBLIC_KEYS, UnitLimit};
 use hushtable_lang::aggregate_names::quantiles;
 use hushtable_lang::bind_expr::{balanced, bind_row_expression, condition};
 use hushtable_lang::{Expr, Refusal};
@@ -104,6 +104,7 @@ pub(super) fn bind(
         measurements: Vec::new(),
         warnings: Vec::new(),
         rows_as_units: false,
+        automatic_rows: false,
         automatic: Vec::new(),
         learnt: Vec::new(),
     };
@@ -122,8 +123,8 @@ pub(super) fn bind(
     let having = having.transpose()?;
     let order_by = order_by(query, &mut scope, &aliases)?;
     let (limit, offset) = limits(query)?;
-    let Aggregates { measurements, mut warnings, rows_as_units, automatic: bounds, learnt, .. } =
-        aggregates;
+    let Aggregates { measurements, mut warnings, rows_as_units, learnt, .. } = aggregates;
+    let Aggregates { automatic_rows, automatic: bounds, .. } = aggregates;
     measurements.iter().for_each(|m| row_conditions.measure(&m.measure));
     let mut group_conditions = Conditions::of_groups(&keys, &measurements, &stored);
     having.iter().for_each(|condition| group_conditions.condition(condition));
@@ -183,7 +184,9 @@ pub(super) fn bind(
         rows_as_units,
         automatic: Automatic {
             groups: example_groups,
-            bounds: if options.chosen.bounds.is_empty() { bounds } else { Vec::new() },
+            rows: automatic_rows && options.chosen.rows.is_none(),
+            bounds: bounds.into_iter().skip(options.chosen.bounds.len()).collect(),
+            of_reported: false,
         },
         columns: stored,
         column_bytes: table.relation.fields().iter().map(|f| f.max_bytes).collect(),
@@ -455,8 +458,8 @@ fn max_groups(
         // A row is in one group, and without GROUP BY there is only one.
         (QueryUnit::Row, ..) | (_, Groups::Single, _) => Ok((1, false)),
         _ if table.relation.has_one_of_a_unit([].iter()) => Ok((1, false)),
-        (_, _, Some(GroupLimit::Most(most))) => Ok((most, false)),
-        (_, _, Some(GroupLimit::Automatic)) => match options.chosen.groups {
+        (_, _, Some(UnitLimit::Most(most))) => Ok((most, false)),
+        (_, _, Some(UnitLimit::Automatic)) => match options.chosen.groups {
             Some(most) => Ok((most, false)),
             None => Ok((example_of_groups(keys, groups), true)),
         },

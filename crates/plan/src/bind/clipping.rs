@@ -11,6 +11,7 @@ use hushtable_lang::bind_expr::{cast, where_true};
 use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Value};
 use hushtable_numbers::Step;
 
+use super::automatic_limits::Automatic;
 use super::listed_groups::listed_groups;
 use super::{Clamps, Groups, Measure, Measurement, Output, PrivateQuery};
 use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
@@ -24,7 +25,19 @@ impl PrivateQuery {
     /// # Errors
     /// When a row of it would cost more than it may.
     pub fn clipping_report(&self) -> Result<Option<Self>, Refusal> {
-        let most_groups = self.limiting_groups();
+        self.report_of_chosen(self)
+    }
+
+    /// The clipping report of the query with limits that were chosen for `example`. It shows the
+    /// same columns whatever the limits are: nobody knows them when the statement is bound.
+    ///
+    /// # Errors
+    /// Those of [`clipping_report`](Self::clipping_report).
+    pub(super) fn report_of_chosen(&self, example: &Self) -> Result<Option<Self>, Refusal> {
+        let most_groups = match example.automatic.groups {
+            true => Some(self.max_groups_contributed),
+            false => self.limiting_groups(),
+        };
         let mut per_group = PerGroup {
             keys: 1 + self.keys.len(),
             aggregates: Vec::new(),
@@ -113,8 +126,15 @@ impl PrivateQuery {
             outputs.push(Output { name, expr });
         }
         let relation = per_unit.relation(groups)?;
-        let report =
-            Self { measurements, outputs, intervals: self.intervals, ..self.beside(relation) };
+        let of_reported = !self.automatic.is_none();
+        let automatic = Automatic { of_reported, ..Automatic::default() };
+        let report = Self {
+            measurements,
+            outputs,
+            intervals: self.intervals,
+            automatic,
+            ..self.beside(relation)
+        };
         report.check_cost()?;
         Ok(Some(report))
     }

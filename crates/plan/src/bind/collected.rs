@@ -26,7 +26,9 @@ pub(super) struct Aggregates<'a> {
     pub(super) warnings: Vec<Warning>,
     /// Whether a count of rows is one of units, of which one row counts.
     pub(super) rows_as_units: bool,
-    /// The sums whose bounds are chosen privately.
+    /// Whether the limit on rows of a unit in a group is chosen privately.
+    pub(super) automatic_rows: bool,
+    /// The values whose bounds are chosen privately.
     pub(super) automatic: Vec<AutomaticBounds>,
     /// The bounds in use that are on record.
     pub(super) learnt: Vec<LearntBounds>,

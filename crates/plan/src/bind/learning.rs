@@ -26,7 +26,6 @@ use super::from::QueryTables;
 use super::options::Options;
 use super::parts::{MAX_PARTS, Part, SqlStatement};
 use super::syntax::{call, from_table, missing, query_of, simple_select};
-use super::view::QueryUnit;
 use super::walk::column as column_of;
 use crate::warning::{Warning, WarningCode};
 
@@ -134,7 +133,6 @@ fn histogram(
     let options = Options::read(&given, &view, &Default::default())?;
     let query = query_of(select.clone());
     let bound = clauses::bind(&query, &select, &view, conditions, &options)?;
-    bound.check_automatic(false, false)?;
     let mut histograms = bound.histograms()?;
     Ok(histograms.pop().filter(|_| histograms.is_empty()))
 }
@@ -240,20 +238,19 @@ impl PrivateQuery {
 
 impl Aggregates<'_> {
     /// Bounds on record of each row's value in a sum or a mean, where the rows of a unit have a
-    /// limit, too, and the query does not have its bounds chosen for itself.
+    /// limit, too.
     pub(super) fn learnt_of_sum(&mut self, operand: &Expr) -> Option<(Number, Number)> {
-        let rows = match self.table.unit {
-            _ if self.options.automatic_bounds => return None,
-            QueryUnit::Row => 1,
-            QueryUnit::Column(_) => self.max_rows_per_group()?,
-        };
-        self.learnt(operand, rows)
+        self.learnt(operand, self.rows_for_now()?)
     }
 
     /// Bounds on record of each row's value, where that many rows count: of a column by itself,
-    /// less what conditions leave out. `None` where no lattice holds their sum, and where
-    /// conditions leave large values alone: bounds that are best for all rows would cut these off.
+    /// less what conditions leave out. `None` where the query has its bounds chosen for itself,
+    /// where no lattice holds their sum, and where conditions leave large values alone: bounds that
+    /// are best for all rows would cut these off.
     pub(super) fn learnt(&mut self, operand: &Expr, rows: u32) -> Option<(Number, Number)> {
+        if self.options.automatic_bounds {
+            return None;
+        }
         let table = self.table;
         let column = table.bounded_column(operand).filter(|column| column.split.is_none())?;
         let learnt = column.learnt.as_ref()?;

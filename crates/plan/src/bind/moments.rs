@@ -129,14 +129,19 @@ impl Aggregates<'_> {
             Some(RowBounds::Known(range)) => range.to_f64(operand.column_type),
             _ => None,
         };
-        let Some((low, high)) = numbers.or_else(known) else {
+        let within = numbers.or_else(known).or_else(|| {
+            let (low, high) = self.automatic_bounds(operand, true)?;
+            Some((low.to_f64(), high.to_f64()))
+        });
+        let Some((low, high)) = within else {
             return Err(Refusal::new(
                 format!(
                     "`{function}` has no bounds on the value of each row of `{}`",
                     self.name_of(operand)
                 ),
                 "contribution_bounds_per_row => (0, 100), for two operands ((0, 100), (0, 1)), \
-                 or bounds of the column in the contract; choose them without looking at the data",
+                 or bounds of the column in the contract; choose them without looking at the data, \
+                 or write bounds = AUTO in OPTIONS",
             ));
         };
         let half = high / 2.0 - low / 2.0;

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use hushtable_contract::{
-    AUTO, Defaults, GroupLimit, IntervalRequest, Level, MAX_GROUPS, MAX_ROWS, MAX_ROWS_JOINED,
-    NoiseKind, Prefer, ReportFormat,
+    AUTO, Defaults, IntervalRequest, Level, MAX_GROUPS, MAX_ROWS, MAX_ROWS_JOINED, NoiseKind,
+    Prefer, ReportFormat, UnitLimit,
 };
 use hushtable_lang::sql::QueryOption;
 use hushtable_lang::{Refusal, did_you_mean, similar};
@@ -38,12 +38,12 @@ pub(super) const MAX_WEIGHT: u32 = 1000;
 pub(super) struct Options {
     /// Epsilon or rho, with the delta for choosing groups.
     pub(super) loss: Option<Loss>,
-    pub(super) max_groups_contributed: Option<GroupLimit>,
+    pub(super) max_groups_contributed: Option<UnitLimit>,
     /// Whether bounds that are given nowhere are chosen privately.
     pub(super) automatic_bounds: bool,
     /// The limits that were chosen privately, where they have been.
     pub(super) chosen: ChosenLimits,
-    pub(super) max_rows_per_group: Option<u32>,
+    pub(super) max_rows_per_group: Option<UnitLimit>,
     /// Most rows of a unit on a side of a join in which its rows can meet each other.
     pub(super) max_rows_joined: Option<u32>,
     /// Most rows of a unit of a further population, where rows belong to units of two.
@@ -129,7 +129,7 @@ impl Options {
                     "rho" => rho = Some(amount(option)?),
                     "delta" => delta = Some(amount(option)?),
                     "max_groups_contributed" => {
-                        options.max_groups_contributed = Some(group_limit(option)?);
+                        options.max_groups_contributed = Some(unit_limit(option, MAX_GROUPS)?);
                     }
                     "bounds" if option.value.eq_ignore_ascii_case(AUTO) => {
                         options.automatic_bounds = true;
@@ -142,7 +142,7 @@ impl Options {
                         ));
                     }
                     "max_rows_per_group" => {
-                        options.max_rows_per_group = Some(count(option, MAX_ROWS)?)
+                        options.max_rows_per_group = Some(unit_limit(option, MAX_ROWS)?);
                     }
                     "max_rows_joined" => {
                         options.max_rows_joined = Some(count(option, MAX_ROWS_JOINED)?)
@@ -307,14 +307,14 @@ fn amount<T: FromStr<Err = AmountError>>(option: &QueryOption) -> Result<T, Refu
     })
 }
 
-fn group_limit(option: &QueryOption) -> Result<GroupLimit, Refusal> {
+fn unit_limit(option: &QueryOption, most: u32) -> Result<UnitLimit, Refusal> {
     if option.value.eq_ignore_ascii_case(AUTO) {
-        return Ok(GroupLimit::Automatic);
+        return Ok(UnitLimit::Automatic);
     }
-    count(option, MAX_GROUPS).map(GroupLimit::Most).map_err(|refusal| {
+    count(option, most).map(UnitLimit::Most).map_err(|refusal| {
         Refusal::new(
             format!("{}, and not AUTO", refusal.what),
-            "max_groups_contributed = 3; or AUTO, to have it chosen privately",
+            format!("{} = 3; or AUTO, to have it chosen privately", option.name),
         )
     })
 }

@@ -19,9 +19,10 @@ mod released;
 mod settle;
 mod splitter;
 
-use hushtable_contract::Contract;
+use hushtable_contract::{Contract, Defaults};
 use hushtable_lang::sql::QueryOption;
 use hushtable_lang::{Prepared, Refusal, sql};
+use hushtable_privacy::Loss;
 use serde::Serialize;
 
 use sqlparser::tokenizer::Span;
@@ -33,6 +34,7 @@ pub use self::released::ReleasedValues;
 use self::settle::settle;
 use self::splitter::{RowsKind, Splitter};
 use super::around::{Around, PartTable};
+use super::automatic::GIVE_LIMITS;
 use super::released_tables::MAX_OUTPUTS;
 use super::{ChosenLimits, PrivateQuery};
 
@@ -83,24 +85,48 @@ pub struct Part {
     /// The query before its budget was known, where some of its limits are to be chosen.
     #[serde(skip)]
     example: Option<Box<PrivateQuery>>,
+    /// The terms of a workload's query, some of whose limits are to be chosen.
+    #[serde(skip)]
+    terms: Option<Box<WorkloadTerms>>,
+}
+
+/// The terms of a workload's query, for when it is bound again.
+#[derive(Clone, Debug)]
+struct WorkloadTerms {
+    loss: Loss,
+    defaults: Defaults,
+    clipping_report: bool,
+    /// The day that is CURRENT_DATE in it.
+    day: Option<String>,
 }
 
 impl Part {
-    /// A query of a workload.
-    pub(crate) fn of_workload(name: String, sql: String, weight: u32, query: PrivateQuery) -> Self {
-        Self { weight: Some(weight), ..Self::alone(name, sql, query) }
+    /// The part as one of a workload, after `before` others: the query of that name, text and
+    /// weight, or one that serves it.
+    pub(crate) fn in_workload(
+        mut self,
+        before: usize,
+        (name, sql, weight): (&str, &str, u32),
+    ) -> Self {
+        // No query of a workload has spaces in its name.
+        (self.name, self.sql) = match () {
+            () if self.is_histogram => {
+                (format!("sizes {} of {name}", self.name.trim_start_matches("part_")), self.sql)
+            }
+            () if !self.report_of.is_empty() => {
+                (format!("clipping report of {name}"), format!("the clipping report of {name}"))
+            }
+            () => (name.to_owned(), sql.to_owned()),
+        };
+        self.weight = self.is_asked().then_some(weight);
+        let others = self.report_of.iter_mut().chain(&mut self.limits_from);
+        others.for_each(|other| *other += before);
+        self
     }
 
     /// A histogram that bounds of later questions are chosen from.
     pub(crate) fn of_learning(name: String, sql: String, query: PrivateQuery) -> Self {
         Self { weight: Some(1), is_histogram: true, ..Self::alone(name, sql, query) }
-    }
-
-    /// The clipping report of the part at that index, which has that name.
-    pub(crate) fn report(of: usize, name: &str, query: PrivateQuery) -> Self {
-        // No query of a workload has spaces in its name.
-        let name = format!("clipping report of {name}");
-        Self { report_of: vec![of], ..Self::alone(name.clone(), format!("the {name}"), query) }
     }
 
     fn alone(name: String, sql: String, query: PrivateQuery) -> Self {
@@ -115,7 +141,12 @@ impl Part {
             is_histogram: false,
             same_as: None,
             example: None,
+            terms: None,
         }
+    }
+
+    fn has_one_population(&self) -> bool {
+        self.query.populations().count() == 1
     }
 
     /// Whether the statement itself asks for it: it does not serve another part.
@@ -185,22 +216,35 @@ impl SqlStatement {
             )
         };
         let target = self.parts.get(part).ok_or_else(missing)?;
-        let chosen = (target.example.as_deref().ok_or_else(missing)?, limits);
+        // A report has the limits of its part.
+        let of = target.report_of.first().map_or(Some(target), |&of| self.parts.get(of));
+        let of = of.ok_or_else(missing)?;
+        let example = of.example.as_deref().ok_or_else(missing)?;
+        let (text, paying, day) = match of.terms.as_deref() {
+            Some(terms) => (of.sql.as_str(), Paying::Share(terms.share()), &terms.day),
+            None => (text, Paying::Statement, &self.day),
+        };
         let sql::ParsedQuery { clauses, mut query } =
-            sql::parse(text, contract.quoted_names, self.day.as_deref())?;
+            sql::parse(text, contract.quoted_names, day.as_deref())?;
         let unread = settle(&mut query)?;
-        let mut splitter =
-            Splitter::new(contract, &clauses, Paying::Statement, &query, unread, Some(chosen));
+        let chosen = Some((example, limits));
+        let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread, chosen);
         splitter.whole(&mut query)?;
+        let mut limited = splitter.limited().ok_or_else(missing)?;
+        if !limited.automatic().is_none() {
+            return Err(missing());
+        }
+        if !target.report_of.is_empty() {
+            limited = limited.report_of_chosen(example)?.ok_or_else(missing)?;
+        }
         // Its price is the one that was charged.
-        let limited = splitter.limited().ok_or_else(missing)?.at_the_price_of(&target.query);
-        if limited.automatic().is_none() { Ok(limited) } else { Err(missing()) }
+        Ok(limited.at_the_price_of(&target.query))
     }
 
     /// Whether the statement is one private query that one population pays for.
     pub fn is_plain(&self) -> bool {
         let [part] = self.parts.as_slice() else { return false };
-        self.around.is_none() && part.query.populations().count() == 1
+        self.around.is_none() && part.has_one_population()
     }
 
     /// The one private query that the statement is.
@@ -228,8 +272,7 @@ impl SqlStatement {
             (Some(_), _) if has_limits => Err(Refusal::new(
                 "the statement has limits that are chosen privately, but this command is for one \
                  private SELECT",
-                "give the limits: max_groups_contributed = 3, or bounds of each sum; `query` and \
-                 `explain` take AUTO",
+                format!("{GIVE_LIMITS}; `query`, `explain` and workloads take AUTO"),
             )),
             (Some(Part { report_of, .. }), _) if !report_of.is_empty() => Err(Refusal::new(
                 "the statement has a clipping report, but this command is for one private SELECT",
@@ -256,16 +299,35 @@ impl SqlStatement {
 
 /// Checks a query of a workload, which must be one private SELECT, as [`SqlStatement::bind`] does:
 /// with its share of the workload's budget, so that it may not name one itself, and with the
-/// workload's defaults before the contract's. Gives the query, and its clipping report if it has
-/// one.
+/// workload's defaults before the contract's. Gives the query with the histograms that its limits
+/// are chosen from before it, and its clipping report after it.
 pub(crate) fn bind_part(
     text: &str,
     contract: &Contract,
     share: WorkloadShare<'_>,
-) -> Result<(PrivateQuery, Option<PrivateQuery>), Refusal> {
+) -> Result<Vec<Part>, Refusal> {
     let mut statement = bind(text, contract, Paying::Share(share))?;
-    let report = statement.parts.pop_if(|part| part.report_of == [0]).map(|part| part.query);
-    Ok((statement.plain()?, report))
+    let mut queries = statement.parts.iter().filter(|part| part.is_asked());
+    let is_plain = |part: &Part| statement.around.is_none() && part.has_one_population();
+    let is_one = queries.next().is_some_and(is_plain) && queries.next().is_none();
+    if !is_one {
+        // Refused by name.
+        statement.parts.retain(Part::is_asked);
+        return statement.plain().map(|_| Vec::new());
+    }
+    for part in statement.parts.iter_mut().filter(|part| part.example.is_some()) {
+        let WorkloadShare { loss, defaults, clipping_report } = share;
+        let (defaults, day) = (defaults.clone(), statement.day.clone());
+        part.terms = Some(Box::new(WorkloadTerms { loss, defaults, clipping_report, day }));
+    }
+    Ok(statement.parts)
+}
+
+impl WorkloadTerms {
+    fn share(&self) -> WorkloadShare<'_> {
+        let &Self { loss, ref defaults, clipping_report, .. } = self;
+        WorkloadShare { loss, defaults, clipping_report }
+    }
 }
 
 /// Checks a query with other values for some of its options. Owners use it to compare them; the

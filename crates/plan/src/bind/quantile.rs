@@ -57,11 +57,16 @@ impl Aggregates<'_> {
                 (step, (-MAX_LATTICE, MAX_LATTICE), scale)
             }
             (None, None) => {
-                let Some(known) = RowBounds::of(&operand, arguments, self.table) else {
+                let known = RowBounds::of(&operand, arguments, self.table).or_else(|| {
+                    let (low, high) = self.automatic_bounds(&operand, true)?;
+                    Some(RowBounds::Given(low, high))
+                });
+                let Some(known) = known else {
                     return Err(Refusal::new(
                         format!("`{function}` has no bounds on its values"),
                         "MEDIAN(x, contribution_bounds_per_row => (0, 100)), or bounds of the \
-                         column in the contract; choose them without looking at the data",
+                         column in the contract; choose them without looking at the data, or \
+                         write bounds = AUTO in OPTIONS",
                     ));
                 };
                 let step = known.step(&operand, declared_step);

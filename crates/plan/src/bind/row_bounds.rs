@@ -1,11 +1,13 @@
 //! Sums and means of the rows of a unit that count in a group, whose values are within bounds, each
 //! by itself or their mean.
 
+use hushtable_contract::UnitLimit;
 use hushtable_lang::range::Range;
 use hushtable_lang::{Expr, Refusal};
 use hushtable_numbers::{MAX_LATTICE, Number, Step};
 use sqlparser::ast;
 
+use super::automatic_limits::EXAMPLE_ROWS;
 use super::bounds_in_steps::{in_steps, no_step_within, released_as};
 use super::call_arguments::Arguments;
 use super::collected::Aggregates;
@@ -108,8 +110,25 @@ impl Aggregates<'_> {
     }
 
     /// Most rows of one unit that count in a group; one where a sub-query leaves no more.
-    pub(super) fn max_rows_per_group(&self) -> Option<u32> {
-        if self.has_one_of_a_unit() { Some(1) } else { self.options.max_rows_per_group }
+    pub(super) fn max_rows_per_group(&mut self) -> Option<u32> {
+        let most = self.rows_for_now()?;
+        let is_chosen = self.options.max_rows_per_group == Some(UnitLimit::Automatic);
+        if !is_chosen || self.has_one_row_of_a_unit() {
+            return Some(most);
+        }
+        self.automatic_rows = true;
+        Some(self.options.chosen.rows.unwrap_or(most))
+    }
+
+    /// Most rows of one unit that count in a group, with an example of a limit that is chosen: the
+    /// same before and after the choice.
+    pub(super) fn rows_for_now(&self) -> Option<u32> {
+        match self.options.max_rows_per_group {
+            _ if self.has_one_row_of_a_unit() => Some(1),
+            Some(UnitLimit::Automatic) => Some(EXAMPLE_ROWS),
+            Some(UnitLimit::Most(most)) => Some(most),
+            None => None,
+        }
     }
 
     /// Whether a sub-query leaves a unit at most one row in a group.
@@ -123,8 +142,9 @@ impl Aggregates<'_> {
     }
 
     /// Most rows of one unit that count in a group, where each counts by itself.
-    pub(super) fn rows_of_a_unit(&self, function: &ast::Function) -> Result<u32, Refusal> {
-        match (&self.table.unit, self.max_rows_per_group()) {
+    pub(super) fn rows_of_a_unit(&mut self, function: &ast::Function) -> Result<u32, Refusal> {
+        let most = self.max_rows_per_group();
+        match (&self.table.unit, most) {
             (QueryUnit::Row, _) => Ok(1),
             (QueryUnit::Column(_), Some(most)) => Ok(most),
             (QueryUnit::Column(_), None) => {
@@ -136,7 +156,10 @@ impl Aggregates<'_> {
                 };
                 Err(Refusal::new(
                     format!("`{function}` has no limit on the rows of one unit in a group"),
-                    format!("max_rows_per_group = 1 in OPTIONS or in the contract's defaults{or}"),
+                    format!(
+                        "max_rows_per_group = 1 in OPTIONS or in the contract's defaults, or AUTO \
+                         to have it chosen privately{or}"
+                    ),
                 ))
             }
         }

@@ -1,20 +1,22 @@
 //! From a workload to the statement that asks its queries.
 
-use hushtable_contract::{Contract, ContractError};
+use hushtable_contract::{AUTO, Contract, ContractError};
 use hushtable_lang::Refusal;
 use hushtable_privacy::Delta;
 
 use super::{Workload, WorkloadQuery};
-use crate::bind::{Groups, Part, PrivateQuery, SqlStatement, WorkloadShare, bind_part};
+use crate::bind::{
+    GIVE_LIMITS, Groups, Part, PrivateQuery, SqlStatement, WorkloadShare, bind_part,
+};
 
-/// The clipping report of a query, if it has one.
-type ClippingQuery = Option<PrivateQuery>;
+/// The parts of a query: histograms that its limits are chosen from, itself, and its report.
+type QueryParts = Vec<Part>;
 
 impl Workload {
     /// Checks all queries against a contract, each with its share of the budget: epsilon or rho by
     /// weight, and delta by weight among those that choose groups privately, as the others use
-    /// none. A clipping report has a tenth of its query's share. The shares add up to the whole
-    /// exactly.
+    /// none. A clipping report has a tenth of its query's share, and so have the histograms from
+    /// which its limits are chosen. The shares add up to the whole exactly.
     ///
     /// # Errors
     /// For the first query that would be refused by itself, names its own budget, is about another
@@ -23,10 +25,18 @@ impl Workload {
         &self,
         contract: &Contract,
     ) -> Result<Vec<(PrivateQuery, Option<PrivateQuery>)>, ContractError> {
+        let pair = |parts: QueryParts| {
+            let (queries, others): (QueryParts, _) = parts.into_iter().partition(Part::is_asked);
+            let report = others.into_iter().find(|part| !part.report_of.is_empty());
+            queries.into_iter().map(move |part| (part.query, report.clone().map(|part| part.query)))
+        };
+        Ok(self.parts(contract)?.into_iter().flat_map(pair).collect())
+    }
+
+    fn parts(&self, contract: &Contract) -> Result<Vec<QueryParts>, ContractError> {
         self.check_levels(contract)?;
         let weights: Vec<u32> = self.queries.iter().map(|query| query.weight).collect();
-        let mut queries = Vec::with_capacity(weights.len());
-        let mut reports = Vec::with_capacity(weights.len());
+        let mut all: Vec<QueryParts> = Vec::with_capacity(weights.len());
         for (query, share) in self.queries.iter().zip(self.loss.split(&weights)) {
             // Any delta, until it is known which queries use one.
             let share = WorkloadShare {
@@ -35,12 +45,13 @@ impl Workload {
                 clipping_report: self.clipping_report,
             };
             let bound = bind_part(&query.sql, contract, share);
-            let (bound, report) = bound.map_err(|refusal| self.refuse(query, &refusal))?;
-            queries.push(bound);
-            reports.push(report);
+            all.push(bound.map_err(|refusal| self.refuse(query, &refusal))?);
         }
+        let queries = all.iter().flatten().filter(|part| part.is_asked());
+        let queries: Vec<PrivateQuery> = queries.map(|part| part.query.clone()).collect();
         self.check_populations(&queries)?;
-        self.check_reports(&reports)?;
+        self.check_reports(&all)?;
+        self.check_chosen(&queries)?;
         let mut queries = self.fitting(queries)?;
         self.check_repetitions(&queries)?;
         let chooses = |query: &PrivateQuery| matches!(query.groups(), Groups::Private { .. });
@@ -58,29 +69,31 @@ impl Workload {
             }
             bound.set_delta(delta);
         }
-        self.reports(queries, reports)
-    }
-
-    /// The queries with their reports, which are about the rows that each query is about in the
-    /// end.
-    fn reports(
-        &self,
-        queries: Vec<PrivateQuery>,
-        reports: Vec<ClippingQuery>,
-    ) -> Result<Vec<(PrivateQuery, ClippingQuery)>, ContractError> {
-        let mut all = Vec::with_capacity(queries.len());
-        for ((query, bound), priced) in self.queries.iter().zip(queries).zip(reports) {
-            let report = match priced {
-                None => None,
-                Some(priced) => {
-                    let report = bound.clipping_report();
-                    let report = report.map_err(|refusal| self.refuse(query, &refusal))?;
-                    report.map(|report| report.at_the_price_of(&priced))
-                }
-            };
-            all.push((bound, report));
+        for ((query, bound), parts) in self.queries.iter().zip(queries).zip(&mut all) {
+            self.settled(query, &bound, parts)?;
         }
         Ok(all)
+    }
+
+    /// Puts a query in its place, and its report, which is about the rows that the query is about
+    /// in the end.
+    fn settled(
+        &self,
+        query: &WorkloadQuery,
+        bound: &PrivateQuery,
+        parts: &mut QueryParts,
+    ) -> Result<(), ContractError> {
+        let report = bound.clipping_report();
+        let report = report.map_err(|refusal| self.refuse(query, &refusal))?;
+        parts.retain(|part| part.report_of.is_empty() || report.is_some());
+        for part in parts {
+            if part.is_asked() {
+                part.query = bound.clone();
+            } else if let (false, Some(report)) = (part.report_of.is_empty(), &report) {
+                part.query = report.clone().at_the_price_of(&part.query);
+            }
+        }
+        Ok(())
     }
 
     /// The statement that asks all queries, each a part by itself, at its share of the budget.
@@ -88,16 +101,17 @@ impl Workload {
     /// # Errors
     /// Those of [`bind`](Self::bind).
     pub fn statement(&self, contract: &Contract) -> Result<SqlStatement, ContractError> {
-        let (queries, reports): (Vec<_>, Vec<_>) = self.bind(contract)?.into_iter().unzip();
-        let consistent = self.levels(&queries).into_iter().collect();
-        let mut parts = Vec::with_capacity(queries.len());
-        for ((query, bound), report) in self.queries.iter().zip(queries).zip(reports) {
-            let of = parts.len();
+        let mut parts: Vec<Part> = Vec::with_capacity(self.queries.len());
+        for (query, all) in self.queries.iter().zip(self.parts(contract)?) {
+            let before = parts.len();
             let WorkloadQuery { name, sql, weight, .. } = query;
-            parts.push(Part::of_workload(name.clone(), sql.clone(), *weight, bound));
             // Each report follows its query, whose table is then written with it.
-            parts.extend(report.map(|report| Part::report(of, name, report)));
+            parts
+                .extend(all.into_iter().map(|part| part.in_workload(before, (name, sql, *weight))));
         }
+        let queries = parts.iter().filter(|part| part.is_asked());
+        let queries: Vec<PrivateQuery> = queries.map(|part| part.query.clone()).collect();
+        let consistent = self.levels(&queries).into_iter().collect();
         Ok(SqlStatement::of_parts(parts, consistent))
     }
 
@@ -140,10 +154,27 @@ impl Workload {
         }
     }
 
+    /// Tables whose limits are chosen each for itself do not fit each other.
+    fn check_chosen(&self, queries: &[PrivateQuery]) -> Result<(), ContractError> {
+        let mut chosen = self.queries.iter().zip(queries).filter(|(_, q)| !q.automatic().is_none());
+        match chosen.next() {
+            Some((query, _)) if self.consistent.is_some() => Err(self.error(
+                query,
+                &format!(
+                    "tables that fit each other with limits that are chosen ({AUTO}) are not \
+                     supported"
+                ),
+                &format!("leave consistent out, or {GIVE_LIMITS}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// A report on nothing is none.
-    fn check_reports(&self, reports: &[ClippingQuery]) -> Result<(), ContractError> {
+    fn check_reports(&self, parts: &[QueryParts]) -> Result<(), ContractError> {
+        let mut all = parts.iter().flatten();
         match self.queries.first() {
-            Some(first) if self.clipping_report && reports.iter().all(Option::is_none) => {
+            Some(first) if self.clipping_report && all.all(|part| part.report_of.is_empty()) => {
                 Err(ContractError {
                     file: self.file.clone(),
                     line: first.line,

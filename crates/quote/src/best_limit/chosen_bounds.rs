@@ -1,9 +1,11 @@
-//! The bounds of a sum, from a released histogram of contributions.
+//! The bounds of a sum or of values, from a released histogram of contributions; and the most rows
+//! of a unit in a group.
 
+use hushtable_contract::MAX_ROWS;
 use hushtable_lang::{ColumnType, Expr, Refusal};
 use hushtable_numbers::{Number, Step};
 use hushtable_plan::{
-    AutomaticBounds, EXAMPLE_BOUND, Measure, Measurement, ReleasedSizes, size_buckets,
+    AutomaticBounds, EXAMPLE_BOUND, Measure, Measurement, ReleasedSizes, row_buckets, size_buckets,
 };
 
 use super::sizes::{BucketWindow, Sizes, laplace_scale};
@@ -21,14 +23,54 @@ pub(super) struct ChosenBounds {
 
 pub(super) fn chosen_bounds(
     quote: &Quote,
-    sum: &AutomaticBounds,
+    (bounds, times): (&AutomaticBounds, f64),
     released: &ReleasedSizes,
     deviation: f64,
 ) -> Result<ChosenBounds, Refusal> {
-    let (noise, least) = noise_at_one(quote, sum)?;
-    let whole = sum.of.column_type == ColumnType::Int;
-    let terms = ErrorTerms { groups: groups(quote, released), noise, whole };
-    best_bounds(&sum.of, least, &terms, (released, deviation))
+    let whole = bounds.of.column_type == ColumnType::Int;
+    let (terms, least) = match noise_at_one(quote, bounds)? {
+        Some((noise, least)) => {
+            let groups = groups(quote, released);
+            (ErrorTerms { groups, noise: noise * times, whole }, least)
+        }
+        // Of quantiles and variances, whose errors are not in proportion to bounds.
+        None => (ErrorTerms::of_values(whole), quantile_step(quote, bounds)),
+    };
+    best_bounds(&bounds.of, least, &terms, (released, deviation))
+}
+
+/// The most rows of a unit in a group that count with the least error, and whether the histogram
+/// clearly shows units with as many. A count of rows is a sum of ones.
+pub(super) fn chosen_rows(
+    quote: &Quote,
+    released: &ReleasedSizes,
+    deviation: f64,
+) -> Result<(u32, bool), Refusal> {
+    let ends = row_buckets();
+    let last = i64::try_from(ends.len()).map_err(|_| no_histogram())?;
+    let units = (1..=last).map(|bucket| units_of(released, bucket)).collect();
+    let sizes = Sizes { ends, units, scale: laplace_scale(deviation) };
+    let Some(window) = sizes.visible() else { return Ok((1, false)) };
+    let useful = quote.usefulness();
+    // Of a row: what units add at most, in whole rows, is in it.
+    let noise = useful.to_be_precise * useful.relative_error;
+    let terms = ErrorTerms { groups: groups(quote, released), noise, whole: true };
+    let best = best_bound(&sizes, window, &terms).ok_or_else(no_histogram)?;
+    // A number of rows is within 32 bits: the last bucket ends at 2^20.
+    Ok((best.ceil().clamp(1.0, f64::from(MAX_ROWS)) as u32, window.is_clear()))
+}
+
+/// The step of a quantile's values, which bounds hold; zero where bounds make it fine enough.
+fn quantile_step(quote: &Quote, bounds: &AutomaticBounds) -> f64 {
+    let is_it =
+        |m: &&Measurement| matches!(&m.measure, Measure::Quantile { of, .. } if *of == bounds.of);
+    let step = quote.query().measurements().iter().find(is_it).map(|m| m.step);
+    step.filter(|step| !is_free(bounds, *step)).map_or(0.0, Step::to_f64)
+}
+
+/// Whether bounds make a lattice as fine as they need: a float's, where the contract names none.
+fn is_free(bounds: &AutomaticBounds, step: Step) -> bool {
+    bounds.of.column_type == ColumnType::Float && step == Step::for_floats(EXAMPLE_BOUND as f64)
 }
 
 /// The bounds that are best for a sum on these terms, each at least `least`.
@@ -104,8 +146,8 @@ fn groups(quote: &Quote, released: &ReleasedSizes) -> f64 {
 }
 
 /// The deviation of a sum's noise at a bound of one, to which it is in proportion, and the least
-/// bound.
-fn noise_at_one(quote: &Quote, sum: &AutomaticBounds) -> Result<(f64, f64), Refusal> {
+/// bound; `None` where no sum has these bounds.
+fn noise_at_one(quote: &Quote, sum: &AutomaticBounds) -> Result<Option<(f64, f64)>, Refusal> {
     let example = |m: &Measurement| {
         let high = match &m.measure {
             Measure::ClampedSum(of) if *of == sum.of && !sum.per_row => m.high,
@@ -117,14 +159,11 @@ fn noise_at_one(quote: &Quote, sum: &AutomaticBounds) -> Result<(f64, f64), Refu
     };
     let mut all = quote.query().measurements().iter().enumerate();
     let example_sum = all.find_map(|(index, m)| Some((index, m.step, example(m)?)));
-    let (index, step, example) = example_sum.ok_or_else(no_histogram)?;
+    let Some((index, step, example)) = example_sum else { return Ok(None) };
     let noise = quote.deviation(index).ok_or_else(no_histogram)? * step.to_f64() / example;
-    // Bounds hold a step of the lattice, which a float's bounds make fine enough themselves where
-    // the contract names none.
-    let is_free =
-        sum.of.column_type == ColumnType::Float && step == Step::for_floats(EXAMPLE_BOUND as f64);
-    let least = if is_free { 0.0 } else { step.to_f64() };
-    Ok((noise, least))
+    // Bounds hold a step of the lattice.
+    let least = if is_free(sum, step) { 0.0 } else { step.to_f64() };
+    Ok(Some((noise, least)))
 }
 
 /// A bound rounded up to three digits.

@@ -21,6 +21,14 @@ pub(super) struct ErrorTerms {
     pub(super) whole: bool,
 }
 
+impl ErrorTerms {
+    /// Where nobody knows which sum, or there is none: those of the sum of all rows in ten groups
+    /// with Laplace noise at epsilon = 1.
+    pub(super) fn of_values(whole: bool) -> Self {
+        Self { groups: 10.0, noise: std::f64::consts::SQRT_2, whole }
+    }
+}
+
 /// The steps of a tail and of bounds in an octave.
 const FINE: f64 = 8.0;
 /// The number of units in a tail that shows its shape, in scales of the noise.

@@ -1,8 +1,9 @@
 //! Bounds of a column's values, from a histogram of them on record.
 //!
 //! Nobody knows yet what will be asked, and the same bounds are for all questions: those that are
-//! best for the sum of all rows in [`GROUPS`] groups at epsilon = 1. They follow from the released
-//! numbers alone, so that a question has one identity whoever binds it and when.
+//! best for the sum of all rows in ten groups at epsilon = 1 ([`ErrorTerms::of_values`]). They
+//! follow from the released numbers alone, so that a question has one identity whoever binds it and
+//! when.
 
 use hushtable_contract::Column;
 use hushtable_lang::{ColumnType, Expr, Refusal};
@@ -11,11 +12,6 @@ use hushtable_plan::ReleasedSizes;
 
 use super::chosen_bounds::best_bounds;
 use super::tail::ErrorTerms;
-
-/// The groups of the sum for which bounds are best.
-const GROUPS: f64 = 10.0;
-/// The standard deviation of Laplace noise at epsilon = 1 and a bound of one.
-const NOISE: f64 = std::f64::consts::SQRT_2;
 
 /// The bounds of a column's values that follow from the released numbers of units by their largest
 /// value and the standard deviation of their noise; and whether they are clear.
@@ -37,7 +33,7 @@ pub fn learnt_bounds(
     };
     // Bounds hold a step of the lattice.
     let least = column.granularity.map_or(finest, Step::to_f64);
-    let terms = ErrorTerms { groups: GROUPS, noise: NOISE, whole };
+    let terms = ErrorTerms::of_values(whole);
     let bounds = best_bounds(&of, least, &terms, (released, deviation))?;
     Ok((bounds.low, bounds.high, bounds.is_sure))
 }

@@ -26,7 +26,7 @@ pub(super) enum Paying<'a> {
 }
 
 /// The terms of a workload's query.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkloadShare<'a> {
     /// Its share of the budget.
     pub(crate) loss: Loss,
@@ -544,6 +544,7 @@ pub(super) fn shared(drafts: Vec<DraftPart>, used: &[usize]) -> Result<Vec<Part>
             is_histogram,
             same_as,
             example,
+            terms: None,
         }
     };
     Ok(parts.into_iter().zip(same_as).map(part).collect())
@@ -572,7 +573,7 @@ fn share_of(parts: &[DraftPart], at: usize) -> u32 {
         return weight(at);
     }
     if part.is_histogram {
-        let uses_it = |of: &&DraftPart| of.limits_from.contains(&at);
+        let uses_it = |of: &&DraftPart| of.limits_from.contains(&at) && !of.is_for_another();
         let share = |of: &DraftPart| {
             let histograms = u32::try_from(of.limits_from.len()).unwrap_or(u32::MAX);
             (of.for_histograms() * of.weight / histograms.max(1)).max(1)

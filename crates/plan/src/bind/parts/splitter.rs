@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use hushtable_contract::Contract;
+use hushtable_contract::{AUTO, Contract};
 use hushtable_lang::bind_expr::placeholder;
 use hushtable_lang::sql::{PrivacyClause, select_at};
 use hushtable_lang::{ColumnType, EarlierRows, Expr, ExprKind, Refusal};
@@ -13,6 +13,7 @@ use super::budget::{Clauses, DraftPart, PartRole, PartTerms, Paying};
 use super::consistent_levels::{Consistent, ConsistentLevel};
 use super::settle::Unread;
 use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, Read};
+use crate::bind::automatic::GIVE_LIMITS;
 use crate::bind::clauses;
 use crate::bind::from::{QueryTables, Selected};
 use crate::bind::released_tables::{MAX_OUTPUTS, consistent_name, part_name};
@@ -150,6 +151,16 @@ impl<'a> Splitter<'a> {
         if draft.query.keys.len() != keys.len() {
             return Err(missing());
         }
+        if draft.example.is_some() {
+            // Each level would cut off other rows, so that they would not add up.
+            return Err(Refusal::new(
+                format!(
+                    "levels that fit each other with limits that are chosen ({AUTO}) are not \
+                     supported"
+                ),
+                format!("leave consistent out, or {GIVE_LIMITS}"),
+            ));
+        }
         let select = self.consistent.len();
         let table = consistent_name(&draft.name, select);
         let level =
@@ -187,7 +198,7 @@ impl<'a> Splitter<'a> {
         let bound = clauses::bind(query, select, &view, conditions.clone(), &terms.options)?;
         let (first, reads) = bound.numbered()?;
         let wants_report = !role.is_other && self.clauses.clipping_report(select_at(select))?;
-        first.check_automatic(wants_report, terms.options.of_levels || role.is_other)?;
+        first.check_automatic()?;
         let histograms = first.histograms()?;
         let chosen = self.chosen.filter(|(example, _)| **example == first);
         let example = (!first.automatic.is_none()).then(|| Box::new(first.clone()));
@@ -267,7 +278,16 @@ impl<'a> Splitter<'a> {
         });
         let Some(query) = report? else { return Ok(()) };
         let sql = format!("the clipping report of {}", part.name);
-        let draft = part.beside(part_name(self.drafts.len()), sql, query);
+        let mut draft = part.beside(part_name(self.drafts.len()), sql, query);
+        if !draft.query.automatic.is_none() {
+            // Its limits are those of its part, whatever they are: it is of no other part.
+            draft.limits_from.clone_from(&part.limits_from);
+            draft.report_of.push(of);
+            if !self.drafts.iter().any(|other| other.report_of == draft.report_of) {
+                self.drafts.push(draft);
+            }
+            return Ok(());
+        }
         let question_of = |other: &DraftPart| {
             (other.reads == draft.reads && other.pot == draft.pot).then(|| other.query.unnamed())
         };

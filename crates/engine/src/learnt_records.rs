@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use hushtable_contract::{Column, LearntBounds, Population, Table};
+use hushtable_contract::{Column, Contract, LearntBounds, Population, Table};
 use hushtable_ledger::{Fingerprint, Ledger, StoredRelease};
 use hushtable_plan::Learning;
 use hushtable_quote::{Quote, learnt_bounds};
@@ -74,6 +74,32 @@ impl Session {
         analyst: Option<&str>,
         text: &str,
     ) -> Result<Arc<Self>, EngineError> {
+        Ok(match self.contract_with_learnt(analyst, text)? {
+            Some(contract) => Arc::new(Self::clone(self).with_contract(contract)),
+            None => Arc::clone(self),
+        })
+    }
+
+    /// This session for an owner's reading of a text, as the analyst would ask it who alone has
+    /// budgets on its tables. Where there are several, each has bounds of their own, and none of
+    /// them are known here.
+    ///
+    /// # Errors
+    /// Those of [`with_learnt`](Self::with_learnt).
+    pub(crate) fn as_analyst(&self, text: &str) -> Result<Self, EngineError> {
+        let contract = self.contract_with_learnt(None, text)?;
+        Ok(match contract {
+            Some(contract) => self.clone().with_contract(contract),
+            None => self.clone(),
+        })
+    }
+
+    /// The contract with bounds that the analyst has on record; `None` where there are none.
+    fn contract_with_learnt(
+        &self,
+        analyst: Option<&str>,
+        text: &str,
+    ) -> Result<Option<Contract>, EngineError> {
         let text = text.to_lowercase();
         let named = |name: &str| text.contains(&name.to_lowercase());
         let tables = self.contract().tables.values().filter(|table| named(&table.name));
@@ -86,7 +112,7 @@ impl Session {
             all.extend(self.learnt_of(table, analyst)?);
         }
         if all.is_empty() {
-            return Ok(Arc::clone(self));
+            return Ok(None);
         }
         let mut contract = self.contract().clone();
         for bounds in all {
@@ -96,7 +122,7 @@ impl Session {
                 column.learnt = Some(bounds);
             }
         }
-        Ok(Arc::new(Self::clone(self).with_contract(contract)))
+        Ok(Some(contract))
     }
 
     /// The bounds of a table's columns that an analyst has on record.

@@ -37,10 +37,11 @@ impl Session {
     /// # Errors
     /// When the query is refused, or the tables do not have what it reads.
     pub async fn physical_plan(&self, sql: &str) -> Result<String, EngineError> {
-        let checked = heavy(|| self.check(sql))?;
+        let session = heavy(|| self.as_analyst(sql))?;
+        let checked = heavy(|| session.check(sql))?;
         let progress = Progress::default();
-        let scan =
-            Scan::plan(&checked.quote, &checked.data, &progress.reading(), self.memory()).await?;
+        let scan = Scan::plan(&checked.quote, &checked.data, &progress.reading(), session.memory())
+            .await?;
         Ok(scan.shown())
     }
 }

@@ -71,7 +71,8 @@ impl Session {
         generators: &mut [Generator],
     ) -> Result<AuditReport, EngineError> {
         options.checked()?;
-        let checked = heavy(|| self.check(sql))?;
+        let session = heavy(|| self.as_analyst(sql))?;
+        let checked = heavy(|| session.check(sql))?;
         let more = match (checked.quote.total(), options.delta) {
             (Loss::Approximate { .. }, Some(_)) => {
                 return Err(EngineError::Refused(Refusal::new(

@@ -38,7 +38,8 @@ impl Session {
         progress: &Progress,
     ) -> Result<CheckReport, EngineError> {
         let key = SamplingKey::draw(&mut Generator::from_os()?)?;
-        let checked = heavy(|| sql.map(|sql| self.check(sql)).transpose())?;
+        let session = heavy(|| self.as_analyst(sql.unwrap_or_default()))?;
+        let checked = heavy(|| sql.map(|sql| session.check(sql)).transpose())?;
         let named = table.map(|name| self.named(name)).transpose()?;
         let tables: Vec<&Table> = match (named, &checked) {
             (Some(table), Some(checked)) if !checked.data.contains_key(&table.name) => {

@@ -48,7 +48,8 @@ impl Session {
     /// # Errors
     /// When the query is refused, the data cannot be read, or there is no randomness.
     pub async fn tune(&self, sql: &str, progress: &Progress) -> Result<TuneReport, EngineError> {
-        let checked = heavy(|| self.check(sql))?;
+        let session = heavy(|| self.as_analyst(sql))?;
+        let checked = heavy(|| session.check(sql))?;
         let key = SamplingKey::draw(&mut Generator::from_os()?)?;
         let mut counting = OwnerQuery::from(checked.quote.query());
         counting.push_measurement(rows());
@@ -67,7 +68,7 @@ impl Session {
         let bounded = read(&checked, &query, true, (key, progress)).await?;
         let unlimited = query.without_limits(LARGEST);
         let truth = read(&checked, &unlimited, false, (key, progress)).await?;
-        let tuning = Tuning { session: self, sql, checked, key, progress, truth, bounded };
+        let tuning = Tuning { session: &session, sql, checked, key, progress, truth, bounded };
         tuning.report(groups, rows).await
     }
 }

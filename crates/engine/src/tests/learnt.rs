@@ -15,6 +15,7 @@ use crate::ask::Purpose;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::OwnerScan;
+use crate::owner::AuditOptions;
 use crate::progress::Progress;
 use crate::statement::Statement;
 use crate::survey::ScanOptions;
@@ -231,6 +232,31 @@ fn bounds_of_earlier_data_are_used_and_named() {
     let answer = ask(&fixture, sql, "ana").unwrap();
     assert_eq!(used(&answer), [newest]);
     assert_eq!(answer.charged().unwrap().to_string(), "epsilon = 1");
+}
+
+/// Owners look at a question as the analyst asks it who alone has budgets on its tables.
+#[test]
+fn owners_look_at_questions_with_learnt_bounds() {
+    let fixture = fixture_of(&visits());
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) SUM(profit) AS a, \
+               MEDIAN(profit) AS b FROM firms";
+    let (session, progress) = (fixture.session(), Progress::default());
+    let options = AuditOptions { runs: 1_000, units: 1, confidence: 0.99, delta: None };
+    assert!(session.check_data(None, Some(sql), &progress).wait().is_err());
+    assert!(session.tune(sql, &progress).wait().is_err());
+    assert!(session.audit(sql, &options, &progress).wait().is_err());
+    for table in ["firms", "visits"] {
+        learn(&fixture, (table, &LearntColumns::Automatic), epsilon("2"), "ana").unwrap();
+    }
+    let checked = session.check_data(None, Some(sql), &progress).wait().unwrap();
+    assert!(checked.tables.iter().any(|table| table.query.is_some()));
+    assert_eq!(session.tune(sql, &progress).wait().unwrap().population, "firms");
+    let report = session.audit(sql, &options, &progress).wait().unwrap();
+    assert!(!report.violation);
+    session.physical_plan(sql).wait().unwrap();
+    // Two analysts have budgets on it, of whom one has learnt.
+    let of_two = "SELECT AVG(paid) AS a FROM visits";
+    assert!(session.check_data(None, Some(of_two), &progress).wait().is_err());
 }
 
 /// Bounds that noise may have decided have a warning each time.

@@ -125,7 +125,7 @@ impl Published {
             let disjoint = cell.parts.iter().all(|part| used.insert((cell.level, *part)));
             let ordered = cell.count.low <= cell.count.high;
             if !(rising && exist && disjoint && ordered) {
-                return Err(KnowledgeError::Cell { index: index });
+                return Err(KnowledgeError::Cell { index });
             }
         }
         Ok(Self { parts, cells, levels })

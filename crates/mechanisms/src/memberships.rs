@@ -38,6 +38,11 @@ impl Memberships {
         self.groups.get(start.unwrap_or(0)..end).unwrap_or_default()
     }
 
+    /// The key of the unit at a position; zero beyond the last.
+    pub(crate) fn order_key(&self, unit: usize) -> u128 {
+        self.order_keys.get(unit).copied().unwrap_or(0)
+    }
+
     /// Positions of the units, those in the fewest groups first; those in as many in the order of
     /// their keys.
     pub(crate) fn fewest_first(&self) -> Vec<usize> {

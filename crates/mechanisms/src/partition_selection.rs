@@ -23,6 +23,11 @@ pub use self::seen::Seen;
 /// Parts of delta that are tried for the groups' own deltas; the last is equal shares.
 const DELTA_PARTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
 
+/// The part of a unit's groups that are neither sure to appear nor to be hidden, so that they
+/// compete for its weight: 0.045 of the words of posts, and 0.15 where groups of all sizes have as
+/// many pairs.
+const RARE: f64 = 0.065;
+
 /// Number of groups that are decided about at a time.
 const BATCH: usize = 4096;
 
@@ -273,23 +278,34 @@ impl Selection {
     /// The size from which on groups are taken to appear: between [`half_size`](Self::half_size)
     /// and [`half_size_alone`](Self::half_size_alone), where it lies for every group. It is a
     /// geometric mean with four parts of five for the latter: in most tables few units are in as
-    /// many groups as they may be, and most of their groups are large and appear early. For a
+    /// many groups as they may be, and most of their groups are large and appear early. Where it is
+    /// known how many groups a unit is usually in, a part of them competes for it. For a
     /// measured count it is an arithmetic mean with nine parts of ten: units count less often than
     /// they may, and then errors are larger beside their groups, too; but the more often they may,
     /// the less is known of how often they do.
-    pub fn size_to_appear(&self) -> f64 {
+    pub fn size_to_appear(&self, usual_groups: Option<u64>) -> f64 {
         let (half, alone) = (self.half_size() as f64, self.half_size_alone() as f64);
-        match self.mechanism {
-            SelectionMechanism::Measured(_) => 0.9 * alone + 0.1 * half,
-            _ => alone * (half / alone).powf(0.2),
-        }
+        let most = match &self.mechanism {
+            SelectionMechanism::Measured(_) => return 0.9 * alone + 0.1 * half,
+            SelectionMechanism::Weighted(m) => m.most_groups(),
+            SelectionMechanism::Votes(m) => m.most_groups(),
+            _ => 1,
+        };
+        let part = match usual_groups {
+            Some(usual) if most > 1 => {
+                let others = usual.clamp(1, most) - 1;
+                (RARE * others as f64).ln_1p() / (most as f64).ln()
+            }
+            _ => 0.2,
+        };
+        alone * (half / alone).powf(part)
     }
 
     /// Whether smaller groups appear than with `other`, by
-    /// [`size_to_appear`](Self::size_to_appear), and at the same size by the probability at
-    /// [`half_size`](Self::half_size).
+    /// [`size_to_appear`](Self::size_to_appear) where nothing is known of the units, and at the
+    /// same size by the probability at [`half_size`](Self::half_size).
     pub fn shows_smaller_groups(&self, other: &Self) -> bool {
-        let (left, right) = (self.size_to_appear(), other.size_to_appear());
+        let (left, right) = (self.size_to_appear(None), other.size_to_appear(None));
         let size = self.half_size();
         left < right || left == right && self.keep_probability(size) > other.keep_probability(size)
     }

@@ -18,8 +18,15 @@ use crate::memberships::Memberships;
 use crate::optimal::Optimal;
 use crate::steps;
 
-/// A group that appears with this probability has enough votes: others go first.
-const ENOUGH: f64 = 0.999;
+/// A group that appears with this probability has enough votes for most units: others go first.
+const ENOUGH: f64 = 0.95;
+
+/// The probability that is enough for careful units, so that large groups, which have many of
+/// them, are not hidden.
+const ENOUGH_FOR_CAREFUL: f64 = 0.999;
+
+/// One unit in this number is careful.
+const CAREFUL: u64 = 8;
 
 /// Numbers of votes at which the chance to reach them is looked at.
 const LOOKED_AT: u64 = 32;
@@ -28,8 +35,10 @@ const LOOKED_AT: u64 = 32;
 #[derive(Clone, Debug)]
 pub(crate) struct SingleVote {
     optimal: Optimal,
-    /// A group needs votes most until it has this number.
+    /// A group needs the votes of most units most until it has this number.
     enough: u64,
+    /// A group needs the votes of careful units most until it has this number.
+    enough_for_careful: u64,
     most_groups: u64,
 }
 
@@ -42,31 +51,42 @@ impl SingleVote {
     ) -> Result<Self, MechanismError> {
         let optimal = Optimal::new(epsilon, delta)?;
         let enough = optimal.likely_from(ENOUGH);
-        Ok(Self { optimal, enough, most_groups })
+        let enough_for_careful = optimal.likely_from(ENOUGH_FOR_CAREFUL);
+        Ok(Self { optimal, enough, enough_for_careful, most_groups })
+    }
+
+    /// The most groups of a unit.
+    pub(crate) fn most_groups(&self) -> u64 {
+        self.most_groups
     }
 
     /// Lower bound on the probability that a group of `units` appears, if the order of each unit's
-    /// groups is drawn by itself and none is in more than the most groups.
+    /// groups and whether it is careful are drawn by themselves, and none is in more than the most
+    /// groups.
     ///
     /// Until a group has enough votes no other is preferred to it but by that order, so each of its
     /// units votes for it with a probability of at least one over the most groups, whatever the
     /// votes before. So its votes are at least as many as the successes of one such trial for
-    /// each unit, or enough.
+    /// each unit, or enough. Beyond what is enough for most units, the same holds of the careful
+    /// ones alone.
     pub(crate) fn keep_probability(&self, units: u64, least: u64) -> f64 {
         if self.most_groups == 1 {
             return self.keep_probability_alone(units, least);
         }
         let (mut keep, mut before) = (0.0, 0.0);
-        let looked_at = self.enough.min(LOOKED_AT);
-        for step in 0..=looked_at {
+        let mut look = |votes: u64, of: u64| {
             steps::count();
-            let votes = (u128::from(self.enough) * u128::from(step)).div_ceil(looked_at.into());
-            let votes = u64::try_from(votes).unwrap_or(u64::MAX).max(1);
             let chance = self.optimal.keep_probability(votes);
             let needed = votes.saturating_add(least.saturating_sub(1));
-            keep += (chance - before) * reaches(units, self.most_groups, needed);
+            keep += (chance - before) * reaches(units, of, needed);
             before = chance;
+        };
+        let looked_at = self.enough.min(LOOKED_AT);
+        for step in 0..=looked_at {
+            let votes = (u128::from(self.enough) * u128::from(step)).div_ceil(looked_at.into());
+            look(u64::try_from(votes).unwrap_or(u64::MAX).max(1), self.most_groups);
         }
+        look(self.enough_for_careful, self.most_groups.saturating_mul(CAREFUL));
         keep.clamp(0.0, 1.0)
     }
 
@@ -112,13 +132,14 @@ impl SingleVote {
         let mut votes = vec![0u64; open.len()];
         // This order follows from each unit by itself, as the proof needs.
         for unit in members.fewest_first() {
+            let careful = members.order_key(unit).is_multiple_of(CAREFUL.into());
             let mut best: Option<(u64, usize)> = None;
             for &group in members.of(unit) {
                 let group = group as usize;
                 let (Some(&group_votes), Some(true)) = (votes.get(group), open.get(group)) else {
                     continue;
                 };
-                let Some(need) = self.need(group_votes, least) else { continue };
+                let Some(need) = self.need(group_votes, least, careful) else { continue };
                 // Strictly less: ties go to the unit's own order of its groups.
                 if best.is_none_or(|(most, _)| need < most) {
                     best = Some((need, group));
@@ -131,12 +152,13 @@ impl SingleVote {
         votes
     }
 
-    /// How much a group with `votes` votes needs another one: a smaller number is more, `None` is
-    /// not at all. It must never be more for more votes.
+    /// How much a group with `votes` votes needs that of a unit: a smaller number is more, `None`
+    /// is not at all. It must never be more for more votes.
     #[inline]
-    fn need(&self, votes: u64, least: u64) -> Option<u64> {
+    fn need(&self, votes: u64, least: u64, careful: bool) -> Option<u64> {
         let beyond = votes.saturating_sub(least.saturating_sub(1));
-        (beyond < self.optimal.certain_from()).then(|| beyond.max(self.enough - 1))
+        let enough = if careful { self.enough_for_careful } else { self.enough };
+        (beyond < self.optimal.certain_from()).then(|| beyond.max(enough - 1))
     }
 }
 

@@ -135,6 +135,11 @@ impl WeightedGaussian {
         Ok(Self { rounds, most_groups: reach.groups })
     }
 
+    /// The most groups of a unit.
+    pub(crate) fn most_groups(&self) -> u64 {
+        self.most_groups
+    }
+
     /// Whether there are several rounds.
     pub(crate) fn is_iterated(&self) -> bool {
         self.rounds.len() > 1

@@ -43,9 +43,11 @@ pub fn chosen_limits(
         let (sizes, deviation) = next()?;
         let octaves = group_octaves(sizes, *deviation);
         sure.push(octaves.last().is_some());
-        let groups = chosen_groups(query, &octaves)?;
-        chosen.groups = Some(groups);
-        limited = limited.with_max_groups(groups);
+        let limit = chosen_groups(query, &octaves)?;
+        chosen.groups = Some(limit);
+        // Where hardly anything is visible, nothing is known of the usual number.
+        chosen.usual_groups = octaves.last().map(|last| usual_groups(&octaves.sizes(last), limit));
+        limited = limited.with_max_groups(limit).with_usual_groups(chosen.usual_groups);
     }
     if !query.automatic().rows && query.automatic().bounds.is_empty() {
         return Ok(with_warnings(query, chosen, sure));
@@ -104,7 +106,9 @@ fn chosen_groups(query: &PrivateQuery, sizes: &Octaves) -> Result<u32, Refusal> 
     let mut tried: Vec<(u32, Quote)> = Vec::new();
     for limit in limits(most) {
         // A limit with which no noise can be drawn is left out.
-        if let Ok(quote) = Quote::new(query.clone().with_max_groups(limit)) {
+        let usual = sizes.last().map(|_| usual_groups(&units_by_size, limit));
+        let limited = query.clone().with_max_groups(limit).with_usual_groups(usual);
+        if let Ok(quote) = Quote::new(limited) {
             tried.push((limit, quote));
         }
     }
@@ -125,6 +129,18 @@ fn chosen_groups(query: &PrivateQuery, sizes: &Octaves) -> Result<u32, Refusal> 
     };
     let best = tried.iter().min_by(|a, b| error(a).total_cmp(&error(b)));
     best.map(|(limit, _)| *limit).ok_or_else(no_histogram)
+}
+
+/// The number of groups that units are usually in, by sizes with their numbers of units: the mean
+/// over all pairs of a unit and a group, as a group has each of its units once. It decides between
+/// strategies that divide a unit over its groups and those that do not.
+fn usual_groups(units_by_size: &[(f64, f64)], limit: u32) -> u32 {
+    let limited = units_by_size.iter().map(|&(size, units)| (size.min(limit.into()), units));
+    let (pairs, squares) = limited.fold((0.0, 0.0), |(pairs, squares), (size, units)| {
+        (pairs + size * units, squares + size * size * units)
+    });
+    // Where there are no pairs, a unit is taken to be in one group.
+    if pairs > 0.0 { ((squares / pairs).round() as u32).clamp(1, limit.max(1)) } else { 1 }
 }
 
 /// The amount of a size beyond a limit.

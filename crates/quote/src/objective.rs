@@ -68,7 +68,8 @@ impl NeededSizes {
         noise: &[Noise],
     ) -> Self {
         let relative_error = query.prefer().relative_error();
-        let to_appear = selection.map_or(0.0, Selection::size_to_appear);
+        let usual_groups = query.usual_groups().map(u64::from);
+        let to_appear = selection.map_or(0.0, |selection| selection.size_to_appear(usual_groups));
         let half_size = selection.map_or(0.0, |selection| selection.half_size() as f64);
         let hidden = selection
             .map_or(0.0, |selection| 1.0 - selection.keep_probability(selection.half_size()));

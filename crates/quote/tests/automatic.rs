@@ -4,10 +4,11 @@
 
 mod common;
 
+use hushtable_mechanisms::Strategy;
 use hushtable_plan::{PrivateQuery, ReleasedSizes, SqlStatement, row_buckets};
 use hushtable_privacy::Event;
 use hushtable_quote::{Quote, chosen_limits};
-use proptest::prelude::*;
+use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 const STATEMENTS: [&str; 8] = [
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-8, bounds = AUTO, \
@@ -219,4 +220,37 @@ fn parts_about_the_same_rows_have_one_histogram() {
     let want = [(true, "epsilon = 0.1"), (false, "epsilon = 0.45"), (false, "epsilon = 0.45")];
     assert_eq!(shares, want.map(|(is_histogram, loss)| (is_histogram, loss.to_owned())));
     assert_eq!(statement.parts[2].limits_from, [0]);
+}
+
+/// The strategy with which groups are chosen after a histogram of units by their number of groups,
+/// in octaves.
+fn strategy(sql: &str, octaves: &[f64]) -> (Strategy, u32) {
+    let contract = common::contract();
+    let statement = SqlStatement::bind(sql, &contract).unwrap();
+    let last = statement.parts.len() - 1;
+    let template = Quote::new(statement.parts[last].query.clone()).unwrap();
+    let sizes = octaves.iter().enumerate().map(|(octave, units)| (octave as i64, *units)).collect();
+    let (limits, _) = chosen_limits(template.query(), &[(sizes, 28.3)]).unwrap();
+    let query = statement.with_limits(sql, last, &limits, &contract).unwrap();
+    let quote = Quote::new(query).unwrap();
+    assert!(quote.total().is_within(template.total()));
+    (quote.selection().unwrap().strategy(), limits.groups.unwrap())
+}
+
+/// Votes where units are in few groups, although their limit is large, and SIPS where most units
+/// fill it: the words of posts, and of ten posts as one unit (`docs/benchmarks.md`).
+#[test]
+fn full_units_have_their_groups_chosen_by_sips_and_others_by_votes() {
+    let keys = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5, \
+                max_groups_contributed = AUTO) forum FROM posts GROUP BY forum";
+    let posts = [30_786.0, 92_687.0, 295_530.0, 728_825.0, 805_198.0, 279_170.0, 27_574.0];
+    let (votes, most) = strategy(keys, &posts);
+    assert_eq!(votes, Strategy::SingleVote);
+    assert!(most >= 32, "{most}");
+    let ten = [0.0, 0.0, 2.0, 40.0, 144.0, 3_194.0, 48_663.0, 163_262.0, 10_669.0];
+    let (sips, most) = strategy(keys, &ten);
+    assert_eq!(sips, Strategy::Sips);
+    assert!(most >= 64, "{most}");
+    // Without a visible unit nothing is known, and the limit is the least.
+    assert_eq!(strategy(keys, &[3.0, -2.0]).1, 1);
 }

@@ -3,8 +3,8 @@
 //! Each experiment is a function of a seed that gives [`Figure`]s: a chart, and the numbers in it.
 //! The records come from generators of public laws, whose randomness ([`Draws`]) has nothing to do
 //! with that of noise. Noise is drawn by the samplers of releases, in rehearsal, so that the same
-//! seed gives the same figures on every machine. Nothing here reads data, and nothing here releases
-//! any.
+//! seed gives the same figures on every machine. Nothing here releases data, and nothing reads any
+//! but [`group_choice`], which compares strategies on a public table.
 //!
 //! PR is Seeman, Sexton, Pujol & Machanavajjhala, *Privately answering queries on skewed data via
 //! per record differential privacy*.
@@ -14,6 +14,7 @@ mod distribution;
 mod draws;
 pub mod establishments;
 mod figure;
+pub mod group_choice;
 pub mod herds;
 pub mod partial_knowledge;
 pub mod partition_selection;

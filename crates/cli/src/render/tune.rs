@@ -68,6 +68,7 @@ fn table(report: &TuneReport, setting: &TunedSetting) -> String {
         "value",
         "mechanisms",
         "groups shown",
+        "pairs hidden",
         "of",
         "noise",
         "bounding",
@@ -76,13 +77,13 @@ fn table(report: &TuneReport, setting: &TunedSetting) -> String {
         "of values",
     ];
     let side =
-        |column: usize| if matches!(column, 1 | 3) { Alignment::Left } else { Alignment::Right };
+        |column: usize| if matches!(column, 1 | 4) { Alignment::Left } else { Alignment::Right };
     let mut grid = TextGrid::new(headings.into_iter().enumerate().map(|(i, name)| (name, side(i))));
     for trial in &setting.trials {
         for (index, (name, error)) in report.measurements.iter().zip(&trial.errors).enumerate() {
             let mut row = match index {
                 0 => first(trial),
-                _ => vec![String::new(), String::new(), String::new()],
+                _ => vec![String::new(); 4],
             };
             row.push(visible(name));
             row.extend(error.as_ref().map_or_else(|| vec!["-".to_owned(); 5], errors));
@@ -104,7 +105,8 @@ fn first(trial: &Trial) -> Vec<String> {
     };
     let more = if trial.at_least { "at least " } else { "" };
     let groups = format!("{more}{}", number((10.0 * trial.groups_shown).round() / 10.0));
-    vec![format!("{}{mark}", trial.value), mechanisms, groups]
+    let hidden = format!("{} %", number(three(100.0 * trial.pairs_hidden)));
+    vec![format!("{}{mark}", trial.value), mechanisms, groups, hidden]
 }
 
 fn errors(error: &TrialError) -> Vec<String> {

@@ -227,6 +227,11 @@ impl Tuning<'_> {
                 false => found_at(&keys, &self.truth.keys)?,
             };
             let groups = self.truth.units.len().max(counted.groups).max(1) as f64;
+            let pairs: f64 = self.truth.units.iter().map(|units| *units as f64).sum();
+            let shown = indices.iter().zip(&chances).filter_map(|(index, chance)| {
+                Some(chance * self.truth.units.get((*index)?).copied()? as f64)
+            });
+            let pairs_hidden = (1.0 - shown.sum::<f64>() / pairs.max(1.0)).clamp(0.0, 1.0);
             let mut errors = Vec::new();
             for (m, measurement) in query.measurements().iter().enumerate() {
                 let (Some(bounded), Some(truth), Some(deviation)) = (
@@ -261,6 +266,7 @@ impl Tuning<'_> {
                 noise: quote.noise_kind(),
                 strategy: quote.selection().map(hushtable_mechanisms::Selection::strategy),
                 groups_shown: chances.iter().sum(),
+                pairs_hidden: if pairs > 0.0 { pairs_hidden } else { 0.0 },
                 at_least: are_least(quote, &counted),
                 errors,
             })

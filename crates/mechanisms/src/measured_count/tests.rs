@@ -259,7 +259,7 @@ fn groups_are_chosen_by_the_noisy_counts_that_they_are_shown_with() {
     assert_eq!(selection.half_size(), t as u64);
     assert_eq!(selection.half_size_alone(), t.unsigned_abs() as u64 / 2 + t as u64 % 2);
     let (once, often) = (selection.half_size() as f64, selection.half_size_alone() as f64);
-    assert_eq!(selection.size_to_appear(), 0.9 * often + 0.1 * once);
+    assert_eq!(selection.size_to_appear(None), 0.9 * often + 0.1 * once);
     let exact = Candidates { counts: &[4, t, t, 0, 9], ..population };
     let AdditiveLaw::DiscreteLaplace(law) = noise.law() else { panic!("law") };
     let want = |law: &DiscreteLaplace, n: i128| law.tail(t - n);

@@ -256,3 +256,27 @@ fn no_loss_makes_selections_slow() {
     }
     assert!(seen > 500);
 }
+
+/// The more groups units are usually in, the larger the groups that appear; from some 33 on SIPS
+/// shows smaller ones than votes.
+#[test]
+fn sizes_to_appear_follow_from_the_usual_number_of_groups() {
+    let of = |strategy| Selection::new(strategy, approximate("1", "1e-5"), reach(100)).unwrap();
+    let (votes, sips) = (of(Strategy::SingleVote), of(Strategy::Sips));
+    for selection in [&votes, &sips] {
+        let sizes = [1, 2, 14, 40, 100].map(|usual| selection.size_to_appear(Some(usual)));
+        assert!(sizes.is_sorted(), "{sizes:?}");
+        assert_eq!(sizes[0], selection.half_size_alone() as f64);
+        assert!(sizes[4] <= selection.half_size() as f64);
+        // No unit is in more groups than the most.
+        assert_eq!(selection.size_to_appear(Some(1000)), sizes[4]);
+    }
+    let votes_are_better =
+        |usual| votes.size_to_appear(Some(usual)) < sips.size_to_appear(Some(usual));
+    let first = (1..100).find(|&usual| !votes_are_better(usual)).unwrap();
+    assert!((28..=38).contains(&first), "{first}");
+    assert!((first..=100).all(|usual| !votes_are_better(usual)));
+    // Counts do not depend on other groups.
+    let counts = of(Strategy::GaussianThreshold);
+    assert_eq!(counts.size_to_appear(Some(3)), counts.size_to_appear(None));
+}

@@ -40,9 +40,9 @@ fn a_vote_never_makes_a_group_need_votes_more() {
     for (epsilon, delta) in [("1", "1e-5"), ("0.01", "1e-9"), ("20", "0.3"), ("1e-6", "0.01")] {
         let (epsilon, delta) = (epsilon.parse().unwrap(), delta.parse().unwrap());
         let mechanism = SingleVote::new(epsilon, delta, 9).unwrap();
-        for least in [1, 7] {
-            let needs = (0..5000).map(|votes| mechanism.need(votes, least).unwrap_or(u64::MAX));
-            assert!(needs.is_sorted());
+        for (least, careful) in [(1, false), (7, false), (1, true), (7, true)] {
+            let need = |votes| mechanism.need(votes, least, careful).unwrap_or(u64::MAX);
+            assert!((0..5000).map(need).is_sorted());
         }
     }
 }
@@ -135,6 +135,22 @@ fn the_stated_probability_is_that_of_the_worst_case() {
         assert!(stated < chance + 0.125, "{groups} {shared}: {stated} {chance}");
         assert!(stated > chance - 0.2, "{groups} {shared}: {stated} {chance}");
     }
+}
+
+/// A thousand units with a large group and a small one each: those that are not careful leave the
+/// large group early, and the careful ones bring it near certainty.
+#[test]
+fn careful_units_keep_large_groups_from_being_hidden() {
+    let of = |u: u64| vec![0u32, 1 + u as u32];
+    let units: Vec<(u64, Vec<u32>)> = (0..1000).map(|u| (u, of(u))).collect();
+    let mechanism = single_vote(2);
+    assert_eq!((mechanism.enough, mechanism.enough_for_careful), (14, 18));
+    let votes = mechanism.votes(&Memberships::of_units(&units), &vec![true; 1001], 1);
+    assert_eq!(votes[0], 18);
+    // Votes that are not spent on it are those of others.
+    assert_eq!(votes.iter().sum::<u64>(), 1000);
+    let stated = mechanism.keep_probability(1_000_000, 1);
+    assert!(stated > 0.998 && stated <= 1.0, "{stated}");
 }
 
 /// Against exact sums.

@@ -236,6 +236,7 @@ impl PrivateQuery {
             learnt: Vec::new(),
             rows_as_units: false,
             automatic: Automatic::default(),
+            usual_groups: None,
             relation,
         }
     }

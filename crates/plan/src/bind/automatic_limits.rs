@@ -48,6 +48,10 @@ pub struct AutomaticBounds {
 pub struct ChosenLimits {
     /// The most groups of a unit.
     pub groups: Option<u32>,
+    /// The usual number of groups of a unit ([`PrivateQuery::usual_groups`]).
+    ///
+    /// [`PrivateQuery::usual_groups`]: super::PrivateQuery::usual_groups
+    pub usual_groups: Option<u32>,
     /// The most rows of a unit in a group.
     pub rows: Option<u32>,
     /// Bounds, in the order of [`Automatic::bounds`].

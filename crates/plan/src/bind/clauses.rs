@@ -188,6 +188,7 @@ pub(super) fn bind(
             bounds: bounds.into_iter().skip(options.chosen.bounds.len()).collect(),
             of_reported: false,
         },
+        usual_groups: options.chosen.usual_groups,
         columns: stored,
         column_bytes: table.relation.fields().iter().map(|f| f.max_bytes).collect(),
         keys,

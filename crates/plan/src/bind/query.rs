@@ -93,6 +93,10 @@ pub struct PrivateQuery {
     /// Its limits that are chosen privately; it has examples in their place until they are.
     #[serde(default, skip_serializing_if = "Automatic::is_none")]
     pub(super) automatic: Automatic,
+    /// The number of groups that a unit is usually in, where its limit was chosen by a released
+    /// histogram. It is a wish: its mechanisms are chosen by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) usual_groups: Option<u32>,
 }
 
 impl PrivateQuery {
@@ -243,9 +247,23 @@ impl PrivateQuery {
     /// The wishes by which its mechanisms are chosen when its limits are known: they are no part of
     /// what is asked where the mechanisms themselves are.
     pub fn wishes(&self) -> String {
-        let Self { noise, usual_noise, prefer, noise_delta, loss, .. } = self;
+        let Self { noise, usual_noise, prefer, noise_delta, loss, usual_groups, .. } = self;
         let groups = self.groups;
-        format!("{noise:?} {usual_noise:?} {prefer:?} {noise_delta} {loss} {groups:?}")
+        let usual_groups = usual_groups.map_or_else(String::new, |usual| format!(" {usual}"));
+        format!(
+            "{noise:?} {usual_noise:?} {prefer:?} {noise_delta} {loss} {groups:?}{usual_groups}"
+        )
+    }
+
+    /// The number of groups that a unit is usually in, as a released histogram has it: the mean
+    /// over all pairs of a unit and a group, up to the limit. `None` where nothing is known of it.
+    pub fn usual_groups(&self) -> Option<u32> {
+        self.usual_groups
+    }
+
+    /// The query with a number of groups that a unit is usually in.
+    pub fn with_usual_groups(self, usual_groups: Option<u32>) -> Self {
+        Self { usual_groups, ..self }
     }
 
     /// The query with another limit on the groups of a unit.
@@ -266,7 +284,7 @@ impl PrivateQuery {
         let mut query = self.clone();
         query.measurements.iter_mut().for_each(|m| m.name = String::new());
         (query.noise, query.usual_noise, query.prefer) = (None, None, Prefer::default());
-        query.noise_delta = Delta::ZERO;
+        (query.noise_delta, query.usual_groups) = (Delta::ZERO, None);
         if let Groups::Private { strategy, weight, .. } = &mut query.groups {
             (*strategy, *weight) = (None, None);
         }
@@ -353,6 +371,7 @@ impl PrivateQuery {
                 || self.keeps_all_groups() == other.keeps_all_groups())
             && self.groups == other.groups
             && self.max_groups_contributed == other.max_groups_contributed
+            && self.usual_groups == other.usual_groups
             && self.measurements == other.measurements
             && (!by_key(self) || self.keys == other.keys)
             && (self.loss, self.noise_delta) == (other.loss, other.noise_delta)

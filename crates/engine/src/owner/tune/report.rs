@@ -40,6 +40,9 @@ pub struct Trial {
     pub strategy: Option<Strategy>,
     /// The groups that are shown, in expectation.
     pub groups_shown: f64,
+    /// The share of all pairs of a unit and a group whose group is not shown, in expectation: the
+    /// missing mass. Zero where there are no pairs.
+    pub pairs_hidden: f64,
     /// Whether more are to be expected.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,

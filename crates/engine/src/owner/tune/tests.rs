@@ -70,7 +70,7 @@ fn errors_are_as_by_hand() {
         let error = trial.errors[0].unwrap();
         assert!(near(error.bounding, mean(&lost)), "{trial:?}");
         assert!(error.not_shown < 1e-6 && error.noise > 0.0, "{trial:?}");
-        assert_eq!(trial.groups_shown, 7.0);
+        assert_eq!((trial.groups_shown, trial.pairs_hidden), (7.0, 0.0));
     }
     // Bounds per group cut a unit's sum off at 20, and at 80.
     let bounds = setting(&report, "bounds");
@@ -112,6 +112,7 @@ fn parts_of_errors_add_up() {
             // Votes show all of the six for certain.
             assert!(not_shown > 0.0 || trial.groups_shown == 6.0, "{trial:?}");
             assert!(not_shown <= values, "{trial:?}");
+            assert_eq!(trial.pairs_hidden > 1e-12, not_shown > 1e-12, "{trial:?}");
             assert!(trial.groups_shown > 0.0 && trial.groups_shown <= 6.0, "{trial:?}");
         }
         let best = setting.best().unwrap().relative_error();

@@ -13,7 +13,7 @@ use hushtable_noise::{BatchError, Generator};
 use hushtable_plan::{
     Groups, Key, Measurement, PrivateQuery, Thresholds, known_groups, public_groups,
 };
-use hushtable_quote::{Joint, Noise, Quote, Tied};
+use hushtable_quote::{Joint, Noise, Quote, Reach, Tied};
 
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
@@ -21,6 +21,7 @@ use crate::eval::constant;
 use crate::exact::ExactSums;
 use crate::intern::{Interner, inconsistent};
 use crate::measurements::ExactMeasurement;
+use crate::value_lists::ValueLists;
 
 /// The exact numbers of the groups that a query asks about, those without any row among them. No
 /// Debug, Display or Serialize: what leaves it has noise.
@@ -237,6 +238,8 @@ impl CountedGroups {
                     }
                     continue;
                 }
+                // Intervals are drawn around quantiles, below.
+                Noise::Reach(_) => continue,
                 // The charge of the selection covers this count, so it is shown as it was drawn.
                 Noise::OfSelection => {
                     let counts = chosen.iter().map(|c| {
@@ -252,14 +255,7 @@ impl CountedGroups {
                     sums
                 }
                 Noise::Quantile(quantile) => {
-                    let values = measured.values().ok_or_else(|| {
-                        EngineError::inconsistent("a quantile has no values to be drawn from")
-                    })?;
-                    if chosen.iter().any(|c| c.group >= values.groups()) {
-                        return Err(EngineError::inconsistent(
-                            "a quantile has no values for a chosen group",
-                        ));
-                    }
+                    let values = self.values_of(m, chosen)?;
                     let point = |c: &Chosen| {
                         let drawn = quantile.release(generator, values.of(c.group));
                         drawn.map(i128::from).map_err(|error| not_drawn(error))
@@ -299,6 +295,15 @@ impl CountedGroups {
                 }
             };
             *noisy.get_mut(m).ok_or_else(unplaced)? = Some(drawn);
+        }
+        if !to_choose {
+            for (m, noise) in quote.noise().iter().enumerate() {
+                if let Noise::Reach(reach) = noise
+                    && reach.pays()
+                {
+                    self.measure_reaches(quote, (m, reach), chosen, generator, &mut noisy)?;
+                }
+            }
         }
         Ok(noisy)
     }
@@ -400,14 +405,7 @@ impl CountedGroups {
         generator: &mut Generator,
         noisy: &mut [Option<Vec<i128>>],
     ) -> Result<(), EngineError> {
-        // All of them are of the same values, so that those of the first are enough.
-        let values =
-            self.measured.get(first).and_then(ExactMeasurement::values).ok_or_else(|| {
-                EngineError::inconsistent("a quantile has no values to be drawn from")
-            })?;
-        if chosen.iter().any(|c| c.group >= values.groups()) {
-            return Err(EngineError::inconsistent("a quantile has no values for a chosen group"));
-        }
+        let values = self.values_of(first, chosen)?;
         let mut drawn = vec![Vec::with_capacity(chosen.len()); joint.draws.parts()];
         for group in chosen {
             let points = joint.draws.release(generator, values.of(group.group));
@@ -429,6 +427,55 @@ impl CountedGroups {
             }
         }
         Ok(())
+    }
+
+    /// Draws how far the intervals around all quantiles of the same values reach, with index
+    /// `first` among the measurements. The quantiles are drawn already.
+    fn measure_reaches(
+        &self,
+        quote: &Quote,
+        (first, reach): (usize, &Reach),
+        chosen: &[Chosen],
+        generator: &mut Generator,
+        noisy: &mut [Option<Vec<i128>>],
+    ) -> Result<(), EngineError> {
+        let not_around =
+            || EngineError::inconsistent("an interval has no quantile that it is drawn around");
+        let values = self.values_of(first, chosen)?;
+        let mut drawn = vec![Vec::with_capacity(chosen.len()); reach.draws.parts()];
+        for (row, group) in chosen.iter().enumerate() {
+            let point = |quantile: &usize| {
+                let point = *noisy.get(*quantile)?.as_ref()?.get(row)?;
+                i64::try_from(point).ok()
+            };
+            let points: Option<Vec<i64>> = reach.quantiles.iter().map(point).collect();
+            let points = points.ok_or_else(not_around)?;
+            let reaches = reach.draws.release(generator, values.of(group.group), &points);
+            for (drawn, reach) in drawn.iter_mut().zip(reaches.map_err(|error| not_drawn(error))?) {
+                drawn.push(i128::from(reach));
+            }
+        }
+        for (index, noise) in quote.noise().iter().enumerate() {
+            let Noise::Reach(other) = noise else { continue };
+            if other.first == first {
+                let reaches =
+                    drawn.get_mut(other.part).map(std::mem::take).ok_or_else(not_around)?;
+                *noisy.get_mut(index).ok_or_else(not_around)? = Some(reaches);
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of the chosen groups that a measurement is of. All that is drawn together is of
+    /// the same values, so that those of the first are enough.
+    fn values_of(&self, first: usize, chosen: &[Chosen]) -> Result<&ValueLists, EngineError> {
+        let values = self.measured.get(first).and_then(ExactMeasurement::values);
+        let values =
+            values.ok_or(EngineError::inconsistent("a quantile has no values to be drawn from"))?;
+        match chosen.iter().any(|c| c.group >= values.groups()) {
+            true => Err(EngineError::inconsistent("a quantile has no values for a chosen group")),
+            false => Ok(values),
+        }
     }
 }
 

@@ -104,9 +104,8 @@ pub mod query {
         IntervalsExplained, JointExplanation, JointPolicy, JointTerm, KeepProbability,
         LimitExplained, MeasurementExplained, MechanismCompared, MechanismsExplained,
         MechanismsOnData, NoInterval, OutputExplained, PerRowExplained, PolicyExample,
-        PolicyExplained, PolicyTermExplained, PrecisionExplained, PrivateGroups,
-        QuantileEndExplained, QuantileExplained, RoundExplained, RunnerUp, SimultaneousInterval,
-        SizeQuantile, Usefulness,
+        PolicyExplained, PolicyTermExplained, PrecisionExplained, PrivateGroups, QuantileExplained,
+        ReachExplained, RoundExplained, RunnerUp, SimultaneousInterval, SizeQuantile, Usefulness,
     };
 }
 

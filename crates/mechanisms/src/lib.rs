@@ -41,7 +41,7 @@ pub use memberships::Memberships;
 pub use optimal::Optimal;
 pub use partition_selection::{Candidates, Chosen, Seen, Selection};
 pub use per_record::{PerRecord, RecordMechanism, standard_error};
-pub use quantile::{Percentile, Quantile, QuantileSide};
+pub use quantile::{Percentile, Quantile, QuantileReaches};
 pub use response::{Estimate, RandomisedResponse, ResponseError};
 pub use strategy::Strategy;
 pub use sum_mechanism::SumMechanism;

@@ -120,26 +120,6 @@ impl Prior {
         least as f64 / self.weight(self.low, self.high) as f64
     }
 
-    /// The largest ratio of the weight of all points above a point, or of all below it, to that of
-    /// the point.
-    ///
-    /// Weights fall away from zero, and change at powers of two and beyond the scale. Where they
-    /// are even, that is the largest at the first or the last point.
-    pub(crate) fn most_beyond(&self, above: bool) -> f64 {
-        let steps = (0..i64::BITS - 2).map(|k| 1i128 << k).chain([self.scale.into()]);
-        let sizes = steps.flat_map(|size| [size - 1, size, size + 1]);
-        let points = sizes.flat_map(|size| [size, -size]).chain([self.low, self.high]);
-        let beyond = |point: i128| {
-            let beyond = match above {
-                true => self.weight(point + 1, self.high),
-                false => self.weight(self.low, point - 1),
-            };
-            beyond as f64 / self.weight(point, point) as f64
-        };
-        let points = points.filter(|point| (self.low..=self.high).contains(point));
-        points.map(beyond).fold(0.0, f64::max)
-    }
-
     /// The number of points up to the scale.
     fn points(&self, from: i64, to: i64) -> u128 {
         let (from, to) = (from.max(-self.scale), to.min(self.scale));
@@ -273,25 +253,6 @@ mod tests {
                     }
                     assert_eq!((part.low(), part.high()), (from, high - 2));
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn the_most_beyond_a_point_is_found() {
-        for (low, high, scale) in
-            [(-5, 9, 9), (0, 700, 700), (0, 700, 30), (-300, -3, 300), (-300, 100, 17), (4, 4, 4)]
-        {
-            let prior = Prior::new(low, high, scale).unwrap();
-            let (low, high) = (prior.low(), prior.high());
-            for above in [false, true] {
-                let of = |x: i128| {
-                    let all =
-                        if above { prior.weight(x + 1, high) } else { prior.weight(low, x - 1) };
-                    all as f64 / prior.weight(x, x) as f64
-                };
-                let most = (low..=high).map(of).fold(0.0, f64::max);
-                assert_eq!(prior.most_beyond(above), most, "{low} {high} {scale} {above}");
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Quantiles of the values in a group, by an exponential mechanism.
 
+mod reaches;
+
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -12,6 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::MechanismError;
 use crate::prior::Prior;
+
+pub use self::reaches::QuantileReaches;
 
 /// Which quantile: a share strictly between 0 and 1, with at most four decimal places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,8 @@ impl Percentile {
     pub const MEDIAN: Self = Self { below: 1, of: 2 };
     /// Most decimal places.
     pub const MAX_SCALE: u8 = 4;
+    /// Shares are whole numbers of that many parts.
+    const PARTS: u32 = 10_000;
 
     /// `digits * 10^-scale`; `None` unless that is above 0, below 1 and has at most four decimal
     /// places.
@@ -45,7 +51,7 @@ impl Percentile {
     /// The share in ten thousandths, of which every percentile has a whole number.
     pub(crate) fn parts(self) -> u32 {
         // For percentiles from [`new`](Self::new), `of` divides 10^4.
-        self.below * (10_000 / self.of.max(1))
+        self.below * (Self::PARTS / self.of.max(1))
     }
 
     /// The share among the values between two others, all in ten thousandths.
@@ -80,23 +86,6 @@ impl<'de> Deserialize<'de> for Percentile {
     }
 }
 
-/// An end of an interval around a quantile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QuantileSide {
-    /// The low end.
-    Low,
-    /// The high end.
-    High,
-}
-
-/// Public copies of the ends of the range that are put beside a group's values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Copies {
-    low: u64,
-    high: u64,
-}
-
 /// A lattice point near a quantile of a group's values, of which each unit has a limited number.
 ///
 /// With p the percentile and n values, the *rank distance* of a point x is how far p n is outside
@@ -105,15 +94,12 @@ struct Copies {
 /// that is public, times e^(-rate * rank distance).
 ///
 /// One value more or less changes no rank distance by more than max(p, 1 - p), and an exchange none
-/// by more than 1, so that the log-ratios have a range of at most rate times twice that. The ends
-/// of an interval are quantiles of the values and some public copies of the range's ends. Proofs
-/// and sources: `theorems/quantiles.md#one-quantile` and
-/// `theorems/quantiles.md#ends-of-an-interval`.
+/// by more than 1, so that the log-ratios have a range of at most rate times twice that. Proofs and
+/// sources: `theorems/quantiles.md#one-quantile`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantile {
     percentile: Percentile,
     prior: Prior,
-    copies: Copies,
     /// For rank distances in units of 1/q, where the percentile is m/q.
     weights: ExponentialWeights,
     loss: Loss,
@@ -121,9 +107,6 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// Ends of intervals are nearer, in values.
-    const FARTHEST_END: f64 = 1e15;
-
     /// How far apart changes of rank distances may be that one unit makes in units of 1/q, as a
     /// contribution to groups: to one that it enters or leaves, `alone`; where another takes its
     /// place, `swapped`, as what is exchanged shifts ranks by one either way.
@@ -153,32 +136,6 @@ impl Quantile {
     ) -> Result<Self, MechanismError> {
         let prior = Prior::new(range.0, range.1, scale).ok_or(MechanismError::NoSensitivity)?;
         Self::of_all(percentile, prior, rows, (groups, single), relation, loss)
-    }
-
-    /// An end of an interval that holds the quantile with probability `level` in (0, 1) at least,
-    /// whatever the values are: half of what is left is for the other end. At the same loss.
-    ///
-    /// # Errors
-    /// When it would have to be too many values away.
-    pub fn end(self, side: QuantileSide, level: f64) -> Result<Self, MechanismError> {
-        let beyond = self.prior.most_beyond(side == QuantileSide::Low).max(1.0);
-        let away = 1.0 + (2.0 * beyond / (1.0 - level)).ln() / self.rate();
-        // Floating point is off by much less than a billionth.
-        let away = (away * (1.0 + 1e-9)).ceil();
-        if away.is_nan() || away > Self::FARTHEST_END {
-            return Err(MechanismError::TooLarge);
-        }
-        let copies = match side {
-            QuantileSide::Low => Copies { low: away as u64, high: 0 },
-            QuantileSide::High => Copies { low: 0, high: away as u64 },
-        };
-        Ok(Self { copies, ..self })
-    }
-
-    /// The number of values that an end of an interval aims to be away from the quantile; zero
-    /// where it is no end.
-    pub fn away(&self) -> u64 {
-        self.copies.low.max(self.copies.high)
     }
 
     /// Makes the quantile of [`new`](Self::new) from a prior.
@@ -269,8 +226,7 @@ impl Quantile {
                 }
             }
         };
-        let copies = Copies::default();
-        Ok(Self { percentile, prior, copies, weights, loss, event })
+        Ok(Self { percentile, prior, weights, loss, event })
     }
 
     /// The draws of all groups that a unit changes, as one event.
@@ -352,18 +308,14 @@ impl Quantile {
     /// The rank distance of a point, in units of 1/q.
     fn distance<V: Copy + Into<i128>>(&self, values: &[V], point: i128) -> u128 {
         let of = u128::from(self.percentile.of);
-        let (mut before, mut to) = ranks(values, point);
-        let Copies { low, high } = self.copies;
-        before += if point > self.prior.low() { u128::from(low) } else { 0 };
-        to += u128::from(low) + if point >= self.prior.high() { u128::from(high) } else { 0 };
+        let (before, to) = ranks(values, point);
         let target = self.target(values.len());
         (before * of).saturating_sub(target).max(target.saturating_sub(to * of))
     }
 
-    /// The rank that is aimed at among `count` values, in units of 1/q, copies included.
+    /// The rank that is aimed at among `count` values, in units of 1/q.
     fn target(&self, count: usize) -> u128 {
-        let Percentile { below, of } = self.percentile;
-        u128::from(below) * count as u128 + u128::from(of) * u128::from(self.copies.high)
+        u128::from(self.percentile.below) * count as u128
     }
 
     /// Cells of points around the quantile by their rank distances, with the first point of each.
@@ -378,13 +330,9 @@ impl Quantile {
         let (low, high) = (prior.low(), prior.high());
         let of = u128::from(self.percentile.of);
         let target = self.target(values.len());
-        let copies = (u128::from(self.copies.low), u128::from(self.copies.high));
-        // As if copies were there.
         let value = |index: u128| {
-            let Some(index) = index.checked_sub(copies.0) else { return Some(low) };
             let entry = usize::try_from(index).ok().and_then(|p| values.get(p));
-            let is_copy = index < values.len() as u128 + copies.1;
-            entry.map(|&entry| entry.into()).or_else(|| is_copy.then_some(high))
+            entry.map(|&entry| entry.into())
         };
         // The last point before those to the right at that distance, and the first after those to
         // the left.

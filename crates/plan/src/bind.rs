@@ -67,8 +67,7 @@ pub use self::leaf::{Leaf, numbered};
 pub use self::learning::{Learning, LearntColumns};
 pub use self::listed_groups::{known_groups, public_groups};
 pub use self::measure::{
-    Clamps, Classes, Groups, Key, Measure, Measurement, Order, Output, PerRecordSum, QuantileEnd,
-    Thresholds,
+    Clamps, Classes, Groups, Key, Measure, Measurement, Order, Output, PerRecordSum, Thresholds,
 };
 pub use self::options::option_names;
 pub use self::owner_query::OwnerQuery;

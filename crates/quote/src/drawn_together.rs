@@ -1,8 +1,9 @@
-//! Quantiles of the same values that are drawn together.
+//! Quantiles of the same values that are drawn together, and the intervals around them.
 
 use std::sync::Arc;
 
-use hushtable_mechanisms::{JointQuantiles, MechanismError, Percentile};
+use hushtable_contract::Level;
+use hushtable_mechanisms::{JointQuantiles, MechanismError, Percentile, QuantileReaches};
 use hushtable_plan::{Groups, Measure, Measurement, PrivateQuery};
 use hushtable_privacy::Loss;
 
@@ -30,20 +31,46 @@ impl Joint {
     }
 }
 
-/// The indexes of quantiles of the same values.
+/// How far the interval around a quantile reaches, which is drawn together with those around all
+/// other quantiles of the same values.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// The index of the first of them among the measurements, which pays for all.
+    pub first: usize,
+    /// Which of them it is, in the order of measurements.
+    pub part: usize,
+    /// The indexes of the quantiles that all of them are around.
+    pub quantiles: Arc<[usize]>,
+    /// All of them.
+    pub draws: Arc<QuantileReaches>,
+}
+
+impl Reach {
+    /// Whether it pays for all.
+    pub fn pays(&self) -> bool {
+        self.part == 0
+    }
+}
+
+/// The indexes of quantiles of the same values, or of the intervals around them.
 pub(crate) struct SameValues(Vec<usize>);
 
-/// Whether two quantiles are of the same values: of one expression, rows, range and step.
+/// Whether two quantiles are of the same values: of one expression, rows, range and step; or
+/// whether both are intervals around such quantiles.
 fn of_same_values(one: &Measurement, other: &Measurement) -> bool {
     match (&one.measure, &other.measure) {
         (
-            Measure::Quantile { of, rows, scale, end: None, .. },
+            Measure::Quantile { of, rows, scale, reach, .. },
             Measure::Quantile {
-                of: other_of, rows: other_rows, scale: other_scale, end: None, ..
+                of: other_of,
+                rows: other_rows,
+                scale: other_scale,
+                reach: other_reach,
+                ..
             },
         ) => {
             of == other_of
-                && (rows, scale) == (other_rows, other_scale)
+                && (rows, scale, reach) == (other_rows, other_scale, other_reach)
                 && (one.low, one.high, one.step) == (other.low, other.high, other.step)
         }
         _ => false,
@@ -52,29 +79,46 @@ fn of_same_values(one: &Measurement, other: &Measurement) -> bool {
 
 /// The quantiles that could be drawn together.
 fn same_values(query: &PrivateQuery) -> Vec<SameValues> {
+    let mut groups = grouped(query, |reach| reach.is_none());
+    groups.retain(|group| group.0.len() >= FEWEST);
+    groups
+}
+
+/// The intervals around quantiles that are drawn together: one draw costs what one of them does.
+pub(crate) fn common_reaches(query: &PrivateQuery) -> Vec<SameValues> {
+    grouped(query, |reach| reach.is_some())
+}
+
+/// Quantiles, or intervals around them, of the same values.
+fn grouped(query: &PrivateQuery, is_listed: impl Fn(Option<Level>) -> bool) -> Vec<SameValues> {
     let all = query.measurements();
     let mut groups: Vec<SameValues> = Vec::new();
     for (index, measurement) in all.iter().enumerate() {
-        let is_quantile = matches!(measurement.measure, Measure::Quantile { end: None, .. });
+        let is_listed = match measurement.measure {
+            Measure::Quantile { reach, .. } => is_listed(reach),
+            _ => false,
+        };
         let same = |group: &&mut SameValues| {
             let first = group.0.first().and_then(|first| all.get(*first));
             first.is_some_and(|first| of_same_values(first, measurement))
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.0.push(index),
-            None if is_quantile => groups.push(SameValues(vec![index])),
+            None if is_listed => groups.push(SameValues(vec![index])),
             None => {}
         }
     }
-    groups.retain(|group| group.0.len() >= FEWEST);
     groups
 }
 
-/// The weights of all measurements, where the first of several quantiles that are drawn together
-/// gets the weights of all of them.
-pub(crate) fn gathered(weights: &[u32], joint: &[SameValues]) -> Vec<u32> {
+/// The weights of all measurements, where the first of several that are drawn together gets the
+/// weights of all of them.
+pub(crate) fn gathered<'a>(
+    weights: &[u32],
+    together: impl IntoIterator<Item = &'a SameValues>,
+) -> Vec<u32> {
     let mut gathered = weights.to_vec();
-    for SameValues(indexes) in joint {
+    for SameValues(indexes) in together {
         let mut all = 0u32;
         for index in indexes {
             all = all.saturating_add(gathered.get_mut(*index).map(std::mem::take).unwrap_or(0));
@@ -137,26 +181,89 @@ pub(crate) fn joint(
     Ok(noises)
 }
 
+/// What is drawn together.
+struct Together {
+    percentiles: Vec<Percentile>,
+    range: (i64, i64),
+    scale: i64,
+    rows: u32,
+    reach: Option<Level>,
+    groups: (u32, bool),
+    share: Loss,
+}
+
+impl Together {
+    fn new(
+        query: &PrivateQuery,
+        SameValues(indexes): &SameValues,
+        shares: &[Loss],
+    ) -> Result<Self, MechanismError> {
+        let measurements = || indexes.iter().filter_map(|index| query.measurements().get(*index));
+        let percentile = |measurement: &Measurement| match measurement.measure {
+            Measure::Quantile { percentile, .. } => Ok(percentile),
+            _ => Err(MechanismError::NoSensitivity),
+        };
+        let first = measurements().next().ok_or(MechanismError::NoSensitivity)?;
+        let Measure::Quantile { rows, scale, reach, .. } = first.measure else {
+            return Err(MechanismError::NoSensitivity);
+        };
+        let share = indexes.first().and_then(|first| shares.get(*first));
+        Ok(Self {
+            percentiles: measurements().map(percentile).collect::<Result<_, _>>()?,
+            range: (first.low, first.high),
+            scale,
+            rows,
+            reach,
+            groups: (query.max_groups_contributed(), query.groups() == Groups::Single),
+            share: *share.ok_or(MechanismError::NoBudget("epsilon"))?,
+        })
+    }
+}
+
 fn draws_of(
     query: &PrivateQuery,
-    SameValues(indexes): &SameValues,
+    group: &SameValues,
     shares: &[Loss],
 ) -> Result<JointQuantiles, MechanismError> {
-    let measurements = || indexes.iter().filter_map(|index| query.measurements().get(*index));
-    let percentile = |measurement: &Measurement| match measurement.measure {
-        Measure::Quantile { percentile, .. } => Ok(percentile),
-        _ => Err(MechanismError::NoSensitivity),
-    };
-    let percentiles: Vec<Percentile> = measurements().map(percentile).collect::<Result<_, _>>()?;
-    let first = measurements().next().ok_or(MechanismError::NoSensitivity)?;
-    let Measure::Quantile { rows, scale, .. } = first.measure else {
-        return Err(MechanismError::NoSensitivity);
-    };
-    let share = indexes.first().and_then(|first| shares.get(*first));
-    let share = *share.ok_or(MechanismError::NoBudget("epsilon"))?;
-    let range = ((first.low, first.high), scale);
-    let groups = (query.max_groups_contributed(), query.groups() == Groups::Single);
-    JointQuantiles::new(&percentiles, range, rows, groups, query.neighbouring(), share)
+    let of = Together::new(query, group, shares)?;
+    let range = (of.range, of.scale);
+    let relation = query.neighbouring();
+    JointQuantiles::new(&of.percentiles, range, of.rows, of.groups, relation, of.share)
+}
+
+/// Makes the draws of intervals around quantiles, at the indexes of the query's measurements.
+///
+/// # Errors
+/// When a share is too small to draw at, or an interval has no quantile that it is around.
+pub(crate) fn reaches(
+    query: &PrivateQuery,
+    groups: &[SameValues],
+    shares: &[Loss],
+) -> Result<Vec<Option<Reach>>, MechanismError> {
+    let all = query.measurements();
+    let mut noises: Vec<Option<Reach>> = vec![None; all.len()];
+    for group in groups {
+        let of = Together::new(query, group, shares)?;
+        let level = of.reach.ok_or(MechanismError::NoSensitivity)?;
+        let around = |index: &usize| {
+            let reach = all.get(*index)?;
+            all.iter().position(|quantile| reach.is_reach_of(quantile))
+        };
+        let quantiles: Option<Arc<[usize]>> = group.0.iter().map(around).collect();
+        let quantiles = quantiles.ok_or(MechanismError::NoSensitivity)?;
+        let quantiles_at = (&of.percentiles[..], 1.0 - level.outside());
+        let relation = query.neighbouring();
+        let draws =
+            QuantileReaches::new(quantiles_at, of.range, of.rows, of.groups, relation, of.share)?;
+        let draws = Arc::new(draws);
+        for (part, index) in group.0.iter().enumerate() {
+            if let (Some(noise), Some(&first)) = (noises.get_mut(*index), group.0.first()) {
+                let (quantiles, draws) = (Arc::clone(&quantiles), Arc::clone(&draws));
+                *noise = Some(Reach { first, part, quantiles, draws });
+            }
+        }
+    }
+    Ok(noises)
 }
 
 /// Shares of a loss of which none is for more than quantiles cost in rho, apart or together.

@@ -10,19 +10,16 @@ mod written;
 
 use hushtable_contract::{LearntBounds, NoiseKind};
 use hushtable_lang::{ColumnType, Expr, ExprKind, Value};
-use hushtable_mechanisms::{
-    Additive, AdditiveLaw, QuantileSide, Selection, Strategy, SumMechanism,
-};
+use hushtable_mechanisms::{Additive, AdditiveLaw, Selection, Strategy, SumMechanism};
 use hushtable_plan::{
-    Beside, Clamps, Groups, Measure, Measurement, QuantileEnd, Thresholds, Warning, is_gaussian,
-    known_groups,
+    Beside, Clamps, Groups, Measure, Measurement, Thresholds, Warning, is_gaussian, known_groups,
 };
 use hushtable_privacy::{
     Loss, LossCurve, Neighbouring, gaussian_epsilon_at, normal_quantile, zcdp_epsilon_at,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::drawn_together::Joint;
+use crate::drawn_together::{Joint, Reach};
 use crate::group_size::GroupSize;
 use crate::measurement_noise::{Noise, NoiseByClass};
 use crate::objective::Usefulness;
@@ -299,6 +296,9 @@ pub struct MeasurementExplained {
     /// How near a quantile is to be expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantile: Option<QuantileExplained>,
+    /// The interval around a quantile that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<ReachExplained>,
     /// Its cost; absent where the selection has paid for it. With a threshold, what it costs a
     /// record of that size.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -352,20 +352,25 @@ pub struct QuantileExplained {
     pub values_between_95_even: f64,
     /// The number of values in between with probability 95 %, whatever the values are.
     pub values_between_95: f64,
-    /// The end of an interval that it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub end: Option<QuantileEndExplained>,
 }
 
-/// An end of an interval around a quantile.
+/// How far the interval around a quantile reaches, which is drawn with all others of the same
+/// values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct QuantileEndExplained {
-    /// Which one.
-    pub side: QuantileSide,
-    /// How often both ends hold the quantile, in percent.
+pub struct ReachExplained {
+    /// Which quantile it is around: 0.5 for the median.
+    pub percentile: f64,
+    /// Most rows of a unit in a group that count.
+    pub rows_per_unit: u32,
+    /// How often the intervals around all of these quantiles hold them, in percent.
     pub level: f64,
-    /// How many values it is from the quantile, apart from its own error.
-    pub values_away: u64,
+    /// How many intervals are drawn together.
+    pub intervals: usize,
+    /// An interval is e^rate times less likely for each value that there are more or fewer from the
+    /// quantile to the nearer end than are aimed at.
+    pub rate: f64,
+    /// The number of values from the quantile to the nearer end that is aimed at.
+    pub values_aimed_at: f64,
 }
 
 /// A 95 % interval around a transformed sum, as a function of the released value x. It is for the
@@ -567,6 +572,7 @@ fn explain_measurement(
         }
         (Noise::Quantile(_), ..) => ("exponential".to_owned(), None),
         (Noise::Joint(_), ..) => ("joint_exponential".to_owned(), None),
+        (Noise::Reach(_), ..) => ("interval_exponential".to_owned(), None),
         (_, None, Some(selection)) => {
             (format!("noisy count of {}", selection.strategy()), selection.noise_scale())
         }
@@ -612,6 +618,7 @@ fn explain_measurement(
         simultaneous_95: simultaneous.collect(),
         interval_95: noise.largest().and_then(|largest| interval_of(largest, step)),
         quantile: quantile(measurement, noise),
+        reach: reach(measurement, noise),
         loss: noise.loss(),
         split_threshold: measurement.thresholds().map(|_| measurement.high as f64 * step),
         by_class: by_class(measurement, noise),
@@ -619,15 +626,14 @@ fn explain_measurement(
 }
 
 fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplained> {
-    let Measure::Quantile { rows, percentile, end, .. } = measurement.measure else { return None };
-    let mut values_away = 0;
+    let Measure::Quantile { rows, percentile, .. } = measurement.measure else { return None };
     let (rate, even, worst, levels) = match noise {
-        Noise::Quantile(mechanism) => {
-            values_away = mechanism.away();
-            let away = values_away as f64;
-            let even = away + mechanism.rank_distance_even(INTERVAL_LEVEL);
-            (mechanism.rate(), even, away + mechanism.rank_distance(INTERVAL_LEVEL), None)
-        }
+        Noise::Quantile(mechanism) => (
+            mechanism.rate(),
+            mechanism.rank_distance_even(INTERVAL_LEVEL),
+            mechanism.rank_distance(INTERVAL_LEVEL),
+            None,
+        ),
         Noise::Joint(Joint { part, draws, .. }) => (
             draws.rate(*part),
             draws.rank_distance_even(*part, INTERVAL_LEVEL),
@@ -643,11 +649,21 @@ fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplaine
         levels,
         values_between_95_even: even,
         values_between_95: worst,
-        end: end.map(|QuantileEnd { side, level }| QuantileEndExplained {
-            side,
-            level: level.percent(),
-            values_away,
-        }),
+    })
+}
+
+fn reach(measurement: &Measurement, noise: &Noise) -> Option<ReachExplained> {
+    let Noise::Reach(Reach { draws, .. }) = noise else { return None };
+    let Measure::Quantile { rows, percentile, reach, .. } = measurement.measure else {
+        return None;
+    };
+    Some(ReachExplained {
+        percentile: percentile.to_f64(),
+        rows_per_unit: rows,
+        level: reach?.percent(),
+        intervals: draws.parts(),
+        rate: draws.rate(),
+        values_aimed_at: draws.aim(),
     })
 }
 

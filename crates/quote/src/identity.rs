@@ -13,7 +13,7 @@ use hushtable_plan::{Leaf, PrivateQuery, numbered};
 use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
-use crate::drawn_together::Joint;
+use crate::drawn_together::{Joint, Reach};
 use crate::measurement_noise::Noise;
 use crate::quote::Quote;
 use crate::tie::Tied;
@@ -62,9 +62,12 @@ enum NoiseIdentity {
     Quantile {
         event: Event,
         rate: f64,
-        /// Of the end of an interval, how far it aims beyond the quantile.
-        #[serde(skip_serializing_if = "is_zero")]
-        away: u64,
+    },
+    /// The interval around a quantile. The measurements tell which others it is drawn with.
+    Reach {
+        event: Event,
+        rate: f64,
+        aim: f64,
     },
     /// A part of what is drawn together.
     Joint {
@@ -89,11 +92,6 @@ enum NoiseIdentity {
     },
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_zero(away: &u64) -> bool {
-    *away == 0
-}
-
 impl NoiseIdentity {
     /// Of a leaf's measurement. Others that it is drawn with are named by their positions in the
     /// leaf.
@@ -103,7 +101,10 @@ impl NoiseIdentity {
             Noise::ByClass(by_class) => Self::ByClass(by_class.all().map(Self::of_sums).collect()),
             Noise::Quantile(quantile) => {
                 let (event, rate) = (quantile.event(), quantile.rate());
-                Self::Quantile { event, rate, away: quantile.away() }
+                Self::Quantile { event, rate }
+            }
+            Noise::Reach(Reach { draws, .. }) => {
+                Self::Reach { event: draws.event(), rate: draws.rate(), aim: draws.aim() }
             }
             Noise::Joint(Joint { first, part, draws }) => {
                 let (events, rate) = (draws.events(), draws.rate(*part));

@@ -13,16 +13,21 @@
 mod linear;
 mod measured;
 mod plane;
+mod variance;
 
-use hushtable_contract::{IntervalRequest, Level};
+use std::collections::HashSet;
+
+use hushtable_contract::IntervalRequest;
 use hushtable_lang::range::{Fact, Facts, Range};
 use hushtable_lang::{ColumnType, Expr, ExprKind, Value};
-use hushtable_mechanisms::{QuantileSide, Seen, Selection};
-use hushtable_plan::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
+use hushtable_mechanisms::{Seen, Selection};
+use hushtable_plan::{Groups, Key, Measure, Measurement, PrivateQuery};
 
 use self::linear::{Combined, FEW_HALVINGS, HALVINGS, LastPlane, LinearRatio, Term};
 use self::measured::{Group, MeasurementAtLevel, share};
+use self::variance::{Given, Variance};
 use crate::consistent::AdjustedNoise;
+use crate::measurement_noise::Noise;
 use crate::quote::Quote;
 
 /// The intervals of a release, ready to be computed row by row.
@@ -50,16 +55,33 @@ enum PlannedInterval<'a> {
     },
 }
 
-/// An expression around a ratio of sums.
+/// What has a sharper interval than its measurements give it.
+enum Sharp {
+    /// A ratio of sums.
+    Ratio(Expr),
+    /// A variance of sums, and its type.
+    Variance(Box<Variance>, ColumnType),
+}
+
+/// Which sums are known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// Released ones: the interval is of exact values.
+    Released,
+    /// Exact ones: the interval is of released values.
+    Exact,
+}
+
+/// An expression around a ratio of sums, or a variance.
 struct Sharper<'a> {
-    ratio: Expr,
-    /// The expression, in which the ratio is the column of the first measurement that it reads.
+    sharp: Sharp,
+    /// The expression, in which that is the column of the first measurement that it reads.
     around: Expr,
-    /// The measurements that the ratio reads.
+    /// The measurements that it reads.
     noise: Vec<(usize, Combined<'a>)>,
-    /// The probability with which the ratio's interval may miss.
+    /// The probability with which its interval may miss.
     outside: f64,
-    /// The index of the count by which groups are chosen, if the ratio shares its noise, and the
+    /// The index of the count by which groups are chosen, if it shares its noise, and the
     /// count from which on groups are as good as always seen: the interval is for those.
     seen_anyway: Option<(usize, i128)>,
     planes: LastPlane,
@@ -167,9 +189,14 @@ impl<'a> Intervals<'a> {
             if sharper.is_some() {
                 outside *= FOR_RANGES;
             }
+            // All intervals of one draw hold together.
+            let draws = |indexes: &[usize]| {
+                let draws = indexes.iter().map(|&index| draw_of(quote, index).unwrap_or(index));
+                draws.collect::<HashSet<_>>().len() as f64
+            };
             let together = match options.simultaneous {
-                true => all.len() as f64 * groups.max(1) as f64,
-                false => read.len() as f64,
+                true => draws(&all) * groups.max(1) as f64,
+                false => draws(read),
             };
             let level = 1.0 - outside / together;
             let measured_at = |&index: &usize| {
@@ -182,11 +209,14 @@ impl<'a> Intervals<'a> {
                     ));
                 }
                 if noise.is_quantile() {
-                    // Ends at a higher level than is needed will do, too.
-                    let (ends, drawn) = ends_of(query, measurement)?;
-                    let suffices = drawn.outside() <= (1.0 - level) * (1.0 + 1e-9);
+                    let reach = reach_of(query, measurement)?;
+                    let drawn = match query.measurements().get(reach)?.measure {
+                        Measure::Quantile { reach, .. } => reach?.outside(),
+                        _ => return None,
+                    };
+                    let suffices = drawn <= (1.0 - level) * (1.0 + 1e-9);
                     let measured =
-                        suffices.then(|| MeasurementAtLevel::between(measurement, ends, level))?;
+                        suffices.then(|| MeasurementAtLevel::around(measurement, reach, level))?;
                     return Some((index, measured));
                 }
                 let chosen = (quote.selection(), quote.deciding_count());
@@ -198,11 +228,12 @@ impl<'a> Intervals<'a> {
                     PlannedInterval::Without(NoInterval::Around)
                 }
                 None => {
-                    let has_drawn_ends = |&index: &usize| {
+                    let has_interval = |&index: &usize| {
                         let measurement = query.measurements().get(index);
-                        measurement.is_some_and(|measurement| ends_of(query, measurement).is_some())
+                        measurement
+                            .is_some_and(|measurement| reach_of(query, measurement).is_some())
                     };
-                    PlannedInterval::Without(match read.iter().any(has_drawn_ends) {
+                    PlannedInterval::Without(match read.iter().any(has_interval) {
                         true => NoInterval::LevelOfQuantile,
                         false => NoInterval::Quantile,
                     })
@@ -304,9 +335,8 @@ impl<'a> Intervals<'a> {
         match sharper {
             // Where the denominator may be zero there may be no value, which is at no distance.
             Some(sharper) => {
-                let range =
-                    sharper.ratio_around(self.query, exact.steps, facts(point), FEW_HALVINGS);
-                away(range?)
+                let sums = (exact.steps, Known::Exact);
+                away(sharper.range_around(self.query, sums, facts(point), FEW_HALVINGS)?)
             }
             None => {
                 let mut around = point;
@@ -376,14 +406,22 @@ impl<'a> Intervals<'a> {
 }
 
 impl<'a> Sharper<'a> {
-    /// The ratio of two or more measurements that an expression computes from, if it is one, and
-    /// they have noise of their own.
+    /// The ratio of two or more measurements, or the variance, that an expression computes from, if
+    /// it is one, and they have noise of their own.
     fn of(expr: &Expr, quote: &'a Quote, outside: f64) -> Option<Self> {
         let measurements = quote.query().measurements().len();
         let mut around = expr.clone();
-        let ratio = take_ratio(&mut around, measurements)?;
+        let (sharp, taken) = match take_ratio(&mut around, measurements) {
+            Some(ratio) => (Sharp::Ratio(ratio.clone()), ratio),
+            None => {
+                around.clone_from(expr);
+                let taken = take_variance(&mut around, measurements)?;
+                let variance = Box::new(Variance::of(&taken)?);
+                (Sharp::Variance(variance, taken.column_type), taken)
+            }
+        };
         let noise = |index: usize| Some((index, Combined::new(index, quote.noise().get(index)?)?));
-        let all = measurements_of(&ratio, 0).into_iter().filter(|&index| index < measurements);
+        let all = measurements_of(&taken, 0).into_iter().filter(|&index| index < measurements);
         let noise: Vec<_> = all.map(noise).collect::<Option<_>>()?;
         let shares = noise.iter().any(|&(index, _)| quote.is_drawn_to_choose(index));
         let chosen = quote.selection().zip(quote.deciding_count()).filter(|_| shares);
@@ -397,7 +435,7 @@ impl<'a> Sharper<'a> {
             None => (None, outside),
         };
         let planes = LastPlane::default();
-        (noise.len() > 1).then_some(Self { ratio, around, noise, outside, seen_anyway, planes })
+        (noise.len() > 1).then_some(Self { sharp, around, noise, outside, seen_anyway, planes })
     }
 
     /// The range of the expression; `None` where that of the ratio is unbounded.
@@ -414,30 +452,44 @@ impl<'a> Sharper<'a> {
         {
             return None;
         }
-        self.ratio_around(query, steps, facts, HALVINGS)
+        self.range_around(query, (steps, Known::Released), facts, HALVINGS)
     }
 
     /// The range of the expression around these values, whichever groups are seen.
-    fn ratio_around(
+    fn range_around(
         &self,
         query: &PrivateQuery,
-        steps: &[i128],
+        (steps, which): (&[i128], Known),
         mut facts: Facts,
         halvings: u32,
     ) -> Option<Range> {
-        let ratio = LinearRatio::of(&self.ratio, query.measurements().len(), &facts)?;
+        let measurements = query.measurements().len();
         let mut terms = Vec::with_capacity(self.noise.len());
         for (index, noise) in &self.noise {
             let step = query.measurements().get(*index)?.step.to_f64();
             let value = *steps.get(*index)? as f64 * step;
             terms.push(Term { index: *index, value, step, noise });
         }
-        let (low, high) = ratio.interval(&terms, self.outside, halvings, &self.planes)?;
+        let (outside, planes) = (self.outside, &self.planes);
+        let given = Given { terms: &terms, outside, halvings, planes };
+        let ((low, high), column_type) = match &self.sharp {
+            Sharp::Ratio(expr) => {
+                let ratio = LinearRatio::of(expr, measurements, &facts)?;
+                (ratio.interval(&terms, outside, halvings, planes)?, expr.column_type)
+            }
+            Sharp::Variance(variance, column_type) => {
+                let ends = match which {
+                    Known::Released => variance.interval((measurements, &facts), given)?,
+                    Known::Exact => variance.around_exact((measurements, &facts), given)?,
+                };
+                (ends, *column_type)
+            }
+        };
         let exact = |scale: u8| {
             let one = 10f64.powi(scale.into());
             Range::Exact((low * one).ceil() as i128, (high * one).floor() as i128)
         };
-        let range = match self.ratio.column_type {
+        let range = match column_type {
             ColumnType::Int => exact(0),
             ColumnType::Decimal { scale } => exact(scale),
             _ => Range::Float(low, high),
@@ -447,25 +499,23 @@ impl<'a> Sharper<'a> {
     }
 }
 
-/// The indexes of the ends that are drawn around a quantile, and their level.
-fn ends_of(query: &PrivateQuery, quantile: &Measurement) -> Option<([usize; 2], Level)> {
-    let end_on = |target: QuantileSide| {
-        let mut all = query.measurements().iter().enumerate();
-        all.find_map(|(index, measurement)| match measurement.measure {
-            Measure::Quantile { end: Some(QuantileEnd { side, level }), .. } if side == target => {
-                measurement.is_end_of(quantile).then_some((index, level))
-            }
-            _ => None,
-        })
-    };
-    let ((low, level), (high, _)) = (end_on(QuantileSide::Low)?, end_on(QuantileSide::High)?);
-    Some(([low, high], level))
+/// The index of the measurement that pays for the interval around a quantile.
+fn draw_of(quote: &Quote, quantile: usize) -> Option<usize> {
+    let query = quote.query();
+    match quote.noise().get(reach_of(query, query.measurements().get(quantile)?)?)? {
+        Noise::Reach(reach) => Some(reach.first),
+        _ => None,
+    }
+}
+
+/// The index of the measurement that says how far the interval around a quantile reaches.
+fn reach_of(query: &PrivateQuery, quantile: &Measurement) -> Option<usize> {
+    query.measurements().iter().position(|measurement| measurement.is_reach_of(quantile))
 }
 
 /// Takes the ratio out of an expression that computes from nothing else: its column is that of the
 /// first measurement that it reads.
 fn take_ratio(expr: &mut Expr, measurements: usize) -> Option<Expr> {
-    let read = |e: &Expr| measurements_of(e, 0).into_iter().find(|&index| index < measurements);
     // Any values will do to tell the form.
     let mut facts = Facts::released(vec![Fact::Unknown; measurements], Vec::new());
     expr.visit(&mut |e| {
@@ -481,7 +531,17 @@ fn take_ratio(expr: &mut Expr, measurements: usize) -> Option<Expr> {
             facts.columns[index] = one;
         }
     });
-    if LinearRatio::of(expr, measurements, &facts).is_some() {
+    take(expr, measurements, &|e| LinearRatio::of(e, measurements, &facts).is_some())
+}
+
+/// Takes the variance out of an expression, in the same way.
+fn take_variance(expr: &mut Expr, measurements: usize) -> Option<Expr> {
+    take(expr, measurements, &|e| Variance::of(e).is_some())
+}
+
+fn take(expr: &mut Expr, measurements: usize, is_sharp: &impl Fn(&Expr) -> bool) -> Option<Expr> {
+    let read = |e: &Expr| measurements_of(e, 0).into_iter().find(|&index| index < measurements);
+    if is_sharp(expr) {
         let column = Expr::column(read(expr)?, expr.column_type);
         return Some(std::mem::replace(expr, column));
     }
@@ -490,17 +550,17 @@ fn take_ratio(expr: &mut Expr, measurements: usize) -> Option<Expr> {
         let [(_, result)] = branches.as_slice() else { return None };
         let result = result.clone();
         *expr = result;
-        return take_ratio(expr, measurements);
+        return take(expr, measurements, is_sharp);
     }
     let mut reading = 0;
     expr.each_operand(&mut |operand| reading += usize::from(read(operand).is_some()));
-    let mut ratio = None;
+    let mut taken = None;
     expr.each_operand_mut(&mut |operand| {
         if reading == 1 && read(operand).is_some() {
-            ratio = take_ratio(operand, measurements);
+            taken = take(operand, measurements, is_sharp);
         }
     });
-    ratio
+    taken
 }
 
 /// The measurements that an expression over released columns reads, each once.

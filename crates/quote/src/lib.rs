@@ -21,14 +21,14 @@ pub use consistent::{
     AdjustOptions, Adjusted, AdjustedNoise, ConsistentPrecision, LeastSquares, LevelCells,
     QuotedLevels, adjust,
 };
-pub use drawn_together::Joint;
+pub use drawn_together::{Joint, Reach};
 pub use explain::{
     ChoiceExplained, ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt,
     ExchangeExplained, Explanation, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained,
     IntervalsExplained, JointExplanation, JointPolicy, JointTerm, KeepProbability, LimitExplained,
     MeasurementExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, Met,
     OutputExplained, PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
-    PrecisionExplained, PrivateGroups, QuantileEndExplained, QuantileExplained, RoundExplained,
+    PrecisionExplained, PrivateGroups, QuantileExplained, ReachExplained, RoundExplained,
     SimultaneousInterval, SizeQuantile, WholePieces, policy_of, policy_of_noise, rho_at,
 };
 pub use group_size::GroupSize;

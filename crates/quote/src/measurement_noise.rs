@@ -4,7 +4,7 @@ use hushtable_lang::Value;
 use hushtable_mechanisms::{Additive, Quantile, SumMechanism, TiedPart};
 use hushtable_privacy::Loss;
 
-use crate::drawn_together::Joint;
+use crate::drawn_together::{Joint, Reach};
 use crate::tie::Tied;
 
 /// Where a measurement's noise comes from.
@@ -19,6 +19,8 @@ pub enum Noise {
     Quantile(Box<Quantile>),
     /// One of several quantiles of the same values that are drawn together.
     Joint(Joint),
+    /// How far the interval around a quantile reaches.
+    Reach(Reach),
     /// The selection's noisy count, which is paid for already.
     OfSelection,
     /// A part of a common measurement of sums and their count.
@@ -57,6 +59,7 @@ impl Noise {
             Self::Quantile(quantile) => Some(quantile.loss()),
             Self::OfSelection => None,
             Self::Joint(joint) => joint.pays().then(|| joint.draws.loss()),
+            Self::Reach(reach) => reach.pays().then(|| reach.draws.loss()),
             Self::Tied(tied) => match tied.part {
                 // The sums have paid.
                 TiedPart::Count | TiedPart::Values(_) => None,
@@ -79,16 +82,16 @@ impl Noise {
     /// for it to say.
     pub fn is_gaussian(&self) -> bool {
         match self {
-            Self::Quantile(_) | Self::Joint(_) => false,
+            Self::Quantile(_) | Self::Joint(_) | Self::Reach(_) => false,
             Self::Tied(tied) => tied.noise.is_gaussian(),
             noise => noise.largest().is_none_or(SumMechanism::is_gaussian),
         }
     }
 
-    /// Whether it is a draw near a quantile, alone or with others.
+    /// Whether it is a draw near a quantile, alone or with others, or of an interval around it.
     pub fn is_quantile(&self) -> bool {
         match self {
-            Self::Quantile(_) | Self::Joint(_) => true,
+            Self::Quantile(_) | Self::Joint(_) | Self::Reach(_) => true,
             Self::Single(_) | Self::ByClass(_) | Self::OfSelection | Self::Tied(_) => false,
         }
     }
@@ -101,7 +104,11 @@ impl Noise {
             Self::ByClass(by_class) => {
                 by_class.all().max_by(|a, b| a.scale().total_cmp(&b.scale()))
             }
-            Self::Quantile(_) | Self::Joint(_) | Self::OfSelection | Self::Tied(_) => None,
+            Self::Quantile(_)
+            | Self::Joint(_)
+            | Self::Reach(_)
+            | Self::OfSelection
+            | Self::Tied(_) => None,
         }
     }
 }

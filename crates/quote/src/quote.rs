@@ -11,13 +11,13 @@ use hushtable_mechanisms::{
     SumMechanism,
 };
 use hushtable_plan::{
-    Clamps, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, ReleasedValues, as_gaussian,
+    Clamps, Groups, Measure, Measurement, PrivateQuery, ReleasedValues, as_gaussian,
     gaussian_choices, is_gaussian,
 };
 use hushtable_privacy::{Contribution, Epsilon, Event, Loss, MuSquared, Rho};
 
 use crate::deciding_count::{by_deciding_count, deciding_count, no_deciding_count};
-use crate::drawn_together::{better_joint, gathered, joint, least_shares};
+use crate::drawn_together::{better_joint, common_reaches, gathered, joint, least_shares, reaches};
 use crate::measurement_noise::{Noise, NoiseByClass};
 use crate::objective::{NeededSizes, Usefulness, deviation};
 use crate::runner_up::{BudgetUse, PARTS, RunnerUp};
@@ -214,6 +214,10 @@ impl Quote {
                     events.extend(joint.draws.events());
                     continue;
                 }
+                Noise::Reach(reach) if reach.pays() => {
+                    events.push(reach.draws.event());
+                    continue;
+                }
                 _ => {}
             }
             let Some(loss) = noise.loss() else { continue };
@@ -302,16 +306,21 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: BudgetUse) -> Result<Mechan
         _ => None,
     };
     let drawn_together = better_joint(query, (split, &weights), apart);
-    let weights = gathered(&weights, &drawn_together);
+    let intervals = common_reaches(query);
+    let weights = gathered(&weights, drawn_together.iter().chain(&intervals));
     let mut shares = split(&weights);
     let tied = tied(query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
     let joint = joint(query, &drawn_together, &shares).map_err(|e| refuse("quantiles", e))?;
+    let reaches = reaches(query, &intervals, &shares);
+    let reaches = reaches.map_err(|e| refuse("intervals around quantiles", e))?;
     // The selection's weight was added last.
     let share_of_selection = shares.pop();
     let mut noise = Vec::with_capacity(shares.len());
     let measurements = query.measurements().iter().zip(shares);
-    let common = tied.into_iter().zip(joint);
-    let common = common.map(|(tied, joint)| tied.map(Noise::Tied).or(joint.map(Noise::Joint)));
+    let common = tied.into_iter().zip(joint).zip(reaches);
+    let common = common.map(|((tied, joint), reach)| {
+        tied.map(Noise::Tied).or(joint.map(Noise::Joint)).or(reach.map(Noise::Reach))
+    });
     for ((measurement, share), common) in measurements.zip(common) {
         if let Some(common) = common {
             noise.push(common);
@@ -391,14 +400,14 @@ fn noise_of(
     measurement: &Measurement,
     share: Loss,
 ) -> Result<Noise, Refusal> {
-    if let Measure::Quantile { percentile, rows, scale, end, .. } = measurement.measure {
+    if let Measure::Quantile { percentile, rows, scale, reach, .. } = measurement.measure {
+        if reach.is_some() {
+            // It is drawn together with all others of the same values.
+            return Err(refuse(&measurement.name, MechanismError::NoSensitivity));
+        }
         let range = ((measurement.low, measurement.high), scale);
         let groups = (query.max_groups_contributed(), query.groups() == Groups::Single);
         let quantile = Quantile::new(percentile, range, rows, groups, query.neighbouring(), share);
-        let quantile = quantile.and_then(|quantile| match end {
-            Some(QuantileEnd { side, level }) => quantile.end(side, 1.0 - level.outside()),
-            None => Ok(quantile),
-        });
         let quantile = quantile.map_err(|e| refuse(&measurement.name, e))?;
         return Ok(Noise::Quantile(Box::new(quantile)));
     }

@@ -1,11 +1,9 @@
 //! Measurements, as text.
 
 use hushtable::query::{
-    Clamps, MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileEndExplained,
-    QuantileExplained, SimultaneousInterval,
+    Clamps, MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileExplained, ReachExplained,
+    SimultaneousInterval,
 };
-
-use hushtable::mechanisms::QuantileSide;
 
 use super::grid::{Alignment, TextGrid, visible};
 use super::mechanisms::interval;
@@ -69,16 +67,6 @@ fn note(m: &MeasurementExplained) -> Option<String> {
     let likely = |quantile: QuantileExplained| {
         let near =
             nearness(quantile.rate, quantile.values_between_95_even, quantile.values_between_95);
-        if let Some(QuantileEndExplained { side, level, values_away }) = quantile.end {
-            let beyond = if side == QuantileSide::Low { "below" } else { "above" };
-            let away = counted(values_away as f64);
-            let level = number(level);
-            return format!(
-                "drawn {away} {beyond} the quantile, or at the end of the range where there are \
-                 fewer: \
-                 both ends hold it in at least {level} % of releases"
-            );
-        }
         match quantile.levels {
             Some(levels) => {
                 format!("drawn with others in {levels} levels; given those before, {near}")
@@ -86,7 +74,7 @@ fn note(m: &MeasurementExplained) -> Option<String> {
             None => near,
         }
     };
-    m.interval_95.map(interval).or(m.quantile.map(likely))
+    m.interval_95.map(interval).or(m.quantile.map(likely)).or(m.reach.map(around))
 }
 
 /// How far the worst of many groups may be off.
@@ -149,6 +137,19 @@ fn values(rows: u32, m: &MeasurementExplained) -> String {
     if all { rows } else { format!("{rows} from {} to {}", number(low), number(high)) }
 }
 
+/// How an interval around a quantile is drawn.
+fn around(reach: ReachExplained) -> String {
+    let (level, away) = (number(reach.level), counted(reach.values_aimed_at.ceil()));
+    let together = match reach.intervals {
+        1 => "it holds the quantile".to_owned(),
+        many => format!("the {many} that are drawn together hold all of their quantiles"),
+    };
+    format!(
+        "drawn so that its nearer end is about {away} from the quantile, or at the end of the \
+         range: {together} in at least {level} % of releases"
+    )
+}
+
 /// The contribution of a unit to a sum whose rows, or their mean, are bounded.
 fn rows(per_row: PerRowExplained) -> String {
     let PerRowExplained { bounds: (low, high), clamps, rows } = per_row;
@@ -165,6 +166,9 @@ pub(super) fn scale(m: &MeasurementExplained) -> String {
 /// How near a released value is to the exact one.
 pub(super) fn near(m: &MeasurementExplained) -> String {
     let values = |q: QuantileExplained| counted(q.values_between_95_even.ceil());
+    if let Some(reach) = m.reach {
+        return counted(reach.values_aimed_at.ceil());
+    }
     m.quantile.map_or_else(|| within(m.half_width_95), values)
 }
 
@@ -183,6 +187,7 @@ pub(super) fn mechanism(measurement: &MeasurementExplained) -> String {
         ("joint_laplace", _) => "Laplace, sum and count together".to_owned(),
         ("joint_gaussian", _) => "Gaussian, sum and count together".to_owned(),
         ("joint_exponential", _) => "exponential, quantiles together".to_owned(),
+        ("interval_exponential", _) => "exponential, around quantiles".to_owned(),
         (_, None) => "of the selection".to_owned(),
         ("discrete_laplace", _) => "discrete Laplace".to_owned(),
         ("rounded_gaussian", _) => "rounded Gaussian".to_owned(),

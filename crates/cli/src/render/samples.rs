@@ -114,6 +114,7 @@ fn measurement(
         simultaneous_95: Vec::new(),
         interval_95: None,
         quantile: None,
+        reach: None,
         loss,
         split_threshold: None,
         by_class: Vec::new(),

@@ -87,7 +87,7 @@ fn quantiles_are_near_and_on_record() {
     assert_eq!(shop.run(&["query", "--format", "csv", FIRMS]).success(), text);
 }
 
-/// The ends that are drawn beside a median and three quantiles are shown as their intervals, and
+/// The intervals that are drawn around a median and three quantiles are shown beside them, and
 /// hold the exact values; without them, there are no such columns.
 #[test]
 fn intervals_around_quantiles_are_shown_where_they_are_drawn() {
@@ -113,7 +113,7 @@ fn intervals_around_quantiles_are_shown_where_they_are_drawn() {
             "{quartiles}"
         );
     }
-    // On record is the median with its ends, so the median alone has them, too.
+    // On record is the median with its interval, so the median alone has them, too.
     assert_eq!(ask("", "MEDIAN(pay) AS m").lines().next(), Some("m,m_low,m_high"));
     let without = ask("", "MEDIAN(pay) + 0 AS m, COUNT(*) AS n");
     assert_eq!(without.lines().next(), Some("m,n,n_low,n_high"));

@@ -221,7 +221,7 @@ pub(super) fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
                 }
                 together += 1;
             }
-            Noise::OfSelection | Noise::ByClass(_) | Noise::Quantile(_) => {}
+            Noise::OfSelection | Noise::ByClass(_) | Noise::Quantile(_) | Noise::Reach(_) => {}
         }
     }
     (loss, together)

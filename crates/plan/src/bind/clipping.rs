@@ -225,7 +225,7 @@ impl PerGroup {
                 let most = (0, (*values).into());
                 number_of(self, UnitAggregate::CountDistinct(of_row.clone()), most)
             }
-            Measure::PerRecordSum(_) | Measure::Quantile { end: Some(_), .. } => return None,
+            Measure::PerRecordSum(_) | Measure::Quantile { reach: Some(_), .. } => return None,
             Measure::ClampedSum(of_row) => {
                 let sum = self.aggregate(UnitAggregate::Sum(added_up(of_row)));
                 clamped(float(sum), bounds(of.low, of.high))

@@ -1,20 +1,15 @@
 //! Names of measurements and expressions for readers.
 
 use hushtable_lang::{ColumnType, Expr, ExprKind, Function};
-use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism};
+use hushtable_mechanisms::{Percentile, RecordMechanism};
 
-use super::{Measure, Measurement, QuantileEnd};
+use super::{Measure, Measurement};
 
 /// Name of the measurement for readers.
 pub(super) fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> String {
     let what = value_of(measurement, stored);
     match measurement.measure {
-        Measure::Quantile { end: Some(QuantileEnd { side: QuantileSide::Low, .. }), .. } => {
-            format!("low end of the {what}")
-        }
-        Measure::Quantile { end: Some(QuantileEnd { side: QuantileSide::High, .. }), .. } => {
-            format!("high end of the {what}")
-        }
+        Measure::Quantile { reach: Some(_), .. } => format!("interval around the {what}"),
         _ => what,
     }
 }

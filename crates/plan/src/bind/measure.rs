@@ -2,7 +2,7 @@
 
 use hushtable_contract::Level;
 use hushtable_lang::{ColumnType, Expr, Value};
-use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism, Strategy};
+use hushtable_mechanisms::{Percentile, RecordMechanism, Strategy};
 use hushtable_numbers::Step;
 use serde::{Deserialize, Serialize};
 
@@ -81,12 +81,12 @@ impl Measurement {
         self.measure.per_record().map(|sum| &sum.thresholds)
     }
 
-    /// Whether it is an end of the interval around a quantile.
-    pub fn is_end_of(&self, quantile: &Self) -> bool {
+    /// Whether it is how far the interval around a quantile reaches.
+    pub fn is_reach_of(&self, quantile: &Self) -> bool {
         let mut measure = self.measure.clone();
-        let Measure::Quantile { end, .. } = &mut measure else { return false };
+        let Measure::Quantile { reach, .. } = &mut measure else { return false };
         let lattice = |of: &Self| (of.low, of.high, of.step);
-        end.take().is_some() && measure == quantile.measure && lattice(self) == lattice(quantile)
+        reach.take().is_some() && measure == quantile.measure && lattice(self) == lattice(quantile)
     }
 }
 
@@ -207,19 +207,11 @@ pub enum Measure {
         rows: u32,
         /// The size, in steps, up to which the quantile is as likely as not to be expected.
         scale: i64,
-        /// The end of an interval around it that is released in its place.
+        /// How often an interval holds it whose reach, to both sides of the released quantile, is
+        /// released in its place.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        end: Option<QuantileEnd>,
+        reach: Option<Level>,
     },
-}
-
-/// An end of an interval around a quantile, which is drawn from the data.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct QuantileEnd {
-    /// Which one.
-    pub side: QuantileSide,
-    /// How often both ends hold the quantile.
-    pub level: Level,
 }
 
 /// The values of a unit's rows in a group that bounds are for.

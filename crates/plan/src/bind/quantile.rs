@@ -3,7 +3,7 @@
 
 use hushtable_lang::bind_expr::cast;
 use hushtable_lang::{ColumnType, Expr, Refusal};
-use hushtable_mechanisms::{Percentile, QuantileSide};
+use hushtable_mechanisms::Percentile;
 use hushtable_numbers::{MAX_LATTICE, Number};
 use sqlparser::ast;
 
@@ -11,7 +11,7 @@ use super::bounds_in_steps::{in_steps, released_as};
 use super::call_arguments::Arguments;
 use super::collected::Aggregates;
 use super::row_bounds::RowBounds;
-use super::{Measure, Measurement, QuantileEnd};
+use super::{Measure, Measurement};
 
 impl Aggregates<'_> {
     /// The quantile of an expression, in a range from the call or the contract: that of its bounds,
@@ -86,26 +86,23 @@ impl Aggregates<'_> {
         let rows = self.rows_of_a_unit(function)?;
         let measurement = Measurement {
             name: String::new(),
-            measure: Measure::Quantile { of: operand, percentile, rows, scale, end: None },
+            measure: Measure::Quantile { of: operand, percentile, rows, scale, reach: None },
             low,
             high,
             step,
             weight: arguments.weight,
             column_type: released_as(step),
         };
-        let mut ends = Vec::new();
-        if let Some(level) = self.options.quantile_intervals {
-            for side in [QuantileSide::Low, QuantileSide::High] {
-                let mut end_measurement = measurement.clone();
-                if let Measure::Quantile { end, .. } = &mut end_measurement.measure {
-                    *end = Some(QuantileEnd { side, level });
-                }
-                ends.push(end_measurement);
+        let interval = self.options.quantile_intervals.map(|level| {
+            let mut interval = measurement.clone();
+            if let Measure::Quantile { reach, .. } = &mut interval.measure {
+                *reach = Some(level);
             }
-        }
+            interval
+        });
         let released = self.add_measurement(measurement, keys)?;
-        for end in ends {
-            self.add_measurement(end, keys)?;
+        if let Some(interval) = interval {
+            self.add_measurement(interval, keys)?;
         }
         // As GoogleSQL has it, which interpolates.
         let whole = name.ends_with("_CONT") && released.column_type == ColumnType::Int;

@@ -93,7 +93,7 @@ fn of_measurement(measurement: &Measurement, unit: Option<&str>, known: &Known) 
     match &measurement.measure {
         Measure::Units => Vec::new(),
         Measure::Rows | Measure::Values(_) => rows(measurement.high).into_iter().collect(),
-        Measure::PerRecordSum(_) | Measure::Quantile { end: Some(_), .. } => Vec::new(),
+        Measure::PerRecordSum(_) | Measure::Quantile { reach: Some(_), .. } => Vec::new(),
         Measure::ClampedSum(of) => match unit {
             Some(unit) => {
                 let (low, high) = (measurement.low, measurement.high);

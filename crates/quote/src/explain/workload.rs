@@ -127,9 +127,10 @@ impl JointExplanation {
 }
 
 /// Whether all mechanisms of a workload are fixed before the first answer. None of its queries
-/// depends on an answer, but quantiles that are drawn together do: each level on those before.
+/// depends on an answer, but quantiles that are drawn together do, each level on those before, and
+/// intervals depend on the quantiles that they are around.
 fn in_advance(parts: &[(&str, &Quote, &Explanation)]) -> bool {
-    let adaptive = |noise: &Noise| matches!(noise, Noise::Joint(_));
+    let adaptive = |noise: &Noise| matches!(noise, Noise::Joint(_) | Noise::Reach(_));
     !parts.iter().any(|(_, quote, _)| quote.noise().iter().any(adaptive))
 }
 

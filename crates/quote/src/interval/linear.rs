@@ -41,7 +41,7 @@ pub(super) const FEW_HALVINGS: u32 = 14;
 
 /// A number that is linear in measurements.
 #[derive(Clone, Debug, PartialEq)]
-struct Linear {
+pub(super) struct Linear {
     constant: f64,
     /// By measurement.
     terms: Vec<(usize, f64)>,
@@ -50,22 +50,22 @@ struct Linear {
 /// A ratio of two.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LinearRatio {
-    above: Linear,
-    below: Linear,
+    pub(super) above: Linear,
+    pub(super) below: Linear,
 }
 
 impl Linear {
-    fn of(constant: f64) -> Self {
+    pub(super) fn of(constant: f64) -> Self {
         Self { constant, terms: Vec::new() }
     }
 
-    fn times(mut self, factor: f64) -> Self {
+    pub(super) fn times(mut self, factor: f64) -> Self {
         self.constant *= factor;
         self.terms.iter_mut().for_each(|(_, coefficient)| *coefficient *= factor);
         self
     }
 
-    fn plus(mut self, other: Self) -> Self {
+    pub(super) fn plus(mut self, other: Self) -> Self {
         self.constant += other.constant;
         for (index, factor) in other.terms {
             match self.terms.iter_mut().find(|(other, _)| *other == index) {
@@ -80,11 +80,11 @@ impl Linear {
         self.terms.is_empty()
     }
 
-    fn factor(&self, index: usize) -> f64 {
+    pub(super) fn factor(&self, index: usize) -> f64 {
         self.terms.iter().find(|(other, _)| *other == index).map_or(0.0, |(_, factor)| *factor)
     }
 
-    fn at(&self, values: &[(usize, f64)]) -> f64 {
+    pub(super) fn at(&self, values: &[(usize, f64)]) -> f64 {
         self.constant + values.iter().map(|&(index, value)| self.factor(index) * value).sum::<f64>()
     }
 }
@@ -140,6 +140,12 @@ impl LinearRatio {
             },
             _ => None,
         }
+    }
+
+    /// The number, if it is linear.
+    pub(super) fn linear(self) -> Option<Linear> {
+        let by = self.below.constant;
+        (self.below.is_constant() && by != 0.0).then(|| self.above.times(1.0 / by))
     }
 
     /// Whether both are of the same multiples of measurements.
@@ -321,7 +327,7 @@ impl<'a> Combined<'a> {
 
 /// A number that the size of a combination of noises exceeds with a probability of `outside` at
 /// most; `None` for too many of them, and for noises of different kinds.
-fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
+pub(super) fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
     let mut draws: Vec<((usize, usize), f64, &Additive)> = Vec::new();
     let mut half_steps = 0.0;
     for (term, factor) in terms.iter().zip(factors) {

@@ -1,7 +1,7 @@
 //! The interval of one measurement, from its released value and the law of its noise.
 
 use hushtable_lang::range::Range;
-use hushtable_mechanisms::{PerRecord, Seen, Selection, SumMechanism, TiedPart};
+use hushtable_mechanisms::{PerRecord, QuantileReaches, Seen, Selection, SumMechanism, TiedPart};
 use hushtable_numbers::Step;
 use hushtable_numbers::search::least_whole;
 use hushtable_plan::{Measure, Measurement};
@@ -23,8 +23,8 @@ enum ReleasedLaw<'a> {
     Count(&'a Selection, Option<i128>),
     /// A sum that is measured together with the count that chooses groups.
     WithCount(WithCount<'a>),
-    /// Between the released values of two other measurements.
-    Ends([usize; 2]),
+    /// As far to both sides as another measurement says.
+    Around(usize),
     /// The adjusted number is within that of the one without noise.
     Adjusted { width: f64, fits: bool },
 }
@@ -66,9 +66,9 @@ pub(super) struct Group {
 }
 
 impl<'a> MeasurementAtLevel<'a> {
-    /// A quantile whose interval has its ends at these indexes of the measurements.
-    pub(super) fn between(measurement: &'a Measurement, ends: [usize; 2], level: f64) -> Self {
-        Self { measurement, law: ReleasedLaw::Ends(ends), level }
+    /// A quantile, with the index of the measurement that says how far its interval reaches.
+    pub(super) fn around(measurement: &'a Measurement, reach: usize, level: f64) -> Self {
+        Self { measurement, law: ReleasedLaw::Around(reach), level }
     }
 
     /// A number that is adjusted to other levels. `None` where the noise is too small for it.
@@ -153,7 +153,7 @@ impl<'a> MeasurementAtLevel<'a> {
                 let width = width.map(|width| i128::try_from(width).unwrap_or(i128::MAX));
                 ReleasedLaw::Count(selection, width)
             }
-            Noise::Quantile(_) | Noise::Joint(_) => return None,
+            Noise::Quantile(_) | Noise::Joint(_) | Noise::Reach(_) => return None,
         };
         Some(Self { measurement, law, level })
     }
@@ -164,7 +164,7 @@ impl<'a> MeasurementAtLevel<'a> {
             ReleasedLaw::Sums { key, .. } => *key,
             ReleasedLaw::Count(..)
             | ReleasedLaw::WithCount(_)
-            | ReleasedLaw::Ends(_)
+            | ReleasedLaw::Around(_)
             | ReleasedLaw::Adjusted { .. } => None,
         }
     }
@@ -194,9 +194,9 @@ impl<'a> MeasurementAtLevel<'a> {
             ReleasedLaw::WithCount(with_count) => {
                 with_count.range(released, *steps.get(with_count.count)?, self.level, group.seen)?
             }
-            // It was drawn by itself, and may be beyond an end.
-            ReleasedLaw::Ends([low, high]) => {
-                (released.min(*steps.get(*low)?), released.max(*steps.get(*high)?))
+            ReleasedLaw::Around(reach) => {
+                let range = (self.measurement.low, self.measurement.high);
+                QuantileReaches::interval(range, released, *steps.get(*reach)?)
             }
             ReleasedLaw::Adjusted { width, fits } => {
                 let (low, high) = (rest - width, rest + width);
@@ -246,7 +246,7 @@ impl<'a> MeasurementAtLevel<'a> {
             },
             ReleasedLaw::Count(_, width) => within((*width)?),
             ReleasedLaw::WithCount(with_count) => within(with_count.width),
-            ReleasedLaw::Ends(_) | ReleasedLaw::Adjusted { .. } => return None,
+            ReleasedLaw::Around(_) | ReleasedLaw::Adjusted { .. } => return None,
         };
         in_units(self.measurement.step, low, high)
     }

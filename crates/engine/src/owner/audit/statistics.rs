@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hushtable_mechanisms::{
     AdditiveLaw, JointQuantiles, PerRecord, Quantile, Strategy, SumMechanism, TiedPart, ValueSpan,
 };
-use hushtable_quote::{Joint, Noise, Quote, Tied};
+use hushtable_quote::{Joint, Noise, Quote, Reach, Tied};
 
 use super::pair::{Differing, RunOutput};
 
@@ -44,6 +44,8 @@ enum NominalNoise {
     Quantile(Box<Quantile>),
     /// A draw near a quantile together with others, as if the others were not known.
     Joint { draws: Arc<JointQuantiles>, part: usize },
+    /// How far the interval around a quantile reaches.
+    Reach(Reach),
     /// The noise of a sum that is measured from all ends of its span, with the indexes of the count
     /// of rows and, where they may have no value, of that of values. The ends follow from what is
     /// released.
@@ -104,13 +106,19 @@ impl NominalNoise {
                 end(low)? + end(high)? + third
             }
             Self::PerRecord(record) => record.log_ratio(y, [first, second]),
-            Self::Quantile(_) | Self::Joint { .. } => {
+            Self::Quantile(_) | Self::Joint { .. } | Self::Reach(_) => {
                 let values = group.values.get(m)?.as_ref()?.each_ref().map(Vec::as_slice);
                 // Released points are points of the lattice.
                 let point = i64::try_from(y).ok()?;
                 match self {
                     Self::Quantile(quantile) => quantile.log_ratio(point, values),
                     Self::Joint { draws, part } => draws.log_ratio(*part, point, values),
+                    Self::Reach(Reach { draws, part, quantiles, .. }) => {
+                        let around = |&m: &usize| i64::try_from(released(m)?).ok();
+                        let points: Vec<i64> =
+                            quantiles.iter().map(around).collect::<Option<_>>()?;
+                        draws.log_ratio((*part, point), &points, values)?
+                    }
                     _ => return None,
                 }
             }
@@ -188,6 +196,7 @@ impl Statistics {
                 Noise::Joint(Joint { part, draws, .. }) => {
                     (vec![NominalNoise::Joint { draws: Arc::clone(draws), part: *part }], false)
                 }
+                Noise::Reach(reach) => (vec![NominalNoise::Reach(reach.clone())], false),
                 Noise::Tied(tie) => (vec![tied(tie)], false),
             })
             .collect();

@@ -205,7 +205,9 @@ fn allowed_of(
                     by_class.of(class).scale()
                 }
                 Noise::Tied(tied) => tied.noise.deviation(tied.part),
-                Noise::Quantile(_) | Noise::Joint(_) | Noise::OfSelection => return None,
+                Noise::Quantile(_) | Noise::Joint(_) | Noise::Reach(_) | Noise::OfSelection => {
+                    return None;
+                }
             };
             let size = sums.get(group)?.unsigned_abs() as f64;
             Some(options.target * size / (quantile * scale))

@@ -215,14 +215,12 @@ fn ratios_and_differences_are_covered_about_as_stated() {
     }
 }
 
-/// Three sums that depend on each other, in groups of three sizes: the intervals of variances and
-/// deviations hold in at least the stated share of 2,000 releases, hardly more where groups are
+/// Three sums that depend on each other, in groups of two sizes: the intervals of variances and
+/// deviations hold in at least the stated share of 1,000 releases, hardly more where groups are
 /// large, and are at most twice as wide as what holds 90 % of the released values themselves.
 #[test]
 fn variances_are_covered_about_as_stated() {
-    for (kind, of_sample) in
-        [("VAR_POP", false), ("STDDEV_POP", false), ("VARIANCE", true), ("STDDEV", true)]
-    {
+    for (kind, of_sample) in [("VAR_POP", false), ("STDDEV", true)] {
         for quote in [laplace, gaussian] {
             let quote = quote(&format!("{kind}(x) FROM t"));
             let sizes: Vec<f64> =
@@ -233,14 +231,14 @@ fn variances_are_covered_about_as_stated() {
                 let more = if of_sample { sums[0] / (sums[0] - 1.0) } else { 1.0 };
                 if kind.starts_with("STD") { (variance * more).sqrt() } else { variance * more }
             };
-            for count in [2_000i128, 200, 40] {
+            for count in [2_000i128, 40] {
                 // A mean of 48, and a variance of 796.
                 let exact = [count, (-2 * count) << 25, (800 * count) << 20];
                 let truth = value(&exact);
                 let intervals = Intervals::new(&quote, at_level("90"), 1);
                 let mut generator = TestSeed(17).generator();
                 let (mut held, mut width, mut none, mut values) = (0, 0.0, 0, Vec::new());
-                for _ in 0..2_000 {
+                for _ in 0..1_000 {
                     let steps = released(&quote, &exact, &mut generator);
                     let row = ReleasedRow { keys: &[], steps: &steps, rest: &[], known: &[] };
                     values.push(value(&steps));
@@ -250,17 +248,17 @@ fn variances_are_covered_about_as_stated() {
                     };
                     let (low, high) = (number(&ends.0), number(&ends.1));
                     held += usize::from(low <= truth && truth <= high);
-                    width += (high - low) / 2_000.0;
+                    width += (high - low) / 1_000.0;
                 }
                 values.sort_by(f64::total_cmp);
-                let errors = values[1_900] - values[100];
-                let held = held as f64 / (2_000 - none) as f64;
+                let errors = values[950] - values[50];
+                let held = held as f64 / (1_000 - none) as f64;
                 let times = width / errors;
                 println!("{kind} of {count}: {held} held, {none} none, {times:.2} times as wide");
-                assert!(none <= 20, "{kind} {count}: {none}");
+                assert!(none <= 10, "{kind} {count}: {none}");
                 assert!(held > 0.88, "{kind} {count}: {held}");
                 assert!(count < 2_000 || held < 0.95, "{kind} {count}: {held}");
-                assert!(count < 200 || times < 2.0, "{kind} {count}: {times}");
+                assert!(times < 2.0, "{kind} {count}: {times}");
             }
         }
     }

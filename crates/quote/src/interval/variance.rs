@@ -83,11 +83,12 @@ impl Variance {
     /// *Proof.* For the exact mean m, the released Q - 2 m S + m^2 C - V C is a combination of the
     /// noises with coefficients a(m, V) = (1, -2 m, m^2 - V), and so within its quantile q(a). Let
     /// m be between two points m_i of the interval of means, at a distance of h from each other,
-    /// and d = (m - m_1) (m_2 - m), which is h^2/4 at most. a(m, V) is a mean of both a(m_i, V + d),
+    /// and d = (m - m_1) (m_2 - m), which is h^2/4 at most. a(m, V) is a mean of both
+    /// a(m_i, V + d),
     /// and q is convex; so V + d is below the upper end for one of m_i, and above the lower end for
     /// one of them. Of a sample, with V (C - 1) in place of V C, the combination at V + d is larger
-    /// by d than the mean of those at m_i: the lower end is passed by d over C - 1 less the quantile
-    /// of its noise at most, as what is beyond it grows that fast.
+    /// by d than the mean of those at m_i: the lower end is passed by d over C - 1 less the
+    /// quantile of its noise at most, as what is beyond it grows that fast.
     pub(super) fn interval(
         &self,
         (measurements, facts): (usize, &Facts),

@@ -13,7 +13,7 @@ use hushtable_noise::{BatchError, Generator};
 use hushtable_plan::{
     Groups, Key, Measurement, PrivateQuery, Thresholds, known_groups, public_groups,
 };
-use hushtable_quote::{Joint, Noise, Quote, Reach, Tied};
+use hushtable_quote::{Joint, Noise, QuantileReach, Quote, Tied};
 
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
@@ -434,7 +434,7 @@ impl CountedGroups {
     fn measure_reaches(
         &self,
         quote: &Quote,
-        (first, reach): (usize, &Reach),
+        (first, reach): (usize, &QuantileReach),
         chosen: &[Chosen],
         generator: &mut Generator,
         noisy: &mut [Option<Vec<i128>>],

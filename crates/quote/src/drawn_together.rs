@@ -34,7 +34,7 @@ impl Joint {
 /// How far the interval around a quantile reaches, which is drawn together with those around all
 /// other quantiles of the same values.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct QuantileReach {
     /// The index of the first of them among the measurements, which pays for all.
     pub first: usize,
     /// Which of them it is, in the order of measurements.
@@ -45,7 +45,7 @@ pub struct Reach {
     pub draws: Arc<QuantileReaches>,
 }
 
-impl Reach {
+impl QuantileReach {
     /// Whether it pays for all.
     pub fn pays(&self) -> bool {
         self.part == 0
@@ -181,8 +181,8 @@ pub(crate) fn joint(
     Ok(noises)
 }
 
-/// What is drawn together.
-struct Together {
+/// Quantiles, or intervals around them, that one draw is of.
+struct CommonDraw {
     percentiles: Vec<Percentile>,
     range: (i64, i64),
     scale: i64,
@@ -192,7 +192,7 @@ struct Together {
     share: Loss,
 }
 
-impl Together {
+impl CommonDraw {
     fn new(
         query: &PrivateQuery,
         SameValues(indexes): &SameValues,
@@ -225,7 +225,7 @@ fn draws_of(
     group: &SameValues,
     shares: &[Loss],
 ) -> Result<JointQuantiles, MechanismError> {
-    let of = Together::new(query, group, shares)?;
+    let of = CommonDraw::new(query, group, shares)?;
     let range = (of.range, of.scale);
     let relation = query.neighbouring();
     JointQuantiles::new(&of.percentiles, range, of.rows, of.groups, relation, of.share)
@@ -239,11 +239,11 @@ pub(crate) fn reaches(
     query: &PrivateQuery,
     groups: &[SameValues],
     shares: &[Loss],
-) -> Result<Vec<Option<Reach>>, MechanismError> {
+) -> Result<Vec<Option<QuantileReach>>, MechanismError> {
     let all = query.measurements();
-    let mut noises: Vec<Option<Reach>> = vec![None; all.len()];
+    let mut noises: Vec<Option<QuantileReach>> = vec![None; all.len()];
     for group in groups {
-        let of = Together::new(query, group, shares)?;
+        let of = CommonDraw::new(query, group, shares)?;
         let level = of.reach.ok_or(MechanismError::NoSensitivity)?;
         let around = |index: &usize| {
             let reach = all.get(*index)?;
@@ -259,7 +259,7 @@ pub(crate) fn reaches(
         for (part, index) in group.0.iter().enumerate() {
             if let (Some(noise), Some(&first)) = (noises.get_mut(*index), group.0.first()) {
                 let (quantiles, draws) = (Arc::clone(&quantiles), Arc::clone(&draws));
-                *noise = Some(Reach { first, part, quantiles, draws });
+                *noise = Some(QuantileReach { first, part, quantiles, draws });
             }
         }
     }

@@ -19,7 +19,7 @@ use hushtable_privacy::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::drawn_together::{Joint, Reach};
+use crate::drawn_together::{Joint, QuantileReach};
 use crate::group_size::GroupSize;
 use crate::measurement_noise::{Noise, NoiseByClass};
 use crate::objective::Usefulness;
@@ -653,7 +653,7 @@ fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplaine
 }
 
 fn reach(measurement: &Measurement, noise: &Noise) -> Option<ReachExplained> {
-    let Noise::Reach(Reach { draws, .. }) = noise else { return None };
+    let Noise::Reach(QuantileReach { draws, .. }) = noise else { return None };
     let Measure::Quantile { rows, percentile, reach, .. } = measurement.measure else {
         return None;
     };

@@ -13,7 +13,7 @@ use hushtable_plan::{Leaf, PrivateQuery, numbered};
 use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
-use crate::drawn_together::{Joint, Reach};
+use crate::drawn_together::{Joint, QuantileReach};
 use crate::measurement_noise::Noise;
 use crate::quote::Quote;
 use crate::tie::Tied;
@@ -103,7 +103,7 @@ impl NoiseIdentity {
                 let (event, rate) = (quantile.event(), quantile.rate());
                 Self::Quantile { event, rate }
             }
-            Noise::Reach(Reach { draws, .. }) => {
+            Noise::Reach(QuantileReach { draws, .. }) => {
                 Self::Reach { event: draws.event(), rate: draws.rate(), aim: draws.aim() }
             }
             Noise::Joint(Joint { first, part, draws }) => {

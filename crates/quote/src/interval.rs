@@ -55,7 +55,7 @@ enum PlannedInterval<'a> {
     },
 }
 
-/// What has a sharper interval than its measurements give it.
+/// A number with a sharper interval than its measurements give it.
 enum Sharp {
     /// A ratio of sums.
     Ratio(Expr),
@@ -65,7 +65,7 @@ enum Sharp {
 
 /// Which sums are known.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum KnownSums {
     /// Released ones: the interval is of exact values.
     Released,
     /// Exact ones: the interval is of released values.
@@ -335,7 +335,7 @@ impl<'a> Intervals<'a> {
         match sharper {
             // Where the denominator may be zero there may be no value, which is at no distance.
             Some(sharper) => {
-                let sums = (exact.steps, Known::Exact);
+                let sums = (exact.steps, KnownSums::Exact);
                 away(sharper.range_around(self.query, sums, facts(point), FEW_HALVINGS)?)
             }
             None => {
@@ -452,14 +452,14 @@ impl<'a> Sharper<'a> {
         {
             return None;
         }
-        self.range_around(query, (steps, Known::Released), facts, HALVINGS)
+        self.range_around(query, (steps, KnownSums::Released), facts, HALVINGS)
     }
 
     /// The range of the expression around these values, whichever groups are seen.
     fn range_around(
         &self,
         query: &PrivateQuery,
-        (steps, which): (&[i128], Known),
+        (steps, which): (&[i128], KnownSums),
         mut facts: Facts,
         halvings: u32,
     ) -> Option<Range> {
@@ -479,8 +479,8 @@ impl<'a> Sharper<'a> {
             }
             Sharp::Variance(variance, column_type) => {
                 let ends = match which {
-                    Known::Released => variance.interval((measurements, &facts), given)?,
-                    Known::Exact => variance.around_exact((measurements, &facts), given)?,
+                    KnownSums::Released => variance.interval((measurements, &facts), given)?,
+                    KnownSums::Exact => variance.around_exact((measurements, &facts), given)?,
                 };
                 (ends, *column_type)
             }

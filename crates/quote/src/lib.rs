@@ -21,7 +21,7 @@ pub use consistent::{
     AdjustOptions, Adjusted, AdjustedNoise, ConsistentPrecision, LeastSquares, LevelCells,
     QuotedLevels, adjust,
 };
-pub use drawn_together::{Joint, Reach};
+pub use drawn_together::{Joint, QuantileReach};
 pub use explain::{
     ChoiceExplained, ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt,
     ExchangeExplained, Explanation, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained,

@@ -4,7 +4,7 @@ use hushtable_lang::Value;
 use hushtable_mechanisms::{Additive, Quantile, SumMechanism, TiedPart};
 use hushtable_privacy::Loss;
 
-use crate::drawn_together::{Joint, Reach};
+use crate::drawn_together::{Joint, QuantileReach};
 use crate::tie::Tied;
 
 /// Where a measurement's noise comes from.
@@ -20,7 +20,7 @@ pub enum Noise {
     /// One of several quantiles of the same values that are drawn together.
     Joint(Joint),
     /// How far the interval around a quantile reaches.
-    Reach(Reach),
+    Reach(QuantileReach),
     /// The selection's noisy count, which is paid for already.
     OfSelection,
     /// A part of a common measurement of sums and their count.

@@ -41,7 +41,7 @@ pub struct QuantileReaches {
 }
 
 /// The distances of all quantiles for each candidate around some released points.
-type Candidates = Vec<Vec<u64>>;
+type DistancesOfEach = Vec<Vec<u64>>;
 
 impl QuantileReaches {
     /// Aims are lower, in values.
@@ -168,7 +168,7 @@ impl QuantileReaches {
     }
 
     /// The distances of all quantiles for each candidate.
-    fn candidates(&self, points: &[i64]) -> Candidates {
+    fn candidates(&self, points: &[i64]) -> DistancesOfEach {
         let scales = scales(&self.percentiles, points, self.range);
         let width = self.range.0.abs_diff(self.range.1);
         // The last one is the width of the range for all.
@@ -184,7 +184,7 @@ impl QuantileReaches {
 
     /// How far the aim is from the margins of each candidate. It ends with the first whose
     /// intervals are all the whole range, which no other's is larger than.
-    fn losses(&self, values: &[i64], points: &[i64], candidates: &Candidates) -> Vec<u128> {
+    fn losses(&self, values: &[i64], points: &[i64], candidates: &DistancesOfEach) -> Vec<u128> {
         let mut losses = Vec::with_capacity(candidates.len());
         let mut before = None;
         for distances in candidates {

@@ -29,7 +29,7 @@ pub(super) struct Variance {
     planes: LastPlane,
 }
 
-/// What the interval of a variance is computed from.
+/// Released or exact sums, and the probability with which an interval may miss.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
     pub(super) terms: &'a [Term<'a>],
@@ -94,7 +94,7 @@ impl Variance {
         (measurements, facts): (usize, &Facts),
         given: Given<'_>,
     ) -> Option<(f64, f64)> {
-        let sums = Sums::new(self, measurements, facts)?;
+        let sums = VarianceSums::new(self, measurements, facts)?;
         let (first, last) = sums.mean(self, given)?;
         let width = (last - first) / f64::from(CELLS);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -122,7 +122,7 @@ impl Variance {
         (measurements, facts): (usize, &Facts),
         given: Given<'_>,
     ) -> Option<(f64, f64)> {
-        let sums = Sums::new(self, measurements, facts)?;
+        let sums = VarianceSums::new(self, measurements, facts)?;
         let mean = sums.exact_mean(given)?;
         let ends = sums.mean(self, given)?;
         let off = (ends.1 - mean).max(mean - ends.0);
@@ -141,7 +141,7 @@ impl Variance {
 }
 
 /// The sums of a variance, as linear numbers.
-struct Sums {
+struct VarianceSums {
     squares: Linear,
     sum: Linear,
     count: Linear,
@@ -149,7 +149,7 @@ struct Sums {
     others: Linear,
 }
 
-impl Sums {
+impl VarianceSums {
     fn new(of: &Variance, measurements: usize, facts: &Facts) -> Option<Self> {
         let linear = |expr: &Expr| LinearRatio::of(expr, measurements, facts)?.linear();
         let count = linear(&of.count)?;

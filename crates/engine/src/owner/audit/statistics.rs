@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hushtable_mechanisms::{
     AdditiveLaw, JointQuantiles, PerRecord, Quantile, Strategy, SumMechanism, TiedPart, ValueSpan,
 };
-use hushtable_quote::{Joint, Noise, Quote, Reach, Tied};
+use hushtable_quote::{Joint, Noise, QuantileReach, Quote, Tied};
 
 use super::pair::{Differing, RunOutput};
 
@@ -45,7 +45,7 @@ enum NominalNoise {
     /// A draw near a quantile together with others, as if the others were not known.
     Joint { draws: Arc<JointQuantiles>, part: usize },
     /// How far the interval around a quantile reaches.
-    Reach(Reach),
+    Reach(QuantileReach),
     /// The noise of a sum that is measured from all ends of its span, with the indexes of the count
     /// of rows and, where they may have no value, of that of values. The ends follow from what is
     /// released.
@@ -113,7 +113,7 @@ impl NominalNoise {
                 match self {
                     Self::Quantile(quantile) => quantile.log_ratio(point, values),
                     Self::Joint { draws, part } => draws.log_ratio(*part, point, values),
-                    Self::Reach(Reach { draws, part, quantiles, .. }) => {
+                    Self::Reach(QuantileReach { draws, part, quantiles, .. }) => {
                         let around = |&m: &usize| i64::try_from(released(m)?).ok();
                         let points: Vec<i64> =
                             quantiles.iter().map(around).collect::<Option<_>>()?;

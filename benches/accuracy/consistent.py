@@ -125,9 +125,10 @@ def measured(binary, path, columns, sets, listed, repeat):
     shown = "COUNT(*) AS n" + (", SUM(amount) AS s" if "amount" in columns else "")
     all_errors = defaultdict(Errors)
     for way in WAYS:
+        shares = "" if way == "FALSE" else ", level_shares = EVEN"
         sql = (
-            f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, consistent = {way}) {', '.join(keys)}, {shown} "
-            f"FROM t GROUP BY {sets}"
+            f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, consistent = {way}{shares}) "
+            f"{', '.join(keys)}, {shown} FROM t GROUP BY {sets}"
         )
         for _ in range(repeat):
             for row in ask(binary, contract(path, columns, listed), sql):

@@ -50,7 +50,9 @@ impl QuestionOrigin {
     /// How the tables of a workload are adjusted to each other, in the words of its file.
     pub(crate) fn consistent(&self) -> Option<&'static str> {
         let Self::Workload(workload) = self else { return None };
-        workload.consistent.map(|non_negative| if non_negative { "non_negative" } else { "true" })
+        workload
+            .consistent
+            .map(|fitting| if fitting.non_negative { "non_negative" } else { "true" })
     }
 
     /// The analyst whose budget on a population pays, and that budget.

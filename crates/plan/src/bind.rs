@@ -72,7 +72,8 @@ pub use self::measure::{
 pub use self::options::option_names;
 pub use self::owner_query::OwnerQuery;
 pub use self::parts::{
-    Consistent, ConsistentLevel, MAX_PARTS, Part, Read, ReleasedValues, SqlStatement, bind_trial,
+    Consistent, ConsistentLevel, LevelShares, LevelWishes, MAX_PARTS, Part, Read, ReleasedValues,
+    SqlStatement, bind_trial,
 };
 pub(crate) use self::parts::{WorkloadShare, bind_part};
 pub use self::public_joins::{Most, PublicJoin, PublicRows};

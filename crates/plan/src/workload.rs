@@ -9,6 +9,8 @@ pub mod summary;
 use hushtable_contract::{ContractError, Defaults};
 use hushtable_privacy::Loss;
 
+use crate::bind::LevelWishes;
+
 /// Most queries of a workload, expanded.
 pub const MAX_QUERIES: usize = 1000;
 
@@ -27,9 +29,8 @@ pub struct Workload {
     pub defaults: Defaults,
     /// Whether queries that can lose something have clipping reports, where they do not say.
     pub clipping_report: bool,
-    /// Whether the queries are levels that are to fit each other, and if so, whether no number that
-    /// cannot be below zero is.
-    pub consistent: Option<bool>,
+    /// Whether the queries are levels that are to fit each other, and if so, how.
+    pub consistent: Option<LevelWishes>,
     /// The queries, in the order in which they are answered.
     pub queries: Vec<WorkloadQuery>,
     /// Names that stand for columns in the queries.

@@ -195,6 +195,16 @@ fn levels_fit_each_other_on_request() {
         ),
         format!("{} ROLLUP (town)", select("consistent = false", "town, COUNT(*) AS n")),
         format!("{} ROLLUP (town)", select("consistent = maybe", "town, COUNT(*) AS n")),
+        format!("{} CUBE (Sex)", select("consistent = true", "Sex, COUNT(*) AS n")),
+        format!(
+            "{} CUBE (Sex)",
+            select("consistent = true, level_shares = sum", "Sex, COUNT(*) AS n")
+        ),
+        format!(
+            "{} CUBE (Sex)",
+            select("consistent = true, level_shares = most", "Sex, COUNT(*) AS n")
+        ),
+        format!("{} CUBE (Sex)", select("level_shares = sum", "Sex, COUNT(*) AS n")),
         format!("{consistent} town, Sex"),
         select("consistent = true", "COUNT(*) AS n").replace(" GROUP BY", ""),
         "WITH part_1_consistent AS (SELECT 1) SELECT * FROM part_1_consistent".to_owned(),

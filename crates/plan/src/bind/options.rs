@@ -19,9 +19,9 @@ const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, max_rows_joined, \
                      max_rows_contributed, bounds, group_selection_strategy, \
                      group_selection_by, group_selection_weight, weight, other_row, \
-                     clipping_report, consistent, noise, prefer, min_privacy_units_per_group, \
-                     known_groups_threshold, intervals, simultaneous_intervals, \
-                     quantile_intervals, report_format";
+                     clipping_report, consistent, level_shares, noise, prefer, \
+                     min_privacy_units_per_group, known_groups_threshold, intervals, \
+                     simultaneous_intervals, quantile_intervals, report_format";
 
 /// The names of all OPTIONS of a query.
 pub fn option_names() -> impl Iterator<Item = &'static str> {

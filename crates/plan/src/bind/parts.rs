@@ -9,6 +9,7 @@
 mod budget;
 mod consistent_levels;
 mod extract;
+mod level_shares;
 mod levels;
 mod looked_up;
 mod lookup_table;
@@ -29,7 +30,8 @@ use sqlparser::tokenizer::Span;
 
 use self::budget::Paying;
 pub(crate) use self::budget::WorkloadShare;
-pub use self::consistent_levels::{Consistent, ConsistentLevel};
+pub use self::consistent_levels::{Consistent, ConsistentLevel, LevelWishes};
+pub use self::level_shares::LevelShares;
 pub use self::released::ReleasedValues;
 use self::settle::settle;
 use self::splitter::{RowsKind, Splitter};
@@ -373,7 +375,7 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
             (Some(around), used)
         }
     };
-    let parts = budget::shared(drafts, &used)?;
+    let parts = budget::shared(drafts, &used, &consistent)?;
     if let Some(span) = report_span
         && parts.iter().all(|part| part.report_of.is_empty())
     {

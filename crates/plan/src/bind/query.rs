@@ -271,6 +271,12 @@ impl PrivateQuery {
         Self { max_groups_contributed: most.max(1), ..self }
     }
 
+    /// Gives the query another share of a budget, with the delta that it has.
+    pub(crate) fn set_share(&mut self, share: Loss) {
+        self.loss = share.with_delta(self.loss.delta());
+        self.settle_noise();
+    }
+
     /// Gives the query its share of a workload's delta.
     pub(crate) fn set_delta(&mut self, delta: Delta) {
         self.loss = self.loss.with_delta(delta);

@@ -53,6 +53,12 @@ impl Workload {
         self.check_reports(&all)?;
         self.check_chosen(&queries)?;
         let mut queries = self.fitting(queries)?;
+        // A weight is a wish for another split.
+        if let Some(levels) = self.levels(&queries)
+            && weights.windows(2).all(|two| two[0] == two[1])
+        {
+            levels.share(&mut queries.iter_mut().collect::<Vec<_>>());
+        }
         self.check_repetitions(&queries)?;
         let chooses = |query: &PrivateQuery| matches!(query.groups(), Groups::Private { .. });
         let chooses_groups: Vec<u32> =

@@ -89,7 +89,7 @@ impl Workload {
 
     /// The levels that fit each other, if that is requested: all queries, in their order.
     pub(super) fn levels(&self, queries: &[PrivateQuery]) -> Option<Consistent> {
-        let non_negative = self.consistent?;
+        let fitting = self.consistent?;
         let mut keys = Vec::new();
         let level = |(query, bound): (&WorkloadQuery, &PrivateQuery)| ConsistentLevel {
             part: query.name.clone(),
@@ -97,7 +97,7 @@ impl Workload {
             keys: key_indexes(bound, &mut keys),
         };
         let levels = self.queries.iter().zip(queries).map(level).collect();
-        Some(Consistent { levels, non_negative })
+        Some(Consistent { levels, fitting })
     }
 }
 

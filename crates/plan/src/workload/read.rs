@@ -5,6 +5,7 @@ use hushtable_contract::{Defaults, defaults, loss};
 
 use super::query_names::{Template, choices, is_identifier, wrong_name};
 use super::{MAX_QUERIES, Workload, WorkloadLevel, WorkloadQuery};
+use crate::bind::{LevelShares, LevelWishes};
 
 /// Largest weight of a query.
 const MAX_WEIGHT: u32 = 1000;
@@ -29,6 +30,7 @@ pub(super) fn workload(
         "defaults",
         "clipping_report",
         "consistent",
+        "level_shares",
         "levels",
         "queries",
     ])?;
@@ -60,6 +62,10 @@ pub(super) fn workload(
     let hint = "clipping_report = true: what limits cut off, at a tenth of each query's share";
     let clipping_report = root.get("clipping_report").map(|item| item.flag(hint)).transpose()?;
     let consistent = root.get("consistent").map_or(Ok(None), |item| consistent(&item))?;
+    let shares =
+        root.get("level_shares").map(|item| level_shares(&item, consistent)).transpose()?;
+    let shares = shares.unwrap_or_default();
+    let consistent = consistent.map(|non_negative| LevelWishes { non_negative, shares });
     let levels = root.get("levels").map_or(Ok(Vec::new()), |item| levels(&item))?;
     let listed = root.required("queries", QUERY)?;
     let mut queries: Vec<WorkloadQuery> = Vec::new();
@@ -101,6 +107,24 @@ fn consistent(item: &Item<'_, '_>) -> Result<Option<bool>, ContractError> {
             _ => Err(item.wrong("true, false or \"non_negative\"", hint)),
         },
     }
+}
+
+/// The aim of the split of the budget over tables that fit each other.
+fn level_shares(
+    item: &Item<'_, '_>,
+    consistent: Option<bool>,
+) -> Result<LevelShares, ContractError> {
+    let hint = "level_shares = \"sum\": the sum of all variances is the least";
+    let allowed = "\"largest\", \"sum\" or \"even\"";
+    let shares = LevelShares::named(item.text(allowed, hint)?);
+    let shares = shares.ok_or_else(|| item.wrong(allowed, hint))?;
+    if consistent.is_none() {
+        return Err(item.error(
+            "level_shares is for tables that fit each other".to_owned(),
+            "write consistent = true beside it, or leave it out",
+        ));
+    }
+    Ok(shares)
 }
 
 fn levels(item: &Item<'_, '_>) -> Result<Vec<WorkloadLevel>, ContractError> {

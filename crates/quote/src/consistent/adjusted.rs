@@ -80,7 +80,8 @@ impl<'a> QuotedLevels<'a> {
                 )
             })?;
             let from_zero = measurement.low >= 0;
-            let options = AdjustOptions { from_zero, non_negative: self.consistent.non_negative };
+            let options =
+                AdjustOptions { from_zero, non_negative: self.consistent.fitting.non_negative };
             all.push(Adjusted { levels, wanted: options });
         }
         Ok(all)

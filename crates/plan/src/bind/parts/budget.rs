@@ -8,6 +8,8 @@ use hushtable_lang::{ColumnType, Refusal};
 use hushtable_privacy::{Delta, Loss};
 use sqlparser::tokenizer::{Location, Span};
 
+use super::consistent_levels::{Consistent, ConsistentLevel, LevelWishes};
+use super::level_shares::LevelShares;
 use super::{Part, Read};
 use crate::bind::options::{MAX_WEIGHT, Options, count, truth};
 use crate::bind::view::View;
@@ -49,6 +51,8 @@ const OF_ONE_GROUP: u32 = 90;
 
 /// The option that asks for levels that fit each other.
 const CONSISTENT: &str = "consistent";
+/// The option that says what is least in their split of the budget.
+const LEVEL_SHARES: &str = "level_shares";
 
 /// The OPTIONS of a statement's SELECTs.
 pub(super) struct Clauses<'a> {
@@ -153,9 +157,24 @@ impl<'a> Clauses<'a> {
         all.filter(is_report).map(|option| option.span).next()
     }
 
+    /// Whether the SELECT that stands there asks for levels that fit each other, and if so, how.
+    pub(super) fn consistent(&self, select: Location) -> Result<Option<LevelWishes>, Refusal> {
+        let named = self.option(LEVEL_SHARES, Some(select));
+        let shares = named.map(level_shares).transpose()?.unwrap_or_default();
+        let fitting = self.non_negative(select)?;
+        match (named, fitting) {
+            (Some(option), None) => Err(Refusal::new(
+                format!("{LEVEL_SHARES} = {} is for levels that fit each other", option.value),
+                "write consistent = true beside it, or leave it out",
+            )
+            .at_span(option.span)),
+            _ => Ok(fitting.map(|non_negative| LevelWishes { non_negative, shares })),
+        }
+    }
+
     /// Whether the SELECT that stands there asks for levels that fit each other, and if so, whether
     /// they are not to be below zero.
-    pub(super) fn consistent(&self, select: Location) -> Result<Option<bool>, Refusal> {
+    fn non_negative(&self, select: Location) -> Result<Option<bool>, Refusal> {
         let requested = self.option(CONSISTENT, Some(select));
         match requested.map(|option| (option, option.value.to_ascii_lowercase())) {
             None => Ok(None),
@@ -190,7 +209,7 @@ impl<'a> Clauses<'a> {
         let weight = given.iter().position(|option| option.name == "weight");
         let weight = weight.map(|at| given.remove(at));
         let weight = weight.map(|option| count(&option, MAX_WEIGHT)).transpose()?;
-        let part_options = [OTHER_ROW, CLIPPING_REPORT, CONSISTENT];
+        let part_options = [OTHER_ROW, CLIPPING_REPORT, CONSISTENT, LEVEL_SHARES];
         given.retain(|option| !part_options.contains(&option.name.as_str()));
         let named = |name: &str, given: &[QueryOption]| given.iter().any(|o| o.name == name);
         let pays_itself = !outermost && (named("epsilon", &given) || named("rho", &given));
@@ -275,6 +294,17 @@ impl<'a> Clauses<'a> {
         }
         Ok(())
     }
+}
+
+/// The aim of a split of the budget over levels.
+fn level_shares(option: &QueryOption) -> Result<LevelShares, Refusal> {
+    LevelShares::named(&option.value).ok_or_else(|| {
+        Refusal::new(
+            format!("{LEVEL_SHARES} = {} is not LARGEST, SUM or EVEN", option.value),
+            format!("{LEVEL_SHARES} = SUM"),
+        )
+        .at_span(option.span)
+    })
 }
 
 fn of_workload(share: Loss, workload: &Defaults, contract: &Defaults) -> Defaults {
@@ -424,8 +454,13 @@ struct ReleaseKey {
 
 /// The parts that the statement uses, with their shares of their pots: epsilon or rho by weight
 /// among all of its parts, and delta by weight among those of them that choose groups privately.
-/// The shares add up to the whole exactly. Parts with one release have one share.
-pub(super) fn shared(drafts: Vec<DraftPart>, used: &[usize]) -> Result<Vec<Part>, Refusal> {
+/// The shares add up to the whole exactly. Parts with one release have one share. Levels that fit
+/// each other split what they have together so that the adjusted numbers have the least noise.
+pub(super) fn shared(
+    drafts: Vec<DraftPart>,
+    used: &[usize],
+    consistent: &[Consistent],
+) -> Result<Vec<Part>, Refusal> {
     let mut needed = vec![false; drafts.len()];
     used.iter().for_each(|&part| needed[part] = true);
     for (index, draft) in drafts.iter().enumerate().rev() {
@@ -514,6 +549,9 @@ pub(super) fn shared(drafts: Vec<DraftPart>, used: &[usize]) -> Result<Vec<Part>
             part.query.settle_noise();
         }
     }
+    for levels in consistent {
+        share_levels(levels, &mut parts, &same_as);
+    }
     for (at, same_as) in same_as.iter().enumerate() {
         if let Some(first) = *same_as {
             let first = parts[first].query.clone();
@@ -548,6 +586,26 @@ pub(super) fn shared(drafts: Vec<DraftPart>, used: &[usize]) -> Result<Vec<Part>
         }
     };
     Ok(parts.into_iter().zip(same_as).map(part).collect())
+}
+
+/// Splits the budget of levels that fit each other. Where another part pays for one of them, or its
+/// limits are chosen later, shares stay even.
+fn share_levels(levels: &Consistent, parts: &mut [DraftPart], same_as: &[Option<usize>]) {
+    let mut left: Vec<Option<&mut PrivateQuery>> = parts.iter().map(|_| None).collect();
+    let mut names = Vec::with_capacity(parts.len());
+    for ((slot, part), same_as) in left.iter_mut().zip(parts).zip(same_as) {
+        names.push(part.name.clone());
+        if same_as.is_none() && part.example.is_none() && part.whole.is_some() {
+            *slot = Some(&mut part.query);
+        }
+    }
+    let query = |level: &ConsistentLevel| {
+        let at = names.iter().position(|name| *name == level.part)?;
+        left.get_mut(at)?.take()
+    };
+    if let Some(mut queries) = levels.levels.iter().map(query).collect::<Option<Vec<_>>>() {
+        levels.share(&mut queries);
+    }
 }
 
 /// For each part, the earlier one whose release it reuses in another form.

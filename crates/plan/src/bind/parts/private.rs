@@ -8,6 +8,7 @@ use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal};
 use sqlparser::ast::{self, SetExpr};
 
 use super::budget::PartRole;
+use super::consistent_levels::LevelWishes;
 use super::levels::{self, KeyLevels, grouping};
 use super::splitter::{CteNames, RowsKind, Splitter};
 use crate::bind::aliases::{Aliases, grouped_item, select_item};
@@ -56,8 +57,8 @@ pub(super) struct SelectKeys {
     pub(super) levels: Option<KeyLevels>,
     /// Whether its last level is the row of all groups that are not shown.
     with_other: bool,
-    /// Whether its levels are to fit each other, and if so, whether they are not to be below zero.
-    consistent: Option<bool>,
+    /// Whether its levels are to fit each other, and if so, how.
+    consistent: Option<LevelWishes>,
 }
 
 /// Writes GROUP BY as a list of keys, where something is computed around its groups; else gives
@@ -66,7 +67,7 @@ pub(super) fn grouped(
     query: &mut ast::Query,
     rows: &RowScope,
     with_other: bool,
-    consistent: Option<bool>,
+    consistent: Option<LevelWishes>,
 ) -> Result<Option<SelectKeys>, Refusal> {
     let levels = levels::flatten(query, rows)?;
     if consistent.is_some() && levels.as_ref().is_none_or(|all| all.len() < 2) {
@@ -153,7 +154,7 @@ struct PartKeys<'a> {
     rows: RowScope,
     levels: Option<&'a KeyLevels>,
     with_other: bool,
-    consistent: Option<bool>,
+    consistent: Option<LevelWishes>,
 }
 
 impl<'a> PartKeys<'a> {
@@ -423,8 +424,8 @@ impl Splitter<'_> {
         let mut table: Option<SetExpr> = None;
         let mut first = None;
         let listed_keys = keys.listed(&selected, self.contract)?;
-        if let Some(non_negative) = keys.consistent {
-            self.begin_consistent(non_negative);
+        if let Some(fitting) = keys.consistent {
+            self.begin_consistent(fitting);
         }
         for level in levels {
             let is_other = keys.with_other && first.is_some();

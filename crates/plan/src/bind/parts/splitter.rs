@@ -10,7 +10,7 @@ use hushtable_lang::{ColumnType, EarlierRows, Expr, ExprKind, Refusal};
 use sqlparser::ast;
 
 use super::budget::{Clauses, DraftPart, PartRole, PartTerms, Paying};
-use super::consistent_levels::{Consistent, ConsistentLevel};
+use super::consistent_levels::{Consistent, ConsistentLevel, LevelWishes};
 use super::settle::Unread;
 use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, Read};
 use crate::bind::automatic::GIVE_LIMITS;
@@ -173,8 +173,8 @@ impl<'a> Splitter<'a> {
     }
 
     /// Begins a SELECT whose levels are to fit each other.
-    pub(super) fn begin_consistent(&mut self, non_negative: bool) {
-        self.consistent.push(Consistent { levels: Vec::new(), non_negative });
+    pub(super) fn begin_consistent(&mut self, fitting: LevelWishes) {
+        self.consistent.push(Consistent { levels: Vec::new(), fitting });
     }
 
     /// Binds a part; the same question at the same terms is one part.

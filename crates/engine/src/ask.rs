@@ -180,8 +180,7 @@ impl Session {
         analyst: Option<&str>,
     ) -> Result<(), EngineError> {
         for (name, population) in &self.contract().populations {
-            let pays =
-                |query: &PrivateQuery| query.populations().any(|population| population == name);
+            let pays = |query: &PrivateQuery| query.populations().any(|payer| payer == name);
             let paid = statement.parts.iter().filter(|part| part.same_as.is_none());
             let queries = paid.filter(|part| pays(&part.query)).map(|part| part.query.clone());
             let queries: Vec<PrivateQuery> = queries.collect();

@@ -14,7 +14,7 @@ use crate::error::EngineError;
 /// The way from rows to exact groups. It can travel with a plan.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Bounding {
-    /// The places of the columns that batches have among those of the relation, and their types.
+    /// The indices of the columns that batches have among those of the relation, and their types.
     pub(crate) read: Vec<(usize, ColumnType)>,
     /// Most bytes of a text in each column of the relation; longer text is NULL.
     pub(crate) column_bytes: Vec<usize>,
@@ -52,7 +52,7 @@ pub(crate) enum RowValue {
     /// The value, rounded to the lattice.
     Points(Expr, Step),
     /// How many pieces the row would be split into by sums that are not clamped: the accumulators
-    /// in these places, with their thresholds.
+    /// at these indices, with their thresholds.
     Pieces(Vec<(usize, Thresholds)>),
 }
 
@@ -77,7 +77,7 @@ impl Bounding {
         let accumulators = query.measurements().iter().filter_map(Accumulator::of);
         let mut accumulators: Vec<Accumulator> = accumulators.collect();
         if query.chooses_by_pieces() {
-            let indices = indices(query).into_iter().zip(query.measurements());
+            let indices = accumulator_indices(query).into_iter().zip(query.measurements());
             let split =
                 indices.filter_map(|(index, m)| Some((index?, m.thresholds()?.clone()))).collect();
             let kept = Accumulation::Sum { bounds: (1, LARGEST), size: (1, LARGEST) };
@@ -132,7 +132,7 @@ impl Bounding {
         self.expressions().map(|e| e.size().1).sum()
     }
 
-    /// The place of the accumulator of pieces, where groups are chosen by them.
+    /// The index of the accumulator of pieces, where groups are chosen by them.
     pub(crate) fn pieces(&self) -> Option<usize> {
         let pieces = |a: &Accumulator| matches!(a.value, RowValue::Pieces(_));
         self.accumulators.iter().position(pieces)
@@ -240,8 +240,8 @@ impl Accumulator {
     }
 }
 
-/// The place of each measurement's accumulator; `None` for counts of units.
-pub(crate) fn indices(query: &PrivateQuery) -> Vec<Option<usize>> {
+/// The index of each measurement's accumulator; `None` for counts of units.
+pub(crate) fn accumulator_indices(query: &PrivateQuery) -> Vec<Option<usize>> {
     let mut next = 0..;
     let index = |m: &Measurement| match m.measure {
         Measure::Units => None,

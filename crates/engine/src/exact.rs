@@ -15,7 +15,7 @@ use hushtable_quote::Quote;
 use crate::backend::{OpenedPlan, UnopenedPlan};
 use crate::bound::Tallies;
 use crate::bound_exec::BoundExec;
-use crate::bounding::{Bounding, indices};
+use crate::bounding::{Bounding, accumulator_indices};
 use crate::contributions::{Accumulation, ContributionBatch, SamplingKey};
 use crate::error::EngineError;
 use crate::feed::RowsOf;
@@ -184,7 +184,7 @@ impl Scan {
         let progress = Arc::clone(progress);
         let plan = UnopenedPlan { bound, progress, tasks: memory.tasks() };
         memory.backend().accept(&plan).await?;
-        Ok(Self { plan, memory: memory.clone(), indices: indices(query) })
+        Ok(Self { plan, memory: memory.clone(), indices: accumulator_indices(query) })
     }
 
     /// Reads the table: bounds every unit's contributions and adds them up by group.
@@ -358,5 +358,5 @@ pub(crate) async fn exact_of(
     memory: &QueryMemory,
     query: &PrivateQuery,
 ) -> Result<ExactSums, EngineError> {
-    Ok(collected(plan, memory, &indices(query)).await?.0.exact)
+    Ok(collected(plan, memory, &accumulator_indices(query)).await?.0.exact)
 }

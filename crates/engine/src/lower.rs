@@ -274,8 +274,8 @@ impl Lowering<'_> {
         let position = |&index: &usize| match index.checked_sub(keys.len()) {
             None => Ok(index),
             Some(at) => {
-                let index = computed.iter().position(|&other| other == at);
-                index
+                let computed_index = computed.iter().position(|&other| other == at);
+                computed_index
                     .map(|index| keys.len() + index)
                     .ok_or(EngineError::inconsistent("an aggregate that is read is not computed"))
             }

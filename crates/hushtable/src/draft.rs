@@ -228,11 +228,10 @@ fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
     if let [table] = tables {
         out.push_str(&head(table));
         out.push_str(UNIT);
-        let decided =
-            decisions.and_then(|decided| decided.unit_of(&table.name)).map(|unit| match unit {
-                UnitDecision::Column(column) => text(column),
-                UnitDecision::Row | UnitDecision::Public => text("row"),
-            });
+        let decided = decisions.and_then(|all| all.unit_of(&table.name)).map(|unit| match unit {
+            UnitDecision::Column(column) => text(column),
+            UnitDecision::Row | UnitDecision::Public => text("row"),
+        });
         let unit = decided.unwrap_or_else(|| text("TODO: a column, or row"));
         // Writing to a String cannot fail.
         let _ = writeln!(out, "privacy_unit = {unit}");
@@ -250,7 +249,7 @@ fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
     out.push_str(&budgets(&format!("units.{unit}"), decisions));
     for (table, holds) in tables.iter().zip(&suggested.tables) {
         out.push_str(&head(table));
-        let decided = decisions.and_then(|decided| decided.unit_of(&table.name));
+        let decided = decisions.and_then(|all| all.unit_of(&table.name));
         out.push_str(&held(unit, holds, decided));
         out.push_str(&columns(table));
     }

@@ -20,7 +20,7 @@ use crate::tie::Tied;
 
 /// The format of identities. It changes when the same bytes would mean another release: when an
 /// expression, a bound or a mechanism comes to do something else than before.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 #[derive(Serialize)]
 struct QueryIdentity {

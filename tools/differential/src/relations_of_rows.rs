@@ -224,7 +224,7 @@ impl<'a> Relations<'a> {
             };
         }
         let inner = self.of(depth - 1);
-        match (self.dice.below(12), inner.unit.clone()) {
+        match (self.dice.below(14), inner.unit.clone()) {
             (0, _) => self.filtered(inner),
             (1, _) => self.with_public(inner),
             (2, _) => self.in_public(inner),
@@ -233,6 +233,8 @@ impl<'a> Relations<'a> {
             (7 | 8, Some(unit)) => self.windowed(inner, &unit),
             (9, Some(unit)) => self.among_units(inner, &unit, depth - 1),
             (10, Some(unit)) => self.existing(inner, &unit, depth - 1),
+            (12, Some(unit)) => self.looked_up(inner, &unit, depth - 1),
+            (13, Some(unit)) => self.in_some_way(inner, &unit, depth - 1),
             (11, Some(unit)) => match self.dice.below(4) {
                 0 => self.distinct(inner),
                 1 => self.twice(inner, &unit),
@@ -449,8 +451,11 @@ impl<'a> Relations<'a> {
         let numbered = (ours.clone() + &ties(""), theirs.clone() + &ties(" NULLS FIRST"));
         let kind = self.kind(&of);
         let x = self.expression(&of, kind, 1);
-        let (call, kind) = match self.dice.below(11) {
+        let (call, kind) = match self.dice.below(14) {
             0 => (Sql::alike("RANK()"), Kind::Whole),
+            11 => (Sql::alike("DENSE_RANK()"), Kind::Whole),
+            12 => (Sql::alike("NTILE(3)"), Kind::Whole),
+            13 => (Sql::alike(format!("NTH_VALUE({order}, 2)")), self.kind_of(&of, &order)),
             1 => (same("COUNT({0})", &[&self.condition(&of, 1)]), Kind::Whole),
             2 => (Sql::alike("COUNT(*)"), Kind::Whole),
             3 => (same("COUNT({0})", &[&x]), Kind::Whole),
@@ -469,15 +474,28 @@ impl<'a> Relations<'a> {
             }
         };
         let is_one = |names: &[&str]| names.iter().any(|name| call.ours.starts_with(name));
-        let (ours, theirs) = match is_one(&["ROW_NUMBER", "LAG", "LEAD"]) {
+        let numbered_too = numbered.clone();
+        let (mut ours, mut theirs) = match is_one(&["ROW_NUMBER", "LAG", "LEAD", "NTILE", "NTH"]) {
             true => numbered,
             false => (ours, theirs),
         };
-        let needs_order = is_one(&["RANK", "FIRST", "ROW_NUMBER", "LAG", "LEAD"]);
-        let ordered = needs_order || self.dice.below(2) == 0;
+        let positions = ["RANK", "DENSE", "FIRST", "ROW_NUMBER", "LAG", "LEAD", "NTILE", "NTH"];
+        let ordered = is_one(&positions) || self.dice.below(2) == 0;
+        let frame = match is_one(&["COUNT", "SUM", "MIN", "MAX"]) && self.dice.below(2) == 0 {
+            true => {
+                (ours, theirs) = numbered_too;
+                [
+                    " ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING",
+                    " ROWS BETWEEN 3 PRECEDING AND 2 PRECEDING",
+                    " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+                    " ROWS UNBOUNDED PRECEDING",
+                ][self.dice.below(4) as usize]
+            }
+            false => "",
+        };
         let over = |order: &str| {
-            if ordered {
-                format!("OVER (PARTITION BY {by} ORDER BY {order})")
+            if ordered || !frame.is_empty() {
+                format!("OVER (PARTITION BY {by} ORDER BY {order}{frame})")
             } else {
                 format!("OVER (PARTITION BY {by})")
             }
@@ -535,6 +553,51 @@ impl<'a> Relations<'a> {
              WHERE {other_alias}.{their_unit} = {alias}.{unit}{{3}})"
         );
         let sql = same(&template, &[&select, &from, &list, &further]);
+        UnitRows { sql, columns, unit: name, most: inner.most }
+    }
+
+    /// An aggregate of another sub-query's rows of the same unit, as a value of each row.
+    fn looked_up(&mut self, inner: UnitRows, unit: &str, depth: u64) -> UnitRows {
+        let (other, their_unit) = self.other(depth);
+        let (from, alias, of) = self.aliased(&inner);
+        let (list, other_alias, further) = self.aliased(&other);
+        let (measure, kind) = self.within_unit(&further);
+        let condition = match self.dice.below(2) {
+            0 => same(" AND {0}", &[&self.condition(&further, 1)]),
+            _ => Sql::alike(""),
+        };
+        let (select, mut found, name) = self.select(&inner, &alias, &of);
+        let column = self.names.next("c");
+        let template = format!(
+            "{{0}}, (SELECT {{1}} FROM {{2}} \
+             WHERE {other_alias}.{their_unit} = {alias}.{unit}{{3}}) AS {column} FROM {{4}}"
+        );
+        found.push(NamedColumn { name: column, kind });
+        let sql = same(&template, &[&select, &measure, &list, &condition, &from]);
+        UnitRows { sql, columns: found, unit: name, most: inner.most }
+    }
+
+    /// Rows for which a condition holds, or some row of the unit is elsewhere.
+    fn in_some_way(&mut self, inner: UnitRows, unit: &str, depth: u64) -> UnitRows {
+        let (other, their_unit) = self.other(depth);
+        let (from, alias, of) = self.aliased(&inner);
+        let (list, other_alias, further) = self.aliased(&other);
+        let (condition, test) = (self.condition(&of, 1), self.condition(&further, 1));
+        let (select, columns, name) = self.select(&inner, &alias, &of);
+        let there = match self.dice.below(3) {
+            0 => format!(
+                "{alias}.{unit} IN (SELECT {other_alias}.{their_unit} FROM {{2}} WHERE {{4}})"
+            ),
+            which => {
+                let word = if which == 1 { "EXISTS" } else { "NOT EXISTS" };
+                format!(
+                    "{word} (SELECT 1 FROM {{2}} WHERE {other_alias}.{their_unit} = {alias}.{unit} \
+                     AND {{4}})"
+                )
+            }
+        };
+        let template = format!("{{0}} FROM {{1}} WHERE {{3}} OR {there}");
+        let sql = same(&template, &[&select, &from, &list, &condition, &test]);
         UnitRows { sql, columns, unit: name, most: inner.most }
     }
 

@@ -28,9 +28,10 @@ const MEDIAN: &str = "SELECT MEDIAN(quantity) AS n FROM visits";
 #[test]
 fn bounds_are_learnt_shown_and_used() {
     let shop = shop();
-    // A question without them pays for its own histogram, and a median has none.
-    assert!(shop.run(&["explain", SUM]).success().contains("chosen privately"));
-    assert!(shop.run(&["explain", MEDIAN]).refusal().contains("has no bounds"));
+    // A question without them pays for its own histogram.
+    for sql in [SUM, MEDIAN] {
+        assert!(shop.run(&["explain", sql]).success().contains("chosen privately"));
+    }
     let quoted = shop.run(&["learn", "--explain", "--epsilon", "20", "visits"]).success();
     assert!(quoted.contains("epsilon = 20"), "{quoted}");
     shop.assert_untouched();

@@ -61,7 +61,7 @@ pub(super) struct PackedLayout {
     /// Values that are kept one by one: where they are in the words after the others.
     pub(super) lists: Vec<ListField>,
     /// Where each sum is, in the order of the accumulators that keep sums.
-    pub(super) indices: Vec<SlotPosition>,
+    pub(super) slots: Vec<SlotPosition>,
     /// Where each accumulator is among counts, sums or lists.
     columns: Vec<PackedColumn>,
 }
@@ -84,7 +84,7 @@ impl PackedLayout {
         let (lists, list_words) = list_fields(listings, whole);
         let flags = accumulators.len() - lists.len();
         let head = 1 + (GROUP_BITS + flags).div_ceil(64);
-        let (mut counts, mut sums, mut indices) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut counts, mut sums, mut slots) = (Vec::new(), Vec::new(), Vec::new());
         let (mut columns, mut listed) = (Vec::new(), 0..);
         for (index, accumulator) in accumulators.iter().enumerate() {
             let flag = Flag::of(counts.len() + sums.len());
@@ -93,12 +93,12 @@ impl PackedLayout {
                     PackedColumn::List(listed.next().unwrap_or_default())
                 }
                 (Accumulation::Sum { .. }, Some(true)) => {
-                    indices.push(SlotPosition::Count(counts.len()));
+                    slots.push(SlotPosition::Count(counts.len()));
                     counts.push(flag);
                     PackedColumn::Count(counts.len() - 1)
                 }
                 (Accumulation::Sum { .. }, _) => {
-                    indices.push(SlotPosition::Sum(sums.len()));
+                    slots.push(SlotPosition::Sum(sums.len()));
                     sums.push((flag, head + sums.len()));
                     PackedColumn::Sum(sums.len() - 1)
                 }
@@ -106,7 +106,7 @@ impl PackedLayout {
         }
         let before_lists = head + sums.len();
         let width = before_lists + list_words;
-        Self { width, before_lists, counts, sums, lists, indices, columns }
+        Self { width, before_lists, counts, sums, lists, slots, columns }
     }
 
     /// Packs a batch: the number of each row's unit, that of its group, and its values.

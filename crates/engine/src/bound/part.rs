@@ -42,7 +42,7 @@ impl UnitState {
         self.limit != u64::MAX
     }
 
-    /// The places of its area.
+    /// The slots of its area.
     fn area(&self) -> std::ops::Range<usize> {
         self.from as usize..self.from as usize + self.room as usize
     }
@@ -127,7 +127,7 @@ impl UnitShard {
         Ok(())
     }
 
-    /// The place of a unit, which is new or known.
+    /// The index of a unit, which is new or known.
     fn unit(&mut self, rules: &Rules, code: u64) -> Result<usize, DataFusionError> {
         let (units, finding) = (&self.units, &rules.finding);
         let same = |&unit_index: &u32| units[unit_index as usize].code == code;
@@ -144,7 +144,7 @@ impl UnitShard {
         Ok(unit_index as usize)
     }
 
-    /// The slot of a unit's group, or the place where it would be; of the latter there is one as
+    /// The slot of a unit's group, or the slot where it would be; of the latter there is one as
     /// long as the area is not full.
     fn find(&self, rules: &Rules, unit: &UnitState, group: u32) -> Result<usize, usize> {
         let UnitState { from, room, count, .. } = *unit;
@@ -395,7 +395,7 @@ impl UnitShard {
     /// The sum of a slot at that index.
     pub(super) fn sum(&self, rules: &Rules, slot: usize, index: usize) -> i128 {
         let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
-        match rules.layout.indices[index] {
+        match rules.layout.slots[index] {
             // Ones add up to nothing where there is none.
             SlotPosition::Count(index) => match self.counts[slot * counts + index] {
                 0 => NOTHING,

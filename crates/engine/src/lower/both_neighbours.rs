@@ -241,7 +241,7 @@ fn one_row_moves_sums_as_far_as_is_said() {
                 Some(GroupTotals::Values(_)) => panic!("no sums"),
                 None => spread(&units),
             };
-            crate::bounding::indices(&query).iter().map(of_measurement).collect()
+            crate::bounding::accumulator_indices(&query).iter().map(of_measurement).collect()
         };
         let mut worst = vec![(0, 0); query.measurements().len()];
         for table in tables.iter().filter(|table| !table.is_empty()) {

@@ -22,7 +22,7 @@ use hushtable_plan::{Groups, PrivateQuery, Thresholds};
 use hushtable_privacy::{Delta, Loss};
 use hushtable_quote::{Contributed, EpsilonAt, Quote};
 
-use crate::bounding::indices;
+use crate::bounding::accumulator_indices;
 use crate::classes::ClassLookup;
 use crate::contributions::SamplingKey;
 use crate::draw::CountedGroups;
@@ -184,7 +184,8 @@ impl ComparedTables {
                             "a removed row has no value of a measurement",
                         ))
                     };
-                    let accumulators = indices(query).into_iter().zip(query.measurements());
+                    let accumulators =
+                        accumulator_indices(query).into_iter().zip(query.measurements());
                     let accumulators = accumulators.filter(|(_, m)| m.measure.adds_up());
                     let sums = accumulators.map(|(index, _)| {
                         value(index.ok_or(EngineError::inconsistent(

@@ -402,14 +402,13 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
         let mut text = String::new();
         flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
         let mut lines = csv::Reader::from_reader(text.as_bytes());
-        let places = lines.headers().unwrap().clone();
-        let index_of =
-            |name: &str| places.iter().position(|rows_of_unit| rows_of_unit == name).unwrap();
+        let headings = lines.headers().unwrap().clone();
+        let index_of = |name: &str| headings.iter().position(|heading| heading == name).unwrap();
         let (value_index, key_index) = (index_of(value), index_of(key));
         let mut rows_of_unit: Vec<(i64, i64)> = Vec::new();
         for line in lines.records() {
             let line = line.unwrap();
-            let number = |index_of: usize| line[index_of].trim().parse::<i64>().ok();
+            let number = |column: usize| line[column].trim().parse::<i64>().ok();
             if let (Some(value), Some(key)) = (number(value_index), number(key_index)) {
                 rows_of_unit.push((key / part, value));
             }
@@ -437,11 +436,11 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
             keys.join(", ")
         );
         // Once as it is asked, and then with histograms of other seeds.
-        let index_of = Fixture::new(&contract, &[("t.csv", &rows)]);
+        let fixture = Fixture::new(&contract, &[("t.csv", &rows)]);
         let sql = options("epsilon = 1") + " key, SUM(value) AS s FROM t GROUP BY key";
-        let asked = bounds(&index_of.ask(&sql, 0).unwrap())[0];
+        let asked = bounds(&fixture.ask(&sql, 0).unwrap())[0];
         assert!(asked.0 == 0.0 && cut(asked.1) + noise(asked.1, 0.9) < 16.0 * best, "{asked:?}");
-        let statement = SqlStatement::bind(&sql, index_of.session().contract()).unwrap();
+        let statement = SqlStatement::bind(&sql, fixture.session().contract()).unwrap();
         let quotes = [0, 1].map(|part| Quote::new(statement.parts[part].query.clone()).unwrap());
         let Noise::Single(units) = &quotes[0].noise()[0] else { panic!("noise of its own") };
         let units = units.additive().unwrap();

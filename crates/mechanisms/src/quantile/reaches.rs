@@ -15,7 +15,7 @@ use crate::prior::Prior;
 ///
 /// The candidates for the largest distance are 0, 1, 2, 3, 4, 6, 8, 12 and so on, up to the width
 /// of the range; the others follow from it and from the released points, in proportion to
-/// [`scales`]. The *margin* of a candidate is how many values the rank p n of a quantile is inside
+/// `scales`. The *margin* of a candidate is how many values the rank p n of a quantile is inside
 /// of its interval, at the nearer end: p n - #{values < point - distance}, or #{values <= point +
 /// distance} - p n, except for an end that is at or beyond that of the range; and of all quantiles
 /// it is the least. It never falls from a candidate to the next, and is zero or less if an exact

@@ -1,7 +1,7 @@
 //! Sub-queries and common table expressions: rows again, whose units are known.
 
 use hushtable_contract::Column;
-use hushtable_lang::aggregate_names::is_aggregate;
+use hushtable_lang::aggregate_names::calls_aggregate;
 use hushtable_lang::bind_expr::{
     Binder, Resolve, RowScope, bind_row_expression, condition, unify_all,
 };
@@ -323,8 +323,7 @@ impl Resolve for UnitScope<'_> {
 
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
         if let ast::Expr::Function(function) = node
-            && function.over.is_none()
-            && is_aggregate(function)
+            && calls_aggregate(node)
         {
             let aggregate = match unit_aggregate(function, self.scope) {
                 Ok(aggregate) => aggregate,

@@ -7,7 +7,7 @@ use datafusion::arrow::compute::filter;
 use hushtable_plan::PrivateQuery;
 use hushtable_privacy::Neighbouring;
 
-use crate::bounding::indices;
+use crate::bounding::accumulator_indices;
 use crate::error::EngineError;
 use crate::exact::ExactSums;
 use crate::measurements::ExactMeasurement;
@@ -192,7 +192,7 @@ pub(crate) fn without_row(
         *units -= 1;
     }
     let no_group = || EngineError::inconsistent("a removed row is in a group that was not found");
-    let columns = indices(query);
+    let columns = accumulator_indices(query);
     for (column, measured) in columns.iter().zip(&mut exact.measured) {
         let value = match column {
             None => Some(1),

@@ -10,7 +10,7 @@ use hushtable_quote::{GroupSize, Quote};
 use super::report::{ContributionLimit, CutOff, GroupsCheck, QueryCheck};
 use super::spread;
 use crate::bound::{Cut, Tallied, Tallies};
-use crate::bounding::indices;
+use crate::bounding::accumulator_indices;
 use crate::contributions::LARGEST;
 use crate::contributions::SamplingKey;
 use crate::draw::CountedGroups;
@@ -85,7 +85,7 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
     let units = all_groups.groups_per_unit.all();
     let many = all_groups.groups_per_unit.above(most.into());
     let mut found = Vec::new();
-    for (measurement, index) in query.measurements().iter().zip(indices(query)) {
+    for (measurement, index) in query.measurements().iter().zip(accumulator_indices(query)) {
         let name = &measurement.name;
         let of = |limit, allowed, cut: Cut, total: u128| CutOff {
             measurement: name.clone(),

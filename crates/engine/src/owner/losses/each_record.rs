@@ -10,7 +10,7 @@ use hushtable_privacy::{RecordPolicy, Rho, group_loss};
 use hushtable_quote::{Noise, Quote, policy_of_noise, rho_at};
 
 use super::{GroupLosses, Losses, OwnerLosses, rho};
-use crate::bounding::indices;
+use crate::bounding::accumulator_indices;
 use crate::classes::ClassLookup;
 use crate::contributions::ContributionBatch;
 use crate::error::EngineError;
@@ -59,7 +59,7 @@ pub(super) async fn tally(
         None => None,
     };
     let mut meters = Vec::new();
-    let accumulators = indices(checked.quote.query());
+    let accumulators = accumulator_indices(checked.quote.query());
     let measurements = checked.quote.query().measurements().iter().zip(accumulators);
     for (index, (measurement, accumulator)) in measurements.enumerate() {
         let classes = measurement.thresholds().and_then(|t| t.classes.as_ref());

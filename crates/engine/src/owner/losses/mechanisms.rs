@@ -6,7 +6,7 @@ use hushtable_quote::{MechanismsOnData, SizeQuantile};
 use super::MechanismLosses;
 use super::each_record::tally;
 use super::fit::counted;
-use crate::bounding::indices;
+use crate::bounding::accumulator_indices;
 use crate::contributions::ContributionBatch;
 use crate::error::EngineError;
 use crate::exact::RowReading;
@@ -44,7 +44,7 @@ const SAME_NOISE: f64 = 0.5;
 pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, EngineError> {
     let query = checked.quote.query();
     // Indices among the accumulators, which rows have values of, and among the measurements.
-    let split = indices(query).into_iter().zip(query.measurements()).enumerate();
+    let split = accumulator_indices(query).into_iter().zip(query.measurements()).enumerate();
     let split = split.filter(|(_, (_, m))| m.measure.per_record().is_some());
     let mut sizes: Vec<(usize, usize, Sketch)> =
         split.filter_map(|(index, (at, _))| Some((at?, index, Sketch::new(0.0)))).collect();

@@ -165,7 +165,7 @@ impl<R: Resolve> Binder<'_, R> {
                     if side.column_type != ColumnType::Int {
                         return Err(Refusal::new(
                             format!("{name} needs integers, not {}", side.column_type),
-                            "CAST(… AS INT64), or / for a quotient with a fraction",
+                            "FLOOR(x / y) for other numbers, or / for a quotient with a fraction",
                         ));
                     }
                 }

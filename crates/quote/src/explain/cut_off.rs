@@ -1,6 +1,6 @@
 //! Rows and values that bounds cut off: no interval holds them.
 
-use hushtable_lang::Expr;
+use hushtable_lang::{BinaryOp, Expr, ExprKind, Function, Value};
 use hushtable_plan::{Clamps, Groups, Known, Measure, Measurement, PrivateQuery};
 
 /// The kinds of rows and values that a query leaves out or changes before it adds noise, each in a
@@ -79,6 +79,34 @@ impl ConcernedLosses {
     }
 }
 
+/// The value that moments add up, which binding moves by the middle of its bounds and clamps, and
+/// these bounds.
+fn clamped_around_middle(of: &Expr) -> Option<(&Expr, f64, f64)> {
+    let literal = |e: &Expr| match e.kind {
+        ExprKind::Literal(Value::Float(x)) => Some(x),
+        _ => None,
+    };
+    match &of.kind {
+        ExprKind::Call(Function::Greatest, both) => {
+            let [inner, _] = both.as_slice() else { return None };
+            let ExprKind::Call(Function::Least, both) = &inner.kind else { return None };
+            let [inner, half] = both.as_slice() else { return None };
+            let half = literal(half)?;
+            let ExprKind::Binary(BinaryOp::Sub, x, middle) = &inner.kind else { return None };
+            let middle = literal(middle)?;
+            Some((x, middle - half, middle + half))
+        }
+        // Where a value is missing, or another is.
+        ExprKind::Call(Function::Coalesce, operands) => {
+            operands.first().and_then(clamped_around_middle)
+        }
+        ExprKind::Case(branches, _) => {
+            branches.first().and_then(|(_, result)| clamped_around_middle(result))
+        }
+        _ => None,
+    }
+}
+
 /// The losses of one measurement.
 fn of_measurement(measurement: &Measurement, unit: Option<&str>, known: &Known) -> Vec<String> {
     let step = measurement.step.to_f64();
@@ -111,6 +139,12 @@ fn of_measurement(measurement: &Measurement, unit: Option<&str>, known: &Known) 
             };
             let values =
                 changes(of, *low, *high).then(|| format!("{what} {}", beyond(*low, *high)));
+            let values = values.or_else(|| {
+                let (of, low, high) = clamped_around_middle(of)?;
+                let range = known.range(of).and_then(|range| range.to_f64(of.column_type));
+                let fits = range.is_some_and(|(least, most)| low <= least && most <= high);
+                (!fits).then(|| format!("{what} beyond {low} to {high}"))
+            });
             values.into_iter().chain(rows((*most).into())).collect()
         }
         Measure::Distinct { values, .. } => unit

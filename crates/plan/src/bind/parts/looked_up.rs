@@ -37,8 +37,13 @@ impl Splitter<'_> {
             Some(columns.map(|column| column.name.clone()).collect())
         };
         let around = select.from.iter().map(|from| FromNames::of([from], &columns_of)).collect();
-        let mut looking =
-            Looking { around, is_public: &is_public, columns_of: &columns_of, found: Vec::new() };
+        let mut looking = Looking {
+            around,
+            is_public: &is_public,
+            columns_of: &columns_of,
+            found: Vec::new(),
+            refusal: None,
+        };
         for (position, item) in select.projection.iter_mut().enumerate() {
             put_in_item(item, position, &mut looking);
         }
@@ -47,6 +52,9 @@ impl Splitter<'_> {
         }
         if let ast::GroupByExpr::Expressions(keys, _) = &mut select.group_by {
             keys.iter_mut().for_each(|key| looking.put_columns(key, Role::Value));
+        }
+        if let Some(refusal) = looking.refusal {
+            return Err(refusal);
         }
         for table in looking.found {
             let item = table.item;

@@ -1,5 +1,6 @@
 //! The table in which a sub-query's value is looked up, and the expression in its place.
 
+use hushtable_lang::Refusal;
 use hushtable_lang::aggregate_names::{aggregate_name, calls_aggregate};
 use sqlparser::ast;
 
@@ -45,6 +46,8 @@ pub(super) struct Looking<'a> {
     pub(super) columns_of: &'a dyn Fn(&str) -> Option<Vec<String>>,
     /// The tables of the sub-queries that were found.
     pub(super) found: Vec<LookupTable>,
+    /// The refusal of the first one that names the rows around it and is no table.
+    pub(super) refusal: Option<Refusal>,
 }
 
 impl LookupTable {
@@ -113,8 +116,37 @@ impl Looking<'_> {
             self.found.push(table);
             return;
         }
+        self.refuse_other_comparisons(node);
+        if let ast::Expr::Function(function) = node
+            && let Some(filter) = &mut function.filter
+        {
+            self.put_columns(filter, Role::Condition);
+        }
         for (operand, role) in operands_in_roles(node, role) {
             self.put_columns(operand, role);
+        }
+    }
+
+    /// Keeps the refusal of a sub-query that names columns around it and is no table.
+    fn refuse_other_comparisons(&mut self, node: &ast::Expr) {
+        let (ast::Expr::Subquery(query) | ast::Expr::Exists { subquery: query, negated: _ }) = node
+        else {
+            return;
+        };
+        let Ok(select) = select_of(query) else { return };
+        let inner = FromNames::of(&select.from, self.columns_of);
+        let outside = Outside { inner: &inner, around: &self.around };
+        let names_around = |e: &ast::Expr| outside.item_named(e).is_some();
+        let mut clauses = select_list(select).chain(&select.selection).chain(&select.having);
+        if self.refusal.is_none() && clauses.any(|clause| any(clause, &names_around)) {
+            let refusal = Refusal::new(
+                "a sub-query reads the rows around it in a way that is not supported where it \
+                 stands",
+                "one SELECT of aggregates without GROUP BY, HAVING and LIMIT that compares by \
+                 equality in WHERE: (SELECT MAX(y) FROM t WHERE t.unit = rows.unit); other \
+                 comparisons in WHERE EXISTS (…), or in a join in FROM",
+            );
+            self.refusal = Some(refusal.at(node));
         }
     }
 
@@ -261,7 +293,7 @@ fn operands_in_roles(node: &mut ast::Expr, role: Role) -> Vec<(&mut ast::Expr, R
     let first = match node {
         ast::Expr::Function(function) => {
             let name = function.name.to_string().to_uppercase();
-            matches!(name.as_str(), "COUNTIF" | "IF" | "IIF" | "IFF")
+            matches!(name.as_str(), "COUNTIF" | "SUM" | "IF" | "IIF" | "IFF")
         }
         _ => false,
     };

@@ -12,7 +12,8 @@ use hushtable_quote::{LimitExplained, Quote};
 /// The contract with some defaults of posts.
 fn with_defaults(lines: &str) -> String {
     let budgets = "[tables.posts.budgets]";
-    common::CONTRACT.replace(budgets, &format!("[tables.posts.defaults]\n{lines}\n\n{budgets}"))
+    common::with_many_groups()
+        .replace(budgets, &format!("[tables.posts.defaults]\n{lines}\n\n{budgets}"))
 }
 
 fn ask(sql: &str, contract: &Contract) -> Result<Quote, String> {
@@ -24,7 +25,8 @@ fn quoted(options: &str, select: &str) -> Result<Quote, String> {
     let sql = format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {select} FROM posts GROUP BY ALL"
     );
-    ask(&sql, &common::contract())
+    let contract = Contract::parse(&common::with_many_groups(), "hushtable.toml").unwrap();
+    ask(&sql, &contract)
 }
 
 fn quote(options: &str, select: &str) -> Quote {

@@ -4,6 +4,7 @@
 
 mod common;
 
+use hushtable_contract::Contract;
 use hushtable_plan::bind;
 use hushtable_privacy::{Composition, Delta, Event, Loss, cost, gaussian_delta, joint_delta};
 use hushtable_quote::{Noise, Quote};
@@ -12,7 +13,8 @@ fn quoted(options: &str, select: &str) -> Result<Quote, String> {
     let sql = format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {select} FROM posts GROUP BY ALL"
     );
-    let query = bind(&sql, &common::contract()).map_err(|refusal| format!("{sql}\n{refusal}"))?;
+    let contract = Contract::parse(&common::with_many_groups(), "hushtable.toml").unwrap();
+    let query = bind(&sql, &contract).map_err(|refusal| format!("{sql}\n{refusal}"))?;
     Quote::new(query).map_err(|refusal| format!("{sql}\n{refusal}"))
 }
 

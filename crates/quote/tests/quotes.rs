@@ -55,6 +55,32 @@ fn a_count_reuses_the_noise_that_selected_its_group() {
     assert_eq!(single.measurements()[0].measure, Measure::Units);
 }
 
+/// Rows of other keys than the public ones are left out, so a larger limit would be noise alone.
+#[test]
+fn no_unit_is_in_more_groups_than_there_are_public_ones() {
+    let of = |limit: u32, keys: &str| {
+        query(&format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+             max_groups_contributed = {limit}, max_rows_per_group = 1) {keys}, COUNT(*) \
+             FROM posts GROUP BY {keys}"
+        ))
+    };
+    for (limit, keys, most) in [
+        (40, "lang", 3),
+        (2, "lang", 2),
+        (40, "lang, pinned", 6),
+        (5, "lang, pinned", 5),
+        (40, "forum", 40),
+        (40, "lang, forum", 40),
+    ] {
+        assert_eq!(of(limit, keys).max_groups_contributed(), most, "{keys}");
+    }
+    // It is one question, with one noise.
+    let identity = |limit| Quote::new(of(limit, "lang")).unwrap().identity().unwrap();
+    assert_eq!(identity(40), identity(3));
+    assert_ne!(identity(40), identity(2));
+}
+
 /// A change of this snapshot makes stored releases other questions: an analyst who asks them again
 /// pays again. Bump the format where the same bytes come to mean another release.
 #[test]
@@ -289,8 +315,8 @@ fn quantiles_of_several_groups_share_the_loss() {
     let rate = |budget: &str, contract: &str| {
         let contract = hushtable_contract::Contract::parse(contract, "hushtable.toml").unwrap();
         let text = format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({budget}, {options}) lang, MEDIAN(score) \
-             FROM posts GROUP BY lang"
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({budget}, {options}) lang, pinned, \
+             MEDIAN(score) FROM posts GROUP BY lang, pinned"
         );
         let quote = Quote::new(bind(&text, &contract).unwrap()).unwrap();
         let [Noise::Quantile(quantile)] = quote.noise() else { panic!("one quantile") };

@@ -113,8 +113,9 @@ fn counts_of_the_selection_stay_its_own() {
 #[test]
 fn noise_is_that_of_the_theory() {
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01, \
-               max_groups_contributed = 5, max_rows_per_group = 3) lang, COUNT(score), \
-               SUM(score, contribution_bounds_per_row => (0, 100)) FROM posts GROUP BY lang";
+               max_groups_contributed = 5, max_rows_per_group = 3) lang, pinned, COUNT(score), \
+               SUM(score, contribution_bounds_per_row => (0, 100)) FROM posts \
+               GROUP BY lang, pinned";
     let quote = Quote::new(bind(sql, &common::contract()).unwrap()).unwrap();
     let deviation = |index: usize| quote.noise()[index].deviation().unwrap();
     let unit = 5.0 * 3.0 / 0.01;

@@ -443,10 +443,18 @@ fn order_by(
         .collect()
 }
 
+/// All groups there can be. Rows of other keys than the public ones are left out, so no unit is in
+/// more groups, and a larger limit would be noise for nothing.
+fn all_groups(keys: &[Key], groups: Groups) -> u32 {
+    match groups {
+        Groups::Public => u32::try_from(listed_groups(keys)).unwrap_or(u32::MAX).max(1),
+        _ => u32::MAX,
+    }
+}
+
 /// An example of a limit: no more than there are groups.
 fn example_of_groups(keys: &[Key], groups: Groups) -> u32 {
-    let all = u32::try_from(listed_groups(keys)).unwrap_or(u32::MAX);
-    if groups == Groups::Public { EXAMPLE_GROUPS.min(all) } else { EXAMPLE_GROUPS }
+    EXAMPLE_GROUPS.min(all_groups(keys, groups))
 }
 
 /// The most groups of a unit, and whether that is an example of a limit that is to be chosen.
@@ -455,13 +463,15 @@ fn max_groups(
     options: &Options,
     (keys, groups): (&[Key], Groups),
 ) -> Result<(u32, bool), Refusal> {
+    // The rows of a unit of a second population follow from this limit, and may be of many owners.
+    let all = if table.relation.beside().is_none() { all_groups(keys, groups) } else { u32::MAX };
     match (&table.unit, groups, options.max_groups_contributed) {
         // A row is in one group, and without GROUP BY there is only one.
         (QueryUnit::Row, ..) | (_, Groups::Single, _) => Ok((1, false)),
         _ if table.relation.has_one_of_a_unit([].iter()) => Ok((1, false)),
-        (_, _, Some(UnitLimit::Most(most))) => Ok((most, false)),
+        (_, _, Some(UnitLimit::Most(most))) => Ok((most.min(all), false)),
         (_, _, Some(UnitLimit::Automatic)) => match options.chosen.groups {
-            Some(most) => Ok((most, false)),
+            Some(most) => Ok((most.min(all), false)),
             None => Ok((example_of_groups(keys, groups), true)),
         },
         (QueryUnit::Column(unit), _, None) => Err(Refusal::new(

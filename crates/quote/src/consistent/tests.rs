@@ -171,7 +171,8 @@ proptest! {
                 want.sort_by(f64::total_cmp);
                 got.sort_by(f64::total_cmp);
                 for (got, want) in got.iter().zip(&want) {
-                    prop_assert!((got - want).abs() < 1e-6, "{got} {want}");
+                    // The dense solution has a level of variance 1e9 in place of none.
+                    prop_assert!((got - want).abs() < 1e-5, "{got} {want}");
                 }
                 variance += level.variance * got.iter().map(|got| got * got).sum::<f64>();
             }

@@ -49,3 +49,10 @@ ana = { rho = 1.5 }
 pub(crate) fn contract() -> Contract {
     Contract::parse(CONTRACT, "hushtable.toml").unwrap()
 }
+
+/// The contract's text with a hundred languages: no unit is in more groups than are public.
+#[allow(dead_code, reason = "not every test that shares this module needs many groups")]
+pub(crate) fn with_many_groups() -> String {
+    let all: Vec<String> = (0..100).map(|number| format!("\"l{number}\"")).collect();
+    CONTRACT.replace("[\"de\", \"en\", \"fr\"]", &format!("[{}]", all.join(", ")))
+}

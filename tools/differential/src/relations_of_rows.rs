@@ -6,6 +6,9 @@ use crate::pending::{Construct, pending};
 use crate::random_expressions::{Expressions, NamedColumn};
 use crate::spelling::{Kind, Names, Sql, form, same};
 
+/// Most pairs of a unit in a join: with more, the limit on rows that meet would leave some out.
+const MOST_PAIRS: u64 = 25;
+
 /// A sub-query.
 #[derive(Clone, Debug)]
 pub struct UnitRows {
@@ -356,6 +359,9 @@ impl<'a> Relations<'a> {
 
     fn joined(&mut self, inner: UnitRows, unit: &str, depth: u64) -> UnitRows {
         let (other, their_unit) = self.other(depth);
+        if inner.most * other.most > MOST_PAIRS {
+            return self.filtered(inner);
+        }
         let ((a, left, mut of), (b, right, more)) = (self.aliased(&inner), self.aliased(&other));
         of.extend(more);
         let kind = ["JOIN", "LEFT JOIN"][self.dice.below(2) as usize];
@@ -614,6 +620,9 @@ impl<'a> Relations<'a> {
 
     /// A common table expression that is read twice.
     fn twice(&mut self, inner: UnitRows, unit: &str) -> UnitRows {
+        if inner.most * inner.most > MOST_PAIRS {
+            return self.filtered(inner);
+        }
         let (table, a, b) = (self.names.next("w"), self.names.next("q"), self.names.next("q"));
         let side = |alias: &str| {
             inner

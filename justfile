@@ -19,7 +19,7 @@ check:
 test *filter:
     cargo test --workspace --locked -- {{ filter }}
 
-# Run the tests of one crate that is built without DataFusion: noise, privacy, query, …
+# Run the tests of one crate that is built without DataFusion: noise, privacy, plan, …
 quick crate *filter:
     cargo test --package hushtable-{{ crate }} --locked --target-dir target/quick -- {{ filter }}
 

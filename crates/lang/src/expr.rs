@@ -289,6 +289,13 @@ impl Expr {
         (deepest + 1, parts)
     }
 
+    /// Whether the expression reads a column.
+    pub fn reads_columns(&self) -> bool {
+        let mut reads = false;
+        self.visit_columns(&mut |_| reads = true);
+        reads
+    }
+
     /// Calls `visit` with every column that the expression reads.
     pub fn visit_columns(&self, visit: &mut impl FnMut(usize)) {
         if let ExprKind::Column(index) = self.kind {

@@ -22,5 +22,20 @@ pub mod sim;
 mod sums;
 mod tradeoff;
 
+use std::io::Write as _;
+use std::process::ExitCode;
+
 pub use draws::Draws;
 pub use figure::{ExperimentError, Figure};
+
+/// The exit code of a program, which says on standard error what went wrong.
+pub fn exit_code(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A closed standard error is the reader's business.
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use clap::{Parser, ValueEnum};
 use hushtable_experiments::{
-    Figure, establishments, herds, partial_knowledge, partition_selection, sim,
+    Figure, establishments, exit_code, herds, partial_knowledge, partition_selection, sim,
 };
 use hushtable_plot::ImageFormat;
 
@@ -49,14 +49,7 @@ enum Experiment {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // A closed standard error is the reader's business.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Arguments::parse()))
 }
 
 fn run(asked: &Arguments) -> Result<(), Box<dyn Error>> {

@@ -433,9 +433,9 @@ impl Aggregates<'_> {
         keys: usize,
     ) -> Result<Expr, Refusal> {
         let operand = match self.operand(&arguments, function)? {
+            // The mean of a condition is the share of rows on which it holds.
             condition if condition.column_type == ColumnType::Bool => {
-                let complete = self.table.is_never_null(&condition);
-                as_number(condition, complete)
+                cast(condition, ColumnType::Int)
             }
             operand => operand,
         };
@@ -496,18 +496,6 @@ impl Aggregates<'_> {
         let positive = Expr::binary(BinaryOp::Gt, count, zero, ColumnType::Bool);
         Ok(Expr::new(ExprKind::Case(vec![(positive, ratio)], None), ColumnType::Float))
     }
-}
-
-/// 1 where a condition holds, 0 where it does not, and NULL where that is not known, which a
-/// `complete` condition has nowhere.
-fn as_number(condition: Expr, complete: bool) -> Expr {
-    let number = |n| Expr::literal(Value::Int(n));
-    let fails = Expr::new(ExprKind::Not(Box::new(condition.clone())), ColumnType::Bool);
-    let case = match complete {
-        true => ExprKind::Case(vec![(condition, number(1))], Some(Box::new(number(0)))),
-        false => ExprKind::Case(vec![(condition, number(1)), (fails, number(0))], None),
-    };
-    Expr::new(case, ColumnType::Int)
 }
 
 /// The mechanism of a sum: what is named is for sums that are not clamped.

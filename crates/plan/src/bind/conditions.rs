@@ -92,7 +92,7 @@ impl<'a> Conditions<'a> {
             | ExprKind::IsNull(_)
             | ExprKind::Cast(_)
             | ExprKind::Call(..)
-                if expr.column_type == ColumnType::Bool && !reads(expr) =>
+                if expr.column_type == ColumnType::Bool && !expr.reads_columns() =>
             {
                 self.warn(
                     WarningCode::ConstantCondition,
@@ -162,7 +162,7 @@ impl<'a> Conditions<'a> {
 
     fn comparison(&mut self, op: BinaryOp, left: &Expr, right: &Expr) {
         let rendered = format!("{} {} {}", self.rendered(left), op.symbol(), self.rendered(right));
-        if !reads(left) && !reads(right) {
+        if !left.reads_columns() && !right.reads_columns() {
             let always = match (&left.kind, &right.kind) {
                 (ExprKind::Literal(a), ExprKind::Literal(b)) => holds(op, a, b),
                 _ => None,
@@ -271,13 +271,6 @@ fn keys_hint(keys: &[Value], value: &Value) -> String {
     let listed: Vec<String> = keys.iter().take(LISTED_KEYS).map(Value::as_sql).collect();
     let more = if keys.len() > LISTED_KEYS { ", …" } else { "" };
     format!("the public keys are {}{more}", listed.join(", "))
-}
-
-/// Whether the expression reads a column.
-fn reads(expr: &Expr) -> bool {
-    let mut reads = false;
-    expr.visit_columns(&mut |_| reads = true);
-    reads
 }
 
 /// Whether a comparison of constants of one type holds.

@@ -253,10 +253,9 @@ impl<'a> QueryTables<'a> {
     fn join(&self, left: RowSet, join: &'a ast::Join) -> Result<RowSet, Refusal> {
         use ast::JoinOperator as J;
         let ast::Join { relation, global, join_operator } = join;
-        const ALL: ast::JoinConstraint = ast::JoinConstraint::None;
         let (kind, constraint, swapped) = match join_operator {
             _ if *global => return Err(no_join(join)),
-            J::CrossJoin(ast::JoinConstraint::None) => (JoinKind::Inner, &ALL, false),
+            J::CrossJoin(c @ ast::JoinConstraint::None) => (JoinKind::Inner, c, false),
             J::Join(c) | J::Inner(c) => (JoinKind::Inner, c, false),
             J::Left(c) | J::LeftOuter(c) => (JoinKind::Left, c, false),
             J::Right(c) | J::RightOuter(c) => (JoinKind::Left, c, true),

@@ -56,9 +56,7 @@ pub(super) fn bound_keys<'a>(
             return Err(levels().at(node));
         }
         let expr = bind_row_expression(node, rows)?;
-        let mut reads = false;
-        expr.visit_columns(&mut |_| reads = true);
-        if !reads {
+        if !expr.reads_columns() {
             // A constant divides no group.
             constant = constant.or(Some(node));
         } else if !keys.iter().any(|(_, key)| *key == expr) {

@@ -123,7 +123,8 @@ impl RowSet {
                 bounded_beside(&mut left.relation, &mut right.relation, &on)?;
             }
             // Each row meets all of a public table, whose rows are counted like those of any key.
-            JoinRule::Lookup if on.is_empty() && looks_up(&left.relation, &right.relation) => {
+            // Two public tables could make an unbounded number of pairs.
+            JoinRule::Lookup if on.is_empty() && left.is_public() != right.is_public() => {
                 let all = Expr::literal(Value::Int(1));
                 on.push((all.clone(), all));
             }
@@ -153,12 +154,6 @@ impl RowSet {
         let owners = left.owners.or(right.owners).filter(|_| unknown);
         Self { relation, owners, columns }.with_one_unit()
     }
-}
-
-/// Whether one side alone is public. Two public tables could make an unbounded number of pairs.
-fn looks_up(left: &Relation, right: &Relation) -> bool {
-    let is_public = |side: &Relation| *side.protection() == Protection::Public;
-    is_public(left) != is_public(right)
 }
 
 /// The join of two sides. Where rows of one unit can meet in it, each side has one row of a unit,

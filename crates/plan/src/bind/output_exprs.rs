@@ -116,9 +116,7 @@ impl Resolve for InClause<'_, '_> {
                     return Some(Ok(Expr::column(at, bound.column_type)));
                 }
                 // A column that is a constant of its sub-query is one here, too.
-                let mut reads = false;
-                bound.visit_columns(&mut |_| reads = true);
-                if named && !reads {
+                if named && !bound.reads_columns() {
                     return Some(Ok(bound));
                 }
                 named.then(|| Err(self.not_grouped(node)))

@@ -117,12 +117,8 @@ impl PrivateQuery {
             let columns: Vec<(String, ColumnType)> =
                 fields.map(|field| (field.name.clone(), field.column_type)).collect();
             let tables: Vec<&str> = rows.tables().into_iter().collect();
-            let reads = |key: &&&Expr| {
-                let mut reads = false;
-                key.visit_columns(&mut |_| reads = true);
-                reads
-            };
-            let compared = keys.iter().filter(reads).map(|key| short(key, &columns));
+            let compared = keys.iter().filter(|key| key.reads_columns());
+            let compared = compared.map(|key| short(key, &columns));
             let compared: Vec<String> = compared.collect();
             let by = if compared.is_empty() { "" } else { " by " };
             let name = format!("`{}`{by}{}", tables.join("`, `"), compared.join(", "));

@@ -439,11 +439,16 @@ impl References {
         self.classes.iter().any(|class| class.contains(column))
     }
 
-    /// Whether rows that agree in a value are of one unit: it refers to a row, or is referred to.
-    pub(super) fn name_the_unit(&self, key: &Expr, rows: &Relation) -> bool {
-        let ExprKind::Column(column) = key.kind else { return false };
-        let field = rows.fields().get(column);
-        field.and_then(|f| f.origin.as_ref()).is_some_and(|origin| self.lead_to_units(origin))
+    /// The table's column that a value is, where rows that agree in it are of one unit: it refers
+    /// to a row, or is referred to.
+    pub(super) fn leading_to_units<'a>(
+        &self,
+        value: &Expr,
+        rows: &'a Relation,
+    ) -> Option<&'a Origin> {
+        let ExprKind::Column(column) = value.kind else { return None };
+        let origin = rows.fields().get(column)?.origin.as_ref()?;
+        self.lead_to_units(origin).then_some(origin)
     }
 
     /// Whether one of the equalities is between columns of one class.

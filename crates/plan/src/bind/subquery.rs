@@ -173,21 +173,20 @@ fn aggregated(
     }
     let keys = bound_keys(select, scope)?.into_iter().map(|(_, key)| key);
     let mut keys: Vec<Expr> = keys.collect();
-    match keys.is_empty() && rows.is_public() {
-        true if looked_up => keys.push(Expr::literal(Value::Int(1))),
-        true => {
+    if keys.is_empty() && rows.is_public() {
+        if !looked_up {
             return Err(Refusal::new(
                 "a sub-query in FROM has one row of all rows of public tables",
                 "use the value where it is needed: (SELECT COUNT(*) FROM towns) in an expression",
             ));
         }
-        false => {}
+        keys.push(Expr::literal(Value::Int(1)));
     }
     // Rows that refer to one row are of one unit, which is a key then, too.
     if let Some(unit) = rows.relation.protection().unit()
         && let Some(field) = rows.relation.fields().get(unit)
         && !keys.iter().any(|key| rows.relation.is_unit(key))
-        && keys.iter().any(|key| references.name_the_unit(key, &rows.relation))
+        && keys.iter().any(|key| references.leading_to_units(key, &rows.relation).is_some())
     {
         keys.push(Expr::column(unit, field.column_type));
     }

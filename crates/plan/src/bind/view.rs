@@ -222,9 +222,7 @@ impl View {
 
     /// The table's column that an expression is, where tables reach their units by it.
     pub(crate) fn leading_to_units(&self, expr: &Expr) -> Option<&Origin> {
-        let ExprKind::Column(column) = expr.kind else { return None };
-        let origin = self.relation.fields().get(column)?.origin.as_ref()?;
-        self.references.lead_to_units(origin).then_some(origin)
+        self.references.leading_to_units(expr, &self.relation)
     }
 
     /// The column that the splitting thresholds of a column go by, where they do.

@@ -97,7 +97,7 @@ pub struct RowFrame {
 pub enum FrameEnd {
     /// The first or the last row of the partition.
     Open,
-    /// That many rows behind the row; before it, where negative.
+    /// The row at that distance: behind the row, or before it where the number is below zero.
     Rows(i32),
 }
 
@@ -110,7 +110,7 @@ pub enum WindowFunction {
     RowNumber,
     /// One more than the number of rows before the row and its peers.
     Rank,
-    /// One more than the number of different places in the order before the row.
+    /// One more than the number of different values in the order before the row.
     DenseRank,
     /// The rows before the row and its peers, as a share of the others.
     PercentRank,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use hushtable_experiments::exit_code;
 use hushtable_experiments::group_choice::{KeyBudget, Pairs, compare};
 
 /// How many groups each strategy shows of a table, and the share of its pairs that it hides
@@ -40,24 +41,17 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // A closed standard error is the reader's business.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Arguments::parse()))
 }
 
-fn run(asked: &Arguments) -> Result<(), Box<dyn Error>> {
-    let file = BufReader::new(File::open(&asked.pairs)?);
-    let most = asked.most_groups as usize;
-    let pairs = Pairs::read(file, asked.numbers_per_unit, most, asked.seed)?;
-    let budget = KeyBudget { epsilon: asked.epsilon.parse()?, delta: asked.delta.parse()? };
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let file = BufReader::new(File::open(&arguments.pairs)?);
+    let most = arguments.most_groups as usize;
+    let pairs = Pairs::read(file, arguments.numbers_per_unit, most, arguments.seed)?;
+    let budget = KeyBudget { epsilon: arguments.epsilon.parse()?, delta: arguments.delta.parse()? };
     let mut out = io::stdout();
     writeln!(out, "| strategy | groups | pairs hidden |\n| --- | --- | --- |")?;
-    for (name, shown) in compare(&pairs, budget, asked.most_groups.into(), asked.seed)? {
+    for (name, shown) in compare(&pairs, budget, arguments.most_groups.into(), arguments.seed)? {
         writeln!(out, "| {name} | {:.0} | {:.2} % |", shown.groups, 100.0 * shown.missing)?;
     }
     Ok(())

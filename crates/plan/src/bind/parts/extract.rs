@@ -465,7 +465,8 @@ fn stays_with_units(
         Protection::Unit { .. } | Protection::Rows { .. } => {
             let keys = bound_keys(select, &rows.scope())?;
             keys.iter().any(|(_, key)| {
-                rows.relation.is_unit(key) || references.name_the_unit(key, &rows.relation)
+                rows.relation.is_unit(key)
+                    || references.leading_to_units(key, &rows.relation).is_some()
             })
         }
         Protection::Reference { .. } => false,

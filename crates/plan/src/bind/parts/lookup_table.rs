@@ -6,6 +6,7 @@ use sqlparser::ast;
 
 use super::names_around::{FromNames, Outside};
 use crate::bind::from::{membership, terms};
+use crate::bind::select::limits;
 use crate::bind::syntax::{call, plain_table, query_of, select_of, select_of_mut, simple_select};
 use crate::bind::walk::{any, is_name, looks_around, operands_mut, select_list, table_name};
 
@@ -223,10 +224,12 @@ impl Looking<'_> {
 
     /// A name that no table around has.
     fn free_alias(&self) -> String {
-        let first = self.found.len() + 1;
-        let mut names = (first..).map(|number| format!("sub_query_{number}"));
-        let is_free = |name: &String| !self.around.iter().any(|names| names.has_table(name));
-        names.find(is_free).unwrap_or_default()
+        let mut number = self.found.len() + 1;
+        let name = |number: usize| format!("sub_query_{number}");
+        while self.around.iter().any(|names| names.has_table(&name(number))) {
+            number += 1;
+        }
+        name(number)
     }
 
     /// Whether a SELECT reads public tables of the contract alone.
@@ -339,7 +342,8 @@ fn rows_of(query: &ast::Query, exists: bool) -> Option<(ast::Query, Option<ast::
         list.args.push(all);
     }
     let mut query = query.clone();
-    if exists && query.limit_clause.as_ref().is_some_and(keeps_a_row) {
+    // A LIMIT of one row or more leaves one, if there is any.
+    if exists && matches!(limits(&query), Ok((Some(1..), 0))) {
         (query.order_by, query.limit_clause) = (None, None);
     }
     let counted = select_of_mut(&mut query).ok()?;
@@ -347,14 +351,6 @@ fn rows_of(query: &ast::Query, exists: bool) -> Option<(ast::Query, Option<ast::
     counted.distinct = None;
     counted.projection = vec![ast::SelectItem::UnnamedExpr(count)];
     Some((query, column))
-}
-
-/// Whether a LIMIT is of one row or more, from the first.
-fn keeps_a_row(limit: &ast::LimitClause) -> bool {
-    let ast::LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by } = limit else {
-        return false;
-    };
-    limit_by.is_empty() && limit.to_string().parse::<u64>().is_ok_and(|rows| rows > 0)
 }
 
 fn all_of_them(conditions: impl Iterator<Item = ast::Expr>) -> Option<ast::Expr> {

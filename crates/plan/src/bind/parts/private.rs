@@ -194,9 +194,7 @@ impl<'a> PartKeys<'a> {
     /// Whether an expression over rows has one value in each group.
     fn has_one_value(&self, node: &ast::Expr) -> bool {
         let Ok(bound) = bind_row_expression(node, &self.rows) else { return false };
-        let mut reads = false;
-        bound.visit_columns(&mut |_| reads = true);
-        !reads || self.bound.contains(&bound)
+        !bound.reads_columns() || self.bound.contains(&bound)
     }
 
     /// The first of the keys that are the same as this one.
@@ -232,9 +230,7 @@ impl<'a> PartKeys<'a> {
     fn divided_by(&self, level: &[usize]) -> Vec<usize> {
         let mut keys = Vec::with_capacity(level.len());
         for index in level.iter().filter_map(|&index| self.first(index)) {
-            let mut reads = false;
-            self.bound[index].visit_columns(&mut |_| reads = true);
-            if reads && !keys.contains(&index) {
+            if self.bound[index].reads_columns() && !keys.contains(&index) {
                 keys.push(index);
             }
         }

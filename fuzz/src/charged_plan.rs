@@ -181,8 +181,8 @@ fn divided(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     bytes.get(BEFORE_HEAD..)?.split_at_checked(u64::from_le_bytes(length).try_into().ok()?)
 }
 
-fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
-    bytes.windows(part.len()).position(|window| window == part)
+fn find(bytes: &[u8], piece: &[u8]) -> Option<usize> {
+    bytes.windows(piece.len()).position(|window| window == piece)
 }
 
 /// The bytes with one text in the place of another of that length.
@@ -232,8 +232,8 @@ async fn executed(executor: &Executor, bytes: &[u8]) -> Result<usize, EngineErro
     assert!(!partitions.is_empty() && partitions.end <= 1024, "{partitions:?}");
     let mut all = plan.run();
     let mut ran = 0;
-    while let Some(part) = all.next().await {
-        PartialGroups::decode(&part?.encode()?)?;
+    while let Some(groups) = all.next().await {
+        PartialGroups::decode(&groups?.encode()?)?;
         ran += 1;
     }
     assert_eq!(ran, partitions.len(), "partitions that are missing, or more than there are");

@@ -137,8 +137,8 @@ fn change(input: &mut Vec<u8>, pool: &[Vec<u8>], random: &mut Random) {
         7 => {
             let other = chosen(pool, random);
             let start = random.below(other.len() + 1);
-            let part = other[start..].iter().copied().take(random.below(512)).collect::<Vec<_>>();
-            input.splice(at..at, part);
+            let slice = other[start..].iter().copied().take(random.below(512)).collect::<Vec<_>>();
+            input.splice(at..at, slice);
         }
         8 => input.truncate(at),
         // In place, as lengths stand before many parts of binary formats.

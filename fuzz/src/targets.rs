@@ -157,7 +157,7 @@ pub fn model_file(input: &[u8]) -> Reaction {
         model.parameters.iter().map(|p| (p.name.clone(), p.column_type)).collect();
     let records = model.records.iter().flatten().map(|(_, written)| written);
     let published = match &model.publication {
-        Publication::Expressions { parts, .. } => parts.as_slice(),
+        Publication::Expressions { written, .. } => written.as_slice(),
         Publication::Table(_) => &[],
     };
     let expressions = records.chain(&model.knowledge).chain(published).take(4);

@@ -68,9 +68,9 @@ fn failures_are_found(folder: &Path) {
         (Target { name: "slow", run: takes_long, seeds, limits }, "of CPU time, more than"),
         (Target { name: "large", run: takes_room, seeds, limits: room }, "bytes, more than"),
     ];
-    for (target, part) in &targets {
+    for (target, cause) in &targets {
         let failed = fuzz(target, Vec::new(), Duration::ZERO, 1, folder).unwrap_err();
-        assert!(failed.what.contains(part), "{}", failed.what);
+        assert!(failed.what.contains(cause), "{}", failed.what);
         assert_eq!(fs::read(&failed.input).unwrap(), b"longer");
         fs::copy(&failed.input, folder.join("kept")).unwrap();
     }

@@ -6,7 +6,7 @@ use std::io;
 use hushtable::ledger::LedgerError;
 use hushtable::query::Refusal;
 use hushtable::visible::visible;
-use hushtable::{Error, Hint, Parts, SourceError};
+use hushtable::{Error, ErrorText, Hint, SourceError};
 use hushtable_plot::PlotError;
 
 /// Why a command ends early.
@@ -32,9 +32,9 @@ impl Failure {
         Self::Error { what: what.into(), hint: Some(hint.into()) }
     }
 
-    /// The parts of an error.
+    /// The text of an error.
     fn of(error: &dyn Hint) -> Self {
-        let Parts { what, place, hint } = error.parts();
+        let ErrorText { what, place, hint } = error.error_text();
         let lines: Vec<String> = [what].into_iter().chain(place).collect();
         Self::Error { what: lines.join("\n"), hint }
     }

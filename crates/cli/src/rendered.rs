@@ -7,8 +7,8 @@
 use hushtable::query::{IntervalRequest, Refusal};
 use hushtable::visible::visible;
 use hushtable::{
-    Answer, AnswerTable, AuditReport, BudgetLine, CheckReport, Engine, FitOptions, FitReport, Hint,
-    LossReport, OtherAccount, Parts, Quoted, Statement, TuneReport,
+    Answer, AnswerTable, AuditReport, BudgetLine, CheckReport, Engine, ErrorText, FitOptions,
+    FitReport, Hint, LossReport, OtherAccount, Quoted, Statement, TuneReport,
 };
 use hushtable_plot::ImageFormat;
 
@@ -155,11 +155,11 @@ pub fn chart(output: &AnswerTable, wanted: IntervalRequest) -> Result<RenderedCh
     })
 }
 
-/// The parts of an error, with characters escaped that steer a terminal or are invisible.
-pub fn error(error: &dyn Hint) -> Parts {
-    let Parts { what, place, hint } = error.parts();
+/// The text of an error, with characters escaped that steer a terminal or are invisible.
+pub fn error(error: &dyn Hint) -> ErrorText {
+    let ErrorText { what, place, hint } = error.error_text();
     let lines = |text: &str| text.lines().map(visible).collect::<Vec<_>>().join("\n");
-    Parts {
+    ErrorText {
         what: lines(&what),
         place: place.as_deref().map(lines),
         hint: hint.as_deref().map(visible),

@@ -236,7 +236,7 @@ fn every_link_of_the_docs_leads_somewhere() {
     for (name, page) in &pages {
         for target in links(page) {
             checked += 1;
-            let (file, part) = target.split_once('#').unwrap_or((&target, ""));
+            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
             if let Some(path) = file.strip_prefix(REPOSITORY) {
                 assert!(root().join(path).exists(), "docs/{name}: {target}");
                 continue;
@@ -250,7 +250,7 @@ fn every_link_of_the_docs_leads_somewhere() {
                 let entry = pages.iter().find(|(other, _)| other == file);
                 &entry.unwrap_or_else(|| panic!("docs/{name}: no page of the book is {target}")).1
             };
-            assert!(part.is_empty() || anchors(text).contains(part), "docs/{name}: {target}");
+            assert!(anchor.is_empty() || anchors(text).contains(anchor), "docs/{name}: {target}");
         }
     }
     assert!(checked >= 60, "{checked} links");
@@ -520,11 +520,11 @@ fn the_glossary_has_the_codes_own_names() {
         }
         // A type that is called as the word is means it.
         for word in cells[0].split("**").skip(1).step_by(2) {
-            let parts = word.split([' ', '-']);
-            let name: String = parts
-                .map(|part| match part.split_at_checked(1) {
+            let pieces = word.split([' ', '-']);
+            let name: String = pieces
+                .map(|piece| match piece.split_at_checked(1) {
                     Some((first, rest)) => first.to_uppercase() + rest,
-                    None => part.to_owned(),
+                    None => piece.to_owned(),
                 })
                 .collect();
             assert!(

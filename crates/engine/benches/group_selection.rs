@@ -62,7 +62,7 @@ fn make(path: &Path) {
     let mut writer =
         ArrowWriter::try_new(File::create(path).unwrap(), schema.clone(), None).unwrap();
     let mut mix = Mix(1);
-    for part in 0..20 {
+    for batch in 0..20 {
         let mut units: Vec<i64> = Vec::new();
         let mut words: Vec<String> = Vec::new();
         for unit in 0..100_000 {
@@ -71,7 +71,7 @@ fn make(path: &Path) {
             groups.sort_unstable();
             groups.dedup();
             for group in groups {
-                units.push(part * 100_000 + unit);
+                units.push(batch * 100_000 + unit);
                 words.push(format!("w{group}"));
             }
         }
@@ -84,9 +84,9 @@ fn make(path: &Path) {
 
 /// A partition of a plan.
 #[derive(Debug)]
-struct Part(SchemaRef, Arc<dyn ExecutionPlan>, usize);
+struct PlanPartition(SchemaRef, Arc<dyn ExecutionPlan>, usize);
 
-impl PartitionStream for Part {
+impl PartitionStream for PlanPartition {
     fn schema(&self) -> &SchemaRef {
         &self.0
     }
@@ -107,9 +107,9 @@ fn counts(path: &Path) -> Vec<u64> {
         let columns = [("word".to_owned(), ColumnType::String)];
         let plan = scan(&files, &Wanted::columns(&columns), 2, &Arc::default()).await.unwrap();
         let schema = plan.schema();
-        let parts = (0..plan.output_partitioning().partition_count())
-            .map(|part| Arc::new(Part(schema.clone(), plan.clone(), part)) as _);
-        let table = StreamingTable::try_new(schema.clone(), parts.collect()).unwrap();
+        let partitions = (0..plan.output_partitioning().partition_count())
+            .map(|partition| Arc::new(PlanPartition(schema.clone(), plan.clone(), partition)) as _);
+        let table = StreamingTable::try_new(schema.clone(), partitions.collect()).unwrap();
         let table = context.read_table(Arc::new(table)).unwrap();
         let grouped = table.aggregate(vec![col("word")], vec![count(lit(1)).alias("n")]).unwrap();
         let batches = grouped.collect().await.unwrap();
@@ -202,13 +202,13 @@ fn main() {
         if name == PLAIN {
             plain = *seconds;
         }
-        let part = match name == PLAIN {
+        let share = match name == PLAIN {
             true => "all of them".to_owned(),
             false => format!("{:4.1} % of the bound", 100.0 * shown / bound),
         };
         let ratio = seconds / plain;
         println!(
-            "{name:18} {shown:7.0} groups ({part:18}) {seconds:5.2} s ({ratio:4.1} x plain) \
+            "{name:18} {shown:7.0} groups ({share:18}) {seconds:5.2} s ({ratio:4.1} x plain) \
              {peak:6.0} MiB"
         );
     }

@@ -8,15 +8,15 @@
 //! values that are kept one by one stay until the end, also those of groups that were pushed out.
 //!
 //! Rows are packed to words and wait (`packed`) until there are enough of them to be worth it. Then
-//! they go to their units, one part of these after the other (`units`), so that what is kept of a
-//! part (`part`) is in the processor's cache. How many rows wait, and in how many parts units are,
-//! follows from numbers of rows, and from the memory that units take.
+//! they go to their units, one shard of these after the other (`units`), so that what is kept of a
+//! shard (`shard`) is in the processor's cache. How many rows wait, and in how many shards units
+//! are, follows from numbers of rows, and from the memory that units take.
 
 mod list_fields;
 mod packed;
 mod pair_rows;
-mod part;
 mod rules;
+mod shard;
 mod tally;
 mod units;
 
@@ -30,7 +30,7 @@ use crate::members::PartialMembers;
 use crate::survey::{Extremes, Survey};
 use crate::value_lists::ValueList;
 use packed::PackedLayout;
-use part::{NOTHING, clamped};
+use shard::{NOTHING, clamped};
 pub(crate) use tally::{ContributionTally, CountHistogram, Cut, Tallied, Tallies};
 use units::{Grown, UnitStates};
 
@@ -350,11 +350,11 @@ impl Bounder {
         let (mut shares, mut surveyed) = (Vec::new(), PartialMembers::default());
         let (counts_rows, mut tally) = self.tallied.unzip();
         if let Some(units) = self.units {
-            units.finish(|rules, part| {
-                part.add_totals(rules, &bounds, &mut row_totals);
+            units.finish(|rules, shard| {
+                shard.add_totals(rules, &bounds, &mut row_totals);
                 for (index, listing) in listings.iter().enumerate() {
                     let (sums, list) = (&mut added[index], &mut lists[index]);
-                    part.each_chosen(rules, index, listing, |_, group, values| {
+                    shard.each_chosen(rules, index, listing, |_, group, values| {
                         let Some(within) = listing.sum else {
                             return values.iter().for_each(|&value| list.push(group, value));
                         };
@@ -364,14 +364,14 @@ impl Bounder {
                     });
                 }
                 if let Some(members) = &mut members {
-                    part.add_members(rules, members);
+                    shard.add_members(rules, members);
                 }
                 if self.surveyed {
-                    part.add_members(rules, &mut surveyed);
-                    part.add_shares(rules, &self.accumulators, &mut shares);
+                    shard.add_members(rules, &mut surveyed);
+                    shard.add_shares(rules, &self.accumulators, &mut shares);
                 }
                 if let (Some(tally), Some(rows)) = (&mut tally, counts_rows) {
-                    part.add_tally(rules, &self.accumulators, rows, tally);
+                    shard.add_tally(rules, &self.accumulators, rows, tally);
                 }
                 Ok(())
             })?;

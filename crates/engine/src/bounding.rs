@@ -127,8 +127,8 @@ impl Bounding {
         self.filter.iter().chain(&self.keys).chain(values)
     }
 
-    /// Parts of all expressions together.
-    pub(crate) fn parts(&self) -> usize {
+    /// Nodes of all expressions together.
+    pub(crate) fn nodes(&self) -> usize {
         self.expressions().map(|e| e.size().1).sum()
     }
 

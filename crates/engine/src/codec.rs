@@ -5,9 +5,9 @@
 //! build only, over a channel that nobody else reads.
 //!
 //! Whatever the bytes are, reading them ends in an error or in a plan that this program could have
-//! written: of [allowed parts](allowed_parts), and with the same bytes when it is written again.
+//! written: of [allowed nodes](allowed_nodes), and with the same bytes when it is written again.
 
-mod allowed_parts;
+mod allowed_nodes;
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +31,7 @@ use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConve
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use allowed_parts::AllowedParts;
+use allowed_nodes::AllowedNodes;
 
 use crate::bound_exec::BoundExec;
 use crate::bounding::Bounding;
@@ -126,7 +126,7 @@ impl PlanCodec {
         let plan = physical_plan_to_bytes_with_proto_converter(
             Arc::clone(plan),
             &Self::default(),
-            &AllowedParts,
+            &AllowedNodes,
         )?;
         let mut body = (head.len() as u64).to_le_bytes().to_vec();
         body.extend(head);
@@ -149,7 +149,7 @@ impl PlanCodec {
         let codec = Self { progress: Arc::clone(progress) };
         // DataFusion's readers believe some of what they read, and may panic where it is wrong.
         let read =
-            || physical_plan_from_bytes_with_proto_converter(body, tasks, &codec, &AllowedParts);
+            || physical_plan_from_bytes_with_proto_converter(body, tasks, &codec, &AllowedNodes);
         let plan = catch_unwind(AssertUnwindSafe(read)).map_err(|_| EngineError::ForeignPlan)?;
         let plan = plan.map_err(|error| match EngineError::from(error) {
             error @ EngineError::Source(_) => error,
@@ -171,14 +171,14 @@ fn divided(body: &[u8]) -> Option<(Share, &[u8])> {
     (head.shuffled == shuffled().ok()?).then_some((head.share, plan))
 }
 
-/// Writes a part of a plan that can be read back as it is.
-fn write<T>(part: &T, buffer: &mut Vec<u8>, same: impl Fn(&T, &T) -> bool) -> Result<()>
+/// Writes a piece of a plan that can be read back as it is.
+fn write<T>(piece: &T, buffer: &mut Vec<u8>, same: impl Fn(&T, &T) -> bool) -> Result<()>
 where
     T: Serialize + DeserializeOwned,
 {
-    let text = serde_json::to_vec(part).map_err(|_| foreign())?;
+    let text = serde_json::to_vec(piece).map_err(|_| foreign())?;
     // A float of many digits may come back as its neighbour.
-    if !same(part, &read(&text)?) {
+    if !same(piece, &read(&text)?) {
         return Err(foreign());
     }
     buffer.extend(text);

@@ -8,7 +8,7 @@ use datafusion::arrow::array::{ArrayRef, UInt64Array};
 use datafusion::arrow::compute::{concat, take};
 use datafusion::error::DataFusionError;
 use hushtable_lang::Value;
-use hushtable_mechanisms::{Candidates, Chosen, Memberships, TiedNumbers, TiedPart};
+use hushtable_mechanisms::{Candidates, Chosen, Memberships, TiedNumbers, TiedRole};
 use hushtable_noise::{BatchError, Generator};
 use hushtable_plan::{
     Groups, Key, Measurement, PrivateQuery, Thresholds, known_groups, public_groups,
@@ -226,7 +226,7 @@ impl CountedGroups {
             let drawn = match noise {
                 Noise::Tied(tied) => {
                     // Sums and counts of values are drawn with the count of rows.
-                    if tied.part == TiedPart::Count {
+                    if tied.role == TiedRole::Count {
                         self.measure_tied(quote, (m, tied), chosen, generator, &mut noisy)?;
                     }
                     continue;
@@ -320,10 +320,10 @@ impl CountedGroups {
         let (mut columns, mut sums) = (Vec::new(), Vec::new());
         for (index, noise) in quote.noise().iter().enumerate() {
             match noise {
-                Noise::Tied(other) if other.count == count => match other.part {
-                    TiedPart::Count => {}
-                    TiedPart::Values(column) => columns.push((column, index)),
-                    TiedPart::Sum(sum) => sums.push((sum, index)),
+                Noise::Tied(other) if other.count == count => match other.role {
+                    TiedRole::Count => {}
+                    TiedRole::Values(column) => columns.push((column, index)),
+                    TiedRole::Sum(sum) => sums.push((sum, index)),
                 },
                 _ => {}
             }
@@ -406,7 +406,7 @@ impl CountedGroups {
         noisy: &mut [Option<Vec<i128>>],
     ) -> Result<(), EngineError> {
         let values = self.values_of(first, chosen)?;
-        let mut drawn = vec![Vec::with_capacity(chosen.len()); joint.draws.parts()];
+        let mut drawn = vec![Vec::with_capacity(chosen.len()); joint.draws.quantiles()];
         for group in chosen {
             let points = joint.draws.release(generator, values.of(group.group));
             for (drawn, point) in drawn.iter_mut().zip(points.map_err(|error| not_drawn(error))?) {
@@ -416,7 +416,7 @@ impl CountedGroups {
         for (index, noise) in quote.noise().iter().enumerate() {
             let Noise::Joint(other) = noise else { continue };
             if other.first == first {
-                let sums = drawn.get_mut(other.part).map(std::mem::take).ok_or_else(|| {
+                let sums = drawn.get_mut(other.nth).map(std::mem::take).ok_or_else(|| {
                     EngineError::inconsistent(
                         "a quantile was not drawn with the others of its values",
                     )
@@ -442,7 +442,7 @@ impl CountedGroups {
         let not_around =
             || EngineError::inconsistent("an interval has no quantile that it is drawn around");
         let values = self.values_of(first, chosen)?;
-        let mut drawn = vec![Vec::with_capacity(chosen.len()); reach.draws.parts()];
+        let mut drawn = vec![Vec::with_capacity(chosen.len()); reach.draws.quantiles()];
         for (row, group) in chosen.iter().enumerate() {
             let point = |quantile: &usize| {
                 let point = *noisy.get(*quantile)?.as_ref()?.get(row)?;
@@ -459,7 +459,7 @@ impl CountedGroups {
             let Noise::Reach(other) = noise else { continue };
             if other.first == first {
                 let reaches =
-                    drawn.get_mut(other.part).map(std::mem::take).ok_or_else(not_around)?;
+                    drawn.get_mut(other.nth).map(std::mem::take).ok_or_else(not_around)?;
                 *noisy.get_mut(index).ok_or_else(not_around)? = Some(reaches);
             }
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use hushtable_contract::ContractError;
-use hushtable_errors::{Hint, Parts};
+use hushtable_errors::{ErrorText, Hint};
 use hushtable_lang::Refusal;
 use hushtable_ledger::LedgerError;
 use hushtable_noise::EntropyError;
@@ -164,8 +164,8 @@ impl EngineError {
 }
 
 impl Hint for EngineError {
-    fn parts(&self) -> Parts {
-        let parts = match self {
+    fn error_text(&self) -> ErrorText {
+        let text = match self {
             Self::ContractFile { path, error } => (
                 format!("cannot read the contract `{}`: {error}", path.display()),
                 Some(
@@ -173,13 +173,13 @@ impl Hint for EngineError {
                         .to_owned(),
                 ),
             ),
-            Self::Contract(inner) => return inner.parts(),
+            Self::Contract(inner) => return inner.error_text(),
             Self::WorkloadFile { path, error } => (
                 format!("cannot read the workload `{}`: {error}", path.display()),
                 Some("give a TOML file in UTF-8, as in docs/workloads.md".to_owned()),
             ),
             Self::InWorkload { file, line, query, error } => {
-                let Parts { what, hint, .. } = error.parts();
+                let ErrorText { what, hint, .. } = error.error_text();
                 (format!("{file}:{line}: query `{query}`: {what}"), hint)
             }
             Self::DataChanged { table } => (
@@ -216,7 +216,7 @@ impl Hint for EngineError {
                 format!("the program provides a table `{table}`, which the contract does not have"),
                 Some(format!("the contract's tables: {}", tables.join(", "))),
             ),
-            Self::Refused(inner) => return inner.parts(),
+            Self::Refused(inner) => return inner.error_text(),
             Self::NoAnalyst { table, analysts } => (
                 format!("no analyst given: `{table}` has budgets of {analysts}"),
                 Some("give --analyst NAME".to_owned()),
@@ -227,8 +227,8 @@ impl Hint for EngineError {
                     "use a budget of {analysts}, or ask the owner of the data to add another"
                 )),
             ),
-            Self::Source(inner) => return inner.parts(),
-            Self::Ledger(inner) => return inner.parts(),
+            Self::Source(inner) => return inner.error_text(),
+            Self::Ledger(inner) => return inner.error_text(),
             Self::Entropy(inner) => (
                 format!("{inner}; nothing was released"),
                 Some("ask again when it works; what was charged stays charged".to_owned()),
@@ -299,7 +299,7 @@ impl Hint for EngineError {
                 ),
             ),
         };
-        Parts::from(parts)
+        ErrorText::from(text)
     }
 }
 
@@ -313,7 +313,7 @@ fn needed(limit: Option<MemoryLimit>) -> String {
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts().fmt(f)
+        self.error_text().fmt(f)
     }
 }
 
@@ -343,7 +343,7 @@ impl From<DataFusionError> for EngineError {
                 Err(shared) => match shared.find_root() {
                     DataFusionError::External(inner) => match inner.downcast_ref::<SourceError>() {
                         Some(source) => {
-                            let Parts { what, hint, .. } = source.parts();
+                            let ErrorText { what, hint, .. } = source.error_text();
                             Self::Source(SourceError::Shared { what, hint })
                         }
                         None => Self::broken(&**inner, DATAFUSION),

@@ -93,8 +93,8 @@ impl Program {
         Self::compiled(expr, false)
     }
 
-    /// Compiles an expression for batches whose last row is a filler of NULLs. Every part of the
-    /// expression is NULL in that row, even where SQL has a value (`n IS NULL`): so every part
+    /// Compiles an expression for batches whose last row is a filler of NULLs. Every node of the
+    /// expression is NULL in that row, even where SQL has a value (`n IS NULL`): so every node
     /// computes with NULLs in every batch, and the time does not show that a row brings the first.
     ///
     /// # Errors

@@ -90,6 +90,6 @@ impl ReceivedPlan {
     pub fn run(self) -> PartialStream {
         let Self { plan, share, memory, .. } = self;
         let partials = partials(plan, share, memory.tasks());
-        Box::pin(partials.map(move |part| part.map_err(|error| memory.explained(error))))
+        Box::pin(partials.map(move |partial| partial.map_err(|error| memory.explained(error))))
     }
 }

@@ -21,8 +21,8 @@ pub(crate) struct RowsOf {
     all: usize,
     /// Whether the units come after the columns read.
     has_unit: bool,
-    /// Parts of all expressions together.
-    parts: usize,
+    /// Nodes of all expressions together.
+    nodes: usize,
 }
 
 impl RowsOf {
@@ -34,7 +34,7 @@ impl RowsOf {
             read: bounding.read.iter().map(|&(index, _)| index).collect(),
             all: bounding.column_bytes.len(),
             has_unit: bounding.unit_bytes.is_some(),
-            parts: bounding.parts(),
+            nodes: bounding.nodes(),
         })
     }
 
@@ -44,16 +44,16 @@ impl RowsOf {
         batch: &RecordBatch,
         work: &mut impl FnMut(ContributionBatch) -> Result<(), DataFusionError>,
     ) -> Result<(), DataFusionError> {
-        let step = rows_at_once(batch.columns(), batch.num_rows(), self.parts);
+        let step = rows_at_once(batch.columns(), batch.num_rows(), self.nodes);
         // The first time fewer rows, so that nobody can choose a query for which one row more
-        // begins another part: to begin one takes half a millisecond in the largest queries.
+        // begins another slice: to begin one takes half a millisecond in the largest queries.
         let fewer = RandomState::new().hash_one(()) % step as u64;
         let (mut from, mut most) = (0, step - usize::try_from(fewer).unwrap_or(0));
         loop {
-            let part = batch.slice(from, most.min(batch.num_rows() - from));
-            let columns = spread(&part, &self.read, self.all)?;
-            let unit = if self.has_unit { part.columns().last() } else { None };
-            work(self.program.apply(&columns, unit, part.num_rows())?)?;
+            let slice = batch.slice(from, most.min(batch.num_rows() - from));
+            let columns = spread(&slice, &self.read, self.all)?;
+            let unit = if self.has_unit { slice.columns().last() } else { None };
+            work(self.program.apply(&columns, unit, slice.num_rows())?)?;
             from += most;
             most = step;
             if from >= batch.num_rows() {
@@ -111,17 +111,17 @@ fn size_but(bounders: &[Bounder], index: usize) -> usize {
 
 /// How many rows of a batch to compute with at once: all, unless their text is long, or there is
 /// much to compute. A dictionary can make a long text stand in every row, and a function of it
-/// would be written out for each. And every part of an expression takes a little longer for all
+/// would be written out for each. And every node of an expression takes a little longer for all
 /// rows that are computed at once where one of them is NULL, so that fewer are where there are many
-/// parts.
-pub(crate) fn rows_at_once(columns: &[ArrayRef], rows: usize, parts: usize) -> usize {
+/// nodes.
+pub(crate) fn rows_at_once(columns: &[ArrayRef], rows: usize, nodes: usize) -> usize {
     const BYTES: usize = 16 << 20;
-    /// Parts of expressions times rows.
+    /// Nodes of expressions times rows.
     const RESULTS: usize = 1 << 17;
     const LEAST: usize = 64;
     let length = |view: &u128| (*view as u32) as usize;
     let texts = columns.iter().filter_map(|c| c.as_string_view_opt());
     let bytes: usize = texts.map(|t| t.views().iter().map(length).sum::<usize>()).sum();
     let rows = if bytes <= BYTES { rows } else { rows * BYTES / bytes };
-    rows.min((RESULTS / parts.max(1)).max(LEAST)).max(1)
+    rows.min((RESULTS / nodes.max(1)).max(LEAST)).max(1)
 }

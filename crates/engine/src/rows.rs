@@ -33,8 +33,8 @@ pub(crate) struct RowProgram {
     padded: bool,
 }
 
-/// Most parts of expressions that are computed without a row of NULLs after the others. The first
-/// NULL among rows that are computed at once makes every later part about 60 ns slower.
+/// Most nodes of expressions that are computed without a row of NULLs after the others. The first
+/// NULL among rows that are computed at once makes every later node about 60 ns slower.
 pub(crate) const MOST_UNPADDED: usize = 64;
 
 /// The contribution of a row to an accumulator.
@@ -58,7 +58,7 @@ impl RowProgram {
     /// # Errors
     /// Only for expressions that binding cannot have made.
     pub(crate) fn new(bounding: &Bounding) -> Result<Self, ArrowError> {
-        let padded = bounding.parts() > MOST_UNPADDED;
+        let padded = bounding.nodes() > MOST_UNPADDED;
         let program = |e: &Expr| if padded { Program::padded(e) } else { Program::new(e) };
         let computed = |accumulator: &Accumulator| {
             Ok(match &accumulator.value {

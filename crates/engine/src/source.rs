@@ -11,8 +11,8 @@
 //! by statistics, which the file may have wrong; and it answers aggregates from statistics.
 //!
 //! Each kind of file is a source (`open`), and so is a table that a program provides
-//! (`provided`); a table is some columns of some sources (`table`); and an operator reads the parts
-//! of a table that a list names (`exec`).
+//! (`provided`); a table is some columns of some sources (`table`); and an operator reads the
+//! chunks of a table that a list names (`exec`).
 
 mod arrow_rows;
 pub(crate) mod convert;

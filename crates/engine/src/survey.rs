@@ -74,7 +74,7 @@ pub(crate) struct Surveyed {
     pub(crate) groups: Vec<usize>,
 }
 
-/// Contributions of one unit, as parts of what their bounds allow: one for each group, and one for
+/// Contributions of one unit, as shares of what their bounds allow: one for each group, and one for
 /// each sum that is as large as it can be.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct UnitShares {
@@ -92,26 +92,26 @@ impl UnitShares {
         self.size += 1.0;
         for (value, (low, high)) in contributions {
             let most = low.unsigned_abs().max(high.unsigned_abs()).max(1);
-            let part = value as f64 / most as f64;
-            self.size += part.abs();
-            self.signed += part;
+            let share = value as f64 / most as f64;
+            self.size += share.abs();
+            self.signed += share;
         }
     }
 
-    /// Adds a value that is kept one by one, as a part of those that the unit may have in a group.
+    /// Adds a value that is kept one by one, as a share of those that the unit may have in a group.
     pub(crate) fn add_value(&mut self, value: i64, listing: &Listing) {
         let (low, high) = listing.mean.unwrap_or(listing.range);
         let most = low.unsigned_abs().max(high.unsigned_abs()).max(1);
         if listing.distinct {
             // One value is as good as another.
-            let part = 1.0 / f64::from(listing.rows.max(1));
-            self.size += part;
-            self.signed += part;
+            let share = 1.0 / f64::from(listing.rows.max(1));
+            self.size += share;
+            self.signed += share;
             return;
         }
-        let part = value.clamp(low, high) as f64 / most as f64 / f64::from(listing.rows.max(1));
-        self.size += part.abs();
-        self.signed += part;
+        let share = value.clamp(low, high) as f64 / most as f64 / f64::from(listing.rows.max(1));
+        self.size += share.abs();
+        self.signed += share;
     }
 }
 

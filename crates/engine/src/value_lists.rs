@@ -27,7 +27,7 @@ impl ValueList {
 /// The values of each group, sorted. Exact: no Debug, Display or Serialize.
 #[derive(Clone, Default)]
 pub(crate) struct ValueLists {
-    /// End of each group's part of `values`.
+    /// End of each group's slice of `values`.
     ends: Vec<usize>,
     values: Vec<i64>,
 }
@@ -42,7 +42,7 @@ impl ValueLists {
         for group in 0..groups {
             ends[group + 1] += ends[group];
         }
-        // Until it is full, the end of a group's part is where its next value goes.
+        // Until it is full, the end of a group's slice is where its next value goes.
         let mut values = vec![0; ends[groups]];
         for list in lists {
             for (&group, &value) in list.groups.iter().zip(&list.values) {
@@ -57,7 +57,7 @@ impl ValueLists {
         sorted
     }
 
-    /// Sorts the part of each group, on all processors.
+    /// Sorts the slice of each group, on all processors.
     fn sort(&mut self) {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = self.values.len().div_ceil(threads).max(1);
@@ -69,11 +69,11 @@ impl ValueLists {
                 let count = ends.partition_point(|&end| end < start + share) + 1;
                 let (list_ends, others) = ends.split_at(count.min(ends.len()));
                 let end = list_ends.last().copied().unwrap_or(start);
-                let (part, after) = std::mem::take(&mut rest).split_at_mut(end - start);
+                let (slice, after) = std::mem::take(&mut rest).split_at_mut(end - start);
                 let mut sort = move || {
                     let mut from = start;
                     for &to in list_ends {
-                        part[from - start..to - start].sort_unstable();
+                        slice[from - start..to - start].sort_unstable();
                         from = to;
                     }
                 };

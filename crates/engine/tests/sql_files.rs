@@ -49,7 +49,7 @@ impl DB for Hushtable {
         for report in &answer.statement.clipping_reports {
             let share = |share: Option<f64>| share.map_or("NULL".to_owned(), |x| format!("{x:.3}"));
             let lines = report.shares.iter();
-            rows.extend(lines.map(|part| vec![format!("{}:", part.what), share(part.share)]));
+            rows.extend(lines.map(|line| vec![format!("{}:", line.what), share(line.share)]));
         }
         Ok(DBOutput::Rows { types: vec![DefaultColumnType::Any; columns.len()], rows })
     }

@@ -184,14 +184,14 @@ fn read(locations: &[String], folder: &Path, look: bool) -> Result<Vec<DraftTabl
 /// A location, relative to the working folder, as the contract's folder sees it.
 fn seen_from(folder: &Path, location: &str) -> String {
     let path = Path::new(location);
-    if folder.components().all(|part| part == Component::CurDir) || path.is_absolute() {
+    if folder.components().all(|component| component == Component::CurDir) || path.is_absolute() {
         return location.to_owned();
     }
     let (Ok(folder), Ok(whole)) = (std::path::absolute(folder), std::path::absolute(path)) else {
         return location.to_owned();
     };
     let absolute = whole.to_string_lossy().into_owned();
-    let turns = |path: &Path| path.components().any(|part| part == Component::ParentDir);
+    let turns = |path: &Path| path.components().any(|component| component == Component::ParentDir);
     if turns(&folder) || turns(&whole) {
         // Where `..` leads depends on links.
         return absolute;
@@ -438,12 +438,12 @@ fn text(value: &str) -> String {
     out
 }
 
-/// An SQL name from the last part of a location that says something.
+/// An SQL name from the last segment of a location that says something.
 fn table_name(location: &str) -> String {
     let extensions = [".gz", ".zst", ".csv", ".parquet", ".pq", ".arrow", ".arrows", ".feather"];
-    for part in Path::new(location).components().rev() {
-        let part = part.as_os_str().to_string_lossy();
-        let mut stem = part.as_ref();
+    for segment in Path::new(location).components().rev() {
+        let segment = segment.as_os_str().to_string_lossy();
+        let mut stem = segment.as_ref();
         for extension in extensions {
             let lower = stem.to_ascii_lowercase();
             if lower.ends_with(extension) {

@@ -73,7 +73,7 @@ pub use hushtable_engine::{
     TableIntervals, Timings, Together, Trial, TrialError, TuneReport, TunedSetting, UnopenedPlan,
     open_workload, resolved, runtime, same,
 };
-pub use hushtable_errors::{Hint, Parts};
+pub use hushtable_errors::{ErrorText, Hint};
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;
 pub use hushtable_noise as noise;

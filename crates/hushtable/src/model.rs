@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 1_000_000;
 /// Most evaluations of what is published.
 const MOST_ROWS: usize = 2_000_000;
 
-/// The guarantees of a model, and names for its parts.
+/// The guarantees of a model, and names for what it has.
 pub struct Described {
     /// The guarantees of the model.
     pub definitions: Definitions,
@@ -208,8 +208,8 @@ impl Reader {
         let model =
             Model::new(worlds, &values, knowledge, &targets).map_err(|e| self.refused(&e))?;
         let (definitions, outputs) = match &parsed.publication {
-            Publication::Expressions { parts, noise } => {
-                self.expressions(&model, &numbered, parts, noise)?
+            Publication::Expressions { written, noise } => {
+                self.expressions(&model, &numbered, written, noise)?
             }
             Publication::Table(table) => self.table(&model, &numbered, table)?,
         };
@@ -250,7 +250,7 @@ impl Reader {
         &self,
         model: &Model,
         records: &[NumberedColumn],
-        parts: &[WrittenText],
+        written: &[WrittenText],
         noise: &[RandomVariable],
     ) -> Result<(Definitions, Vec<String>), Error> {
         let chances = self.worlds(noise)?;
@@ -269,13 +269,13 @@ impl Reader {
             (0..rows).map(|row| chances.choice(row % each, variable)).collect()
         })?);
         let mut published = Vec::new();
-        for part in parts {
-            published.push(self.evaluate("published", part, &scope, rows)?.numbered()?);
+        for expression in written {
+            published.push(self.evaluate("published", expression, &scope, rows)?.numbered()?);
         }
         let (mut before, mut all) = (Tuples::default(), Tuples::default());
         let (mut numbers, mut split) = (Vec::with_capacity(rows), Vec::new());
         for row in 0..rows {
-            let tuple: Vec<u32> = published.iter().map(|part| part.numbers[row]).collect();
+            let tuple: Vec<u32> = published.iter().map(|column| column.numbers[row]).collect();
             let last = tuple.last().copied().unwrap_or_default();
             let first = before.number(tuple[..tuple.len() - 1].to_vec());
             let number = all.number(tuple);
@@ -286,13 +286,13 @@ impl Reader {
         }
         let texts = all.texts(|tuple| {
             let texts =
-                tuple.iter().zip(&published).map(|(n, part)| part.texts[*n as usize].as_str());
+                tuple.iter().zip(&published).map(|(n, column)| column.texts[*n as usize].as_str());
             let texts: Vec<&str> = texts.collect();
             if texts.len() == 1 { texts.concat() } else { format!("({})", texts.join(", ")) }
         });
         let mechanism =
             Mechanism::with_noise(model, &chances, &numbers).map_err(|e| self.refused(&e))?;
-        let split = (parts.len() > 1).then_some(split.as_slice());
+        let split = (written.len() > 1).then_some(split.as_slice());
         let definitions =
             Definitions::new(model, &mechanism, split).map_err(|e| self.refused(&e))?;
         Ok((definitions, texts))

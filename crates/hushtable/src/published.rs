@@ -1,13 +1,13 @@
-//! Published tables of counts, as files: their cells, and the parts of the population that these do
-//! not tell apart.
+//! Published tables of counts, as files: their cells, and the blocks of the population that these
+//! do not tell apart.
 
-mod cell_parts;
+mod cell_blocks;
 mod read;
 
 use hushtable_knowledge::{Differences, KnowledgeError, PublishedCount};
 use hushtable_lang::Refusal;
 
-pub use cell_parts::{Divided, divide};
+pub use cell_blocks::{Divided, divide};
 pub use read::read;
 
 /// Tables of counts over the same key columns.

@@ -47,7 +47,7 @@ impl Backend for Halves {
         let (all, executor) = (plan.partitions(), Executor::new(None).unwrap());
         let halves = [0..all / 2, all / 2..all].map(|half| {
             let received = executor.decode(&plan.encode(half).unwrap()).unwrap();
-            received.run().map(|part| PartialGroups::decode(&part?.encode()?))
+            received.run().map(|groups| PartialGroups::decode(&groups?.encode()?))
         });
         Box::pin(stream::iter(halves).flatten())
     }

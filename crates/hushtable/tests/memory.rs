@@ -161,17 +161,17 @@ impl Provider for Live {
         visits(0..1).schema()
     }
 
-    fn parts(&self) -> Vec<u64> {
+    fn chunks(&self) -> Vec<u64> {
         self.rows.lock().unwrap().iter().map(|_| 1000).collect()
     }
 
     fn read(
         &self,
-        part: usize,
+        chunk: usize,
         columns: &[usize],
         each: &mut dyn FnMut(RecordBatch) -> bool,
     ) -> io::Result<()> {
-        let batch = self.rows.lock().unwrap()[part].project(columns).map_err(io::Error::other)?;
+        let batch = self.rows.lock().unwrap()[chunk].project(columns).map_err(io::Error::other)?;
         each(batch);
         Ok(())
     }

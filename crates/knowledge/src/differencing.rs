@@ -1,17 +1,17 @@
 //! Differencing: several published tables of counts, and what they reveal together.
 //!
-//! The people that the tables are about fall into *parts*, which no published cell tells apart: a
-//! cell is a set of parts, and its count the sum of theirs, which are unknown whole numbers from 0.
-//! Two searches (see [`Published::differences`]):
+//! The people that the tables are about fall into *blocks*, which no published cell tells apart: a
+//! cell is a set of blocks, and its count the sum of theirs, which are unknown whole numbers from
+//! zero. Two searches (see [`Published::differences`]):
 //!
-//! - *Combinations*, a search for sets of parts that a sum and difference of exact cells leaves:
+//! - *Combinations*, a search for sets of blocks that a sum and difference of exact cells leaves:
 //!   what a cell has beyond those of another level that it contains, and what cells of a level have
 //!   together beyond those that they cover; repeated with the resulting sets, until there is
 //!   nothing new.
-//! - *Bounds*, for suppressed cells and single parts: the least and largest count in any table that
-//!   agrees with all that is published, first by passing bounds on between cells and parts (the
-//!   shuttle algorithm of Buzzigoli & Giusti 1999), then by linear programming where few parts are
-//!   tied together.
+//! - *Bounds*, for suppressed cells and single blocks: the least and largest count in any table
+//!   that agrees with all that is published, first by passing bounds on between cells and blocks
+//!   (the shuttle algorithm of Buzzigoli & Giusti 1999), then by linear programming where few
+//!   blocks are tied together.
 //!
 //! A finding holds in every table that agrees with what is published. Finding nothing means
 //! something only if the search was complete, and only for these tables.
@@ -51,8 +51,8 @@ impl PublishedCount {
 /// A cell of a published table.
 #[derive(Clone, Debug)]
 pub struct PublishedCell {
-    /// The parts whose records it counts, each once, in rising order.
-    pub parts: Vec<u32>,
+    /// The blocks whose records it counts, each once, in rising order.
+    pub blocks: Vec<u32>,
     /// Its count; suppressed unless it is exact.
     pub count: PublishedCount,
     /// Cells of one level are disjoint, as those of one table are without its margins.
@@ -62,18 +62,18 @@ pub struct PublishedCell {
 /// Published tables.
 #[derive(Clone, Debug)]
 pub struct Published {
-    parts: usize,
+    blocks: usize,
     cells: Vec<PublishedCell>,
     levels: usize,
 }
 
-/// A sum and difference of published cells that is the count of some parts.
+/// A sum and difference of published cells that is the count of some blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
     /// The cells, by their indices, each with its factor.
     pub terms: Vec<(usize, i64)>,
     /// Whose records it counts.
-    pub parts: Vec<u32>,
+    pub blocks: Vec<u32>,
     /// How many there are.
     pub count: u64,
 }
@@ -83,8 +83,8 @@ pub struct Combination {
 pub enum Bounded {
     /// A suppressed cell, by its index.
     Cell(usize),
-    /// A part that no cell shows alone.
-    Part(u32),
+    /// A block that no cell shows alone.
+    Block(u32),
 }
 
 /// Bounds of a count that nobody published.
@@ -92,7 +92,7 @@ pub enum Bounded {
 pub struct Recovered {
     /// Whose count.
     pub what: Bounded,
-    /// The bounds: of a part equal to each other, of a suppressed cell closer than as it was
+    /// The bounds: of a block equal to each other, of a suppressed cell closer than as it was
     /// published.
     pub count: PublishedCount,
 }
@@ -111,24 +111,24 @@ pub struct Differences {
 }
 
 impl Published {
-    /// Cells over that many parts.
+    /// Cells over that many blocks.
     ///
     /// # Errors
-    /// If a cell has no part, or its parts do not exist, are not in rising order, or belong to
+    /// If a cell has no block, or its blocks do not exist, are not in rising order, or belong to
     /// another cell of its level; or if its least count is above its largest.
-    pub fn new(parts: usize, cells: Vec<PublishedCell>) -> Result<Self, KnowledgeError> {
+    pub fn new(blocks: usize, cells: Vec<PublishedCell>) -> Result<Self, KnowledgeError> {
         let levels = cells.iter().map(|cell| cell.level + 1).max().unwrap_or(0);
         let mut used = std::collections::HashSet::new();
         for (index, cell) in cells.iter().enumerate() {
-            let rising = cell.parts.windows(2).all(|pair| pair[0] < pair[1]);
-            let exist = cell.parts.last().is_some_and(|last| (*last as usize) < parts);
-            let disjoint = cell.parts.iter().all(|part| used.insert((cell.level, *part)));
+            let rising = cell.blocks.windows(2).all(|pair| pair[0] < pair[1]);
+            let exist = cell.blocks.last().is_some_and(|last| (*last as usize) < blocks);
+            let disjoint = cell.blocks.iter().all(|block| used.insert((cell.level, *block)));
             let ordered = cell.count.low <= cell.count.high;
             if !(rising && exist && disjoint && ordered) {
                 return Err(KnowledgeError::Cell { index });
             }
         }
-        Ok(Self { parts, cells, levels })
+        Ok(Self { blocks, cells, levels })
     }
 
     /// All findings about fewer than `k` records.
@@ -142,25 +142,25 @@ impl Published {
         bounds.pass_on()?;
         let all_bounded = programme::tighten(self, &mut bounds)?;
         let combinations = search.below(k);
-        let known = |parts: &[u32]| search.knows(parts);
+        let known = |blocks: &[u32]| search.knows(blocks);
         let mut recovered = Vec::new();
         let suppressed = self.cells.iter().enumerate().filter(|(_, cell)| !cell.count.is_exact());
         for ((index, cell), sum) in suppressed.zip(&bounds.sums) {
             let count = sum.count;
-            if count.width() < cell.count.width() && !known(&cell.parts) {
+            if count.width() < cell.count.width() && !known(&cell.blocks) {
                 recovered.push(Recovered { what: Bounded::Cell(index), count });
             }
         }
         let alone: std::collections::HashSet<u32> = self
             .cells
             .iter()
-            .filter(|cell| cell.parts.len() == 1)
-            .map(|cell| cell.parts[0])
+            .filter(|cell| cell.blocks.len() == 1)
+            .map(|cell| cell.blocks[0])
             .collect();
-        for part in 0..u32::try_from(self.parts).unwrap_or(u32::MAX) {
-            let count = bounds.part(part);
-            if count.is_exact() && count.high < k && !alone.contains(&part) && !known(&[part]) {
-                recovered.push(Recovered { what: Bounded::Part(part), count });
+        for block in 0..u32::try_from(self.blocks).unwrap_or(u32::MAX) {
+            let count = bounds.block(block);
+            if count.is_exact() && count.high < k && !alone.contains(&block) && !known(&[block]) {
+                recovered.push(Recovered { what: Bounded::Block(block), count });
             }
         }
         recovered.sort_by_key(|r| (r.count.width(), r.count.high == 0, r.count.high));

@@ -6,15 +6,15 @@ use crate::integer_law::{IntegerLaw, UNIT};
 /// of one without from one with: of S + 1 from S and of S from S + 1, where S has the `law`. Both
 /// rounded up.
 ///
-/// The law is log-concave, so the terms above zero of the one are those of its upper part, and of
-/// the other those of its lower part.
+/// The law is log-concave, so the terms above zero of the one are those of its upper end, and of
+/// the other those of its lower end.
 pub(crate) fn both(law: &IntegerLaw, epsilon: f64) -> [f64; 2] {
     if law.tail < f64::INFINITY && epsilon >= law.tail {
         return [0.0, 0.0];
     }
     let factors = Factors::new(law, epsilon);
-    let up = factors.part(law.weights.iter().rev());
-    let down = factors.part(law.weights.iter());
+    let up = factors.sum_of_terms(law.weights.iter().rev());
+    let down = factors.sum_of_terms(law.weights.iter());
     [factors.rounded(up, law), factors.rounded(down, law)]
 }
 
@@ -85,8 +85,8 @@ impl Factors {
         let end = if law.tail < f64::INFINITY {
             // The sum over all i of a^i (1 - e^epsilon a), with a = e^-tail.
             let all = -(-law.tail).exp_m1();
-            let part = -(epsilon - law.tail).exp_m1();
-            (part + 4.0 * UNIT * (1.0 + law.tail)) / all * (1.0 + 8.0 * UNIT)
+            let short = -(epsilon - law.tail).exp_m1();
+            (short + 4.0 * UNIT * (1.0 + law.tail)) / all * (1.0 + 8.0 * UNIT)
         } else {
             1.0
         };
@@ -104,7 +104,7 @@ impl Factors {
 
     /// The sum of the terms of each weight and the one before it, up to where there is none above
     /// zero: ratios of neighbours fall, so none is after it either.
-    fn part<'a>(&self, weights: impl Iterator<Item = &'a f64>) -> f64 {
+    fn sum_of_terms<'a>(&self, weights: impl Iterator<Item = &'a f64>) -> f64 {
         let mut sum = 0.0;
         let mut before = 0.0;
         for (i, weight) in weights.enumerate() {

@@ -92,7 +92,7 @@ pub enum KnowledgeError {
     },
     /// A cell that is none, or overlaps another one of its level.
     #[error(
-        "cell {index} is not valid: its parts must exist, be in ascending order and belong to \
+        "cell {index} is not valid: its blocks must exist, be in ascending order and belong to \
          no other cell of its level, and its least count must be at most its largest"
     )]
     Cell {

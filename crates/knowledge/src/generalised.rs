@@ -60,12 +60,12 @@ impl Generalised {
     pub fn new(text: &str) -> Self {
         let text = text.trim();
         let braces = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-        let parts: Vec<&str> = match braces {
+        let texts: Vec<&str> = match braces {
             Some(list) => list.split(',').collect(),
             None => text.split('|').collect(),
         };
         let forms: Option<Vec<GeneralisedForm>> =
-            parts.into_iter().map(|part| GeneralisedForm::new(part.trim())).collect();
+            texts.into_iter().map(|text| GeneralisedForm::new(text.trim())).collect();
         match forms {
             Some(forms) => Self { text: text.to_owned(), forms },
             None => Self::any(),

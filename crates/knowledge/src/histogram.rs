@@ -93,8 +93,8 @@ impl Histogram {
         }
         let mut sums = [NeumaierSum::default(); 2];
         for (weight, law) in &self.sizes {
-            for (sum, part) in sums.iter_mut().zip(both(law, epsilon)) {
-                sum.add(weight * part);
+            for (sum, delta) in sums.iter_mut().zip(both(law, epsilon)) {
+                sum.add(weight * delta);
             }
         }
         let worst = sums[0].value().max(sums[1].value());

@@ -125,10 +125,10 @@ impl IntegerLaw {
         let mut weights = vec![0.0; short.weights.len() + long.weights.len() - 1];
         // Sums of about sqrt(few) sums of as many products: no sum is of many terms.
         let block = if few <= 16.0 { 16 } else { few.sqrt().ceil() as usize };
-        let mut part = vec![0.0; long.weights.len() + block - 1];
+        let mut of_block = vec![0.0; long.weights.len() + block - 1];
         let peak = mode(&long.weights);
         for (at, rows) in short.weights.chunks(block).enumerate() {
-            let sums = &mut part[..long.weights.len() + rows.len() - 1];
+            let sums = &mut of_block[..long.weights.len() + rows.len() - 1];
             for (i, weight) in rows.iter().enumerate() {
                 let least = floor / weight;
                 // Weights rise to the mode and fall from there.

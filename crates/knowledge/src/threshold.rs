@@ -76,8 +76,8 @@ pub(crate) fn checked_threshold(
 pub(crate) fn passive(known: &IntegerLaw, at: impl Fn(i64) -> [f64; 2]) -> f64 {
     let mut sums = [NeumaierSum::default(); 2];
     for (b, weight) in (known.first..).zip(&known.weights) {
-        for (sum, part) in sums.iter_mut().zip(at(b)) {
-            sum.add(weight * part);
+        for (sum, bound) in sums.iter_mut().zip(at(b)) {
+            sum.add(weight * bound);
         }
     }
     let worst = sums[0].value().max(sums[1].value());
@@ -87,7 +87,7 @@ pub(crate) fn passive(known: &IntegerLaw, at: impl Fn(i64) -> [f64; 2]) -> f64 {
 /// The divergences at all thresholds of a range.
 pub(crate) struct Suppressed {
     first: i64,
-    parts: Vec<[f64; 2]>,
+    bounds: Vec<[f64; 2]>,
 }
 
 impl Suppressed {
@@ -96,16 +96,16 @@ impl Suppressed {
         let (bottom, top) = (law.first - 1, law.last() + 2);
         let first = lowest.clamp(bottom, top);
         let thresholds: Vec<i64> = (first..=highest.clamp(bottom, top)).collect();
-        Self { first, parts: above(law, epsilon, &thresholds) }
+        Self { first, bounds: above(law, epsilon, &thresholds) }
     }
 
     pub(crate) fn at(&self, threshold: i64) -> [f64; 2] {
-        let last = self.parts.len().saturating_sub(1);
+        let last = self.bounds.len().saturating_sub(1);
         let index = usize::try_from(threshold - self.first).unwrap_or(0).min(last);
-        self.parts.get(index).copied().unwrap_or([1.0, 1.0])
+        self.bounds.get(index).copied().unwrap_or([1.0, 1.0])
     }
 
     pub(crate) fn largest(&self) -> f64 {
-        self.parts.iter().map(|part| larger(*part)).fold(0.0, f64::max)
+        self.bounds.iter().map(|bound| larger(*bound)).fold(0.0, f64::max)
     }
 }

@@ -69,18 +69,20 @@ impl CountAboveWithin {
             if active <= worst.passive {
                 return;
             }
-            let parts: Vec<[f64; 2]> = (0..=knowns)
+            let bounds: Vec<[f64; 2]> = (0..=knowns)
                 .map(|b| {
-                    (0..=missing).map(|r| at.at(self.above - b - r)).fold([0.0; 2], |most, part| {
-                        [f64::max(most[0], part[0]), f64::max(most[1], part[1])]
-                    })
+                    (0..=missing)
+                        .map(|r| at.at(self.above - b - r))
+                        .fold([0.0; 2], |most, bound| {
+                            [f64::max(most[0], bound[0]), f64::max(most[1], bound[1])]
+                        })
                 })
                 .collect();
-            let part = |b: i64| {
-                usize::try_from(b).ok().and_then(|b| parts.get(b)).copied().unwrap_or([1.0; 2])
+            let bound_at = |b: i64| {
+                usize::try_from(b).ok().and_then(|b| bounds.get(b)).copied().unwrap_or([1.0; 2])
             };
             for known in &self.known {
-                worst.passive = worst.passive.max(passive(known, part).min(active));
+                worst.passive = worst.passive.max(passive(known, bound_at).min(active));
             }
         });
         worst

@@ -29,9 +29,9 @@ fn attackers(unknown: &[f64], known: &[f64], threshold: i64, epsilon: f64) -> (f
         let model = binary(unknown);
         let (zero, one) = (law(&model, 0, published), law(&model, 1, published));
         let both = [hockey_stick(&one, &zero, epsilon), hockey_stick(&zero, &one, epsilon)];
-        for (mean, part) in means.iter_mut().zip(both) {
-            *mean += chance * part;
-            active = active.max(part);
+        for (mean, delta) in means.iter_mut().zip(both) {
+            *mean += chance * delta;
+            active = active.max(delta);
         }
     }
     (means[0].max(means[1]), active)

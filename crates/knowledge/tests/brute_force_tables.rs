@@ -26,15 +26,15 @@ fn bounded_model() -> impl Strategy<Value = (Vec<f64>, Model)> {
         let left = 1.0 - lower.iter().sum::<f64>();
         let model = rest
             .iter()
-            .map(|parts| {
-                let parts = &parts[..lower.len()];
-                let largest = parts.iter().copied().fold(0.0, f64::max);
+            .map(|weights| {
+                let weights = &weights[..lower.len()];
+                let largest = weights.iter().copied().fold(0.0, f64::max);
                 // Mostly corners, which are worst.
-                let share = |part: f64| match corner {
-                    0 => part / parts.iter().sum::<f64>(),
-                    _ => f64::from(u8::from(part >= largest)),
+                let share = |weight: f64| match corner {
+                    0 => weight / weights.iter().sum::<f64>(),
+                    _ => f64::from(u8::from(weight >= largest)),
                 };
-                lower.iter().zip(parts).map(|(l, part)| l + left * share(*part)).collect()
+                lower.iter().zip(weights).map(|(l, weight)| l + left * share(*weight)).collect()
             })
             .collect();
         (lower, model)

@@ -9,12 +9,12 @@ use hushtable_knowledge::{
 };
 use proptest::prelude::*;
 
-fn cell(level: usize, parts: &[u32], count: u64) -> PublishedCell {
-    PublishedCell { parts: parts.to_vec(), count: PublishedCount::exact(count), level }
+fn cell(level: usize, blocks: &[u32], count: u64) -> PublishedCell {
+    PublishedCell { blocks: blocks.to_vec(), count: PublishedCount::exact(count), level }
 }
 
-fn differences_of(parts: usize, cells: &[PublishedCell], k: u64) -> Differences {
-    Published::new(parts, cells.to_vec()).unwrap().differences(k).unwrap()
+fn differences_of(blocks: usize, cells: &[PublishedCell], k: u64) -> Differences {
+    Published::new(blocks, cells.to_vec()).unwrap().differences(k).unwrap()
 }
 
 /// The combinations of somebody that are no published cells.
@@ -23,8 +23,8 @@ fn combined(differences: &Differences) -> Vec<Combination> {
     combinations.filter(|set| set.terms.len() > 1 && set.count > 0).cloned().collect()
 }
 
-fn combination(parts: &[u32], count: u64, terms: &[(usize, i64)]) -> Combination {
-    Combination { parts: parts.to_vec(), count, terms: terms.to_vec() }
+fn combination(blocks: &[u32], count: u64, terms: &[(usize, i64)]) -> Combination {
+    Combination { blocks: blocks.to_vec(), count, terms: terms.to_vec() }
 }
 
 /// PK Example 8: all, and all but one.
@@ -66,17 +66,18 @@ fn nobody_comes_last_and_small_cells_come_first() {
     let cells = [cell(0, &[0, 1, 2], 10), cell(1, &[0], 3), cell(1, &[1], 7)];
     let differences = differences_of(3, &cells, 5);
     let all: Vec<_> =
-        differences.combinations.iter().map(|set| (set.parts.clone(), set.count)).collect();
+        differences.combinations.iter().map(|set| (set.blocks.clone(), set.count)).collect();
     assert_eq!(all, [(vec![0], 3), (vec![2], 0)]);
 }
 
 #[test]
 fn suppressed_cells_are_recovered_by_two_margins() {
     let below_5 = PublishedCount { low: 0, high: 4 };
-    let hidden = |parts: &[u32]| PublishedCell { parts: parts.to_vec(), count: below_5, level: 0 };
+    let hidden =
+        |blocks: &[u32]| PublishedCell { blocks: blocks.to_vec(), count: below_5, level: 0 };
     // Two by two, all four suppressed, with both margins: 4 in the first row and the first column,
     // 8 in all.
-    let mut cells: Vec<PublishedCell> = (0..4).map(|part| hidden(&[part])).collect();
+    let mut cells: Vec<PublishedCell> = (0..4).map(|block| hidden(&[block])).collect();
     cells.extend([cell(1, &[0, 1], 4), cell(1, &[2, 3], 4), cell(2, &[0, 2], 5)]);
     cells.push(cell(2, &[1, 3], 3));
     let differences = differences_of(4, &cells, 5);
@@ -107,10 +108,10 @@ fn what_no_table_has_is_refused() {
     assert!(Published::new(3, vec![cell(0, &[0, 1], 3), cell(0, &[1], 1)]).is_err());
 }
 
-/// All tables of that many parts that agree with the cells.
-fn agreeing(parts: usize, cells: &[PublishedCell]) -> Vec<Vec<u64>> {
+/// All tables of that many blocks that agree with the cells.
+fn agreeing(blocks: usize, cells: &[PublishedCell]) -> Vec<Vec<u64>> {
     fn extend(
-        parts: usize,
+        blocks: usize,
         cells: &[PublishedCell],
         table: &mut Vec<u64>,
         all: &mut Vec<Vec<u64>>,
@@ -118,24 +119,24 @@ fn agreeing(parts: usize, cells: &[PublishedCell]) -> Vec<Vec<u64>> {
         let next = table.len();
         // Partial sums must fit, and complete ones must be right.
         for cell in cells {
-            let sum: u64 = cell.parts.iter().filter_map(|p| table.get(*p as usize)).sum();
-            let complete = cell.parts.iter().all(|p| (*p as usize) < next);
+            let sum: u64 = cell.blocks.iter().filter_map(|p| table.get(*p as usize)).sum();
+            let complete = cell.blocks.iter().all(|p| (*p as usize) < next);
             if sum > cell.count.high || (complete && sum < cell.count.low) {
                 return;
             }
         }
-        if next == parts {
+        if next == blocks {
             all.push(table.clone());
             return;
         }
         for count in 0..=20 {
             table.push(count);
-            extend(parts, cells, table, all);
+            extend(blocks, cells, table, all);
             table.pop();
         }
     }
     let mut all = Vec::new();
-    extend(parts, cells, &mut Vec::new(), &mut all);
+    extend(blocks, cells, &mut Vec::new(), &mut all);
     all
 }
 
@@ -143,18 +144,18 @@ fn agreeing(parts: usize, cells: &[PublishedCell]) -> Vec<Vec<u64>> {
 fn tables() -> impl Strategy<Value = (Vec<u64>, Vec<PublishedCell>, u64)> {
     let sizes = prop_oneof![Just([2usize, 3, 1]), Just([2, 2, 2]), Just([3, 2, 1])];
     sizes.prop_flat_map(|sizes| {
-        let parts = sizes.iter().product::<usize>();
+        let blocks = sizes.iter().product::<usize>();
         (
-            prop::collection::vec(prop_oneof![3 => 0..=2u64, 1 => 3..=5u64], parts),
-            prop::collection::vec((0..8u8, prop::collection::vec(0..4u8, parts)), 1..=3),
+            prop::collection::vec(prop_oneof![3 => 0..=2u64, 1 => 3..=5u64], blocks),
+            prop::collection::vec((0..8u8, prop::collection::vec(0..4u8, blocks)), 1..=3),
             1..=4u64,
         )
             .prop_map(move |(truth, margins, threshold)| {
-                let everyone: Vec<u32> = (0..parts as u32).collect();
+                let everyone: Vec<u32> = (0..blocks as u32).collect();
                 let mut cells = vec![cell(0, &everyone, truth.iter().sum())];
                 for (level, (axes, dice)) in margins.iter().enumerate() {
-                    let key = |part: u32| {
-                        let mut rest = part as usize;
+                    let key = |block: u32| {
+                        let mut rest = block as usize;
                         let mut key = Vec::new();
                         for (axis, size) in sizes.iter().enumerate() {
                             key.push(if axes >> axis & 1 == 1 { rest % size } else { 9 });
@@ -164,9 +165,9 @@ fn tables() -> impl Strategy<Value = (Vec<u64>, Vec<PublishedCell>, u64)> {
                     };
                     let keys: BTreeSet<Vec<usize>> = everyone.iter().map(|p| key(*p)).collect();
                     for (target, dice) in keys.iter().zip(dice) {
-                        let parts: Vec<u32> =
+                        let blocks: Vec<u32> =
                             everyone.iter().copied().filter(|p| key(*p) == *target).collect();
-                        let count: u64 = parts.iter().map(|p| truth[*p as usize]).sum();
+                        let count: u64 = blocks.iter().map(|p| truth[*p as usize]).sum();
                         let hidden = PublishedCount { low: 0, high: threshold - 1 };
                         // A few cells are not published at all.
                         let count = match (*dice, count < threshold) {
@@ -174,7 +175,7 @@ fn tables() -> impl Strategy<Value = (Vec<u64>, Vec<PublishedCell>, u64)> {
                             (_, true) => hidden,
                             (_, false) => PublishedCount::exact(count),
                         };
-                        cells.push(PublishedCell { parts, count, level: level + 1 });
+                        cells.push(PublishedCell { blocks, count, level: level + 1 });
                     }
                 }
                 (truth, cells, threshold)
@@ -195,13 +196,13 @@ proptest! {
         let differences = differences_of(truth.len(), &cells, k);
         let all = agreeing(truth.len(), &cells);
         prop_assert!(all.contains(&truth));
-        let range = |parts: &[u32]| {
-            let sum = |table: &Vec<u64>| parts.iter().map(|p| table[*p as usize]).sum::<u64>();
+        let range = |blocks: &[u32]| {
+            let sum = |table: &Vec<u64>| blocks.iter().map(|p| table[*p as usize]).sum::<u64>();
             let sums: BTreeSet<u64> = all.iter().map(sum).collect();
             (*sums.first().unwrap(), *sums.last().unwrap())
         };
         for set in &differences.combinations {
-            prop_assert_eq!(range(&set.parts), (set.count, set.count));
+            prop_assert_eq!(range(&set.blocks), (set.count, set.count));
             prop_assert!(set.count < k);
             let mut sum = 0i64;
             let mut covered = vec![0i64; truth.len()];
@@ -209,43 +210,43 @@ proptest! {
                 let cell = &cells[*index];
                 prop_assert_eq!(cell.count.low, cell.count.high);
                 sum += factor * i64::try_from(cell.count.low).unwrap();
-                cell.parts.iter().for_each(|part| covered[*part as usize] += factor);
+                cell.blocks.iter().for_each(|block| covered[*block as usize] += factor);
             }
             prop_assert_eq!(sum, i64::try_from(set.count).unwrap());
-            let indicator = (0..truth.len() as u32).map(|p| i64::from(set.parts.contains(&p)));
+            let indicator = (0..truth.len() as u32).map(|p| i64::from(set.blocks.contains(&p)));
             prop_assert_eq!(covered, indicator.collect::<Vec<_>>());
         }
         for recovered in &differences.recovered {
-            let parts = match recovered.what {
-                Bounded::Cell(index) => cells[index].parts.clone(),
-                Bounded::Part(part) => vec![part],
+            let blocks = match recovered.what {
+                Bounded::Cell(index) => cells[index].blocks.clone(),
+                Bounded::Block(block) => vec![block],
             };
-            prop_assert_eq!(range(&parts), (recovered.count.low, recovered.count.high));
+            prop_assert_eq!(range(&blocks), (recovered.count.low, recovered.count.high));
         }
-        // And nothing is left out: suppressed cells with closer bounds, single parts with exact
+        // And nothing is left out: suppressed cells with closer bounds, single blocks with exact
         // ones.
         prop_assert!(differences.all_combined && differences.all_bounded);
-        let derivable = |parts: &[u32]| {
+        let derivable = |blocks: &[u32]| {
             differences.combinations.iter().any(|set| {
-                set.parts == parts
-                    || (set.count == 0 && parts.iter().all(|p| set.parts.contains(p)))
-                    || set.parts.iter().all(|p| parts.contains(p))
-                        && range(parts).1 == set.count
+                set.blocks == blocks
+                    || (set.count == 0 && blocks.iter().all(|p| set.blocks.contains(p)))
+                    || set.blocks.iter().all(|p| blocks.contains(p))
+                        && range(blocks).1 == set.count
             })
         };
         for (index, cell) in cells.iter().enumerate() {
-            let (low, high) = range(&cell.parts);
+            let (low, high) = range(&cell.blocks);
             let listed = differences.recovered.iter().any(|r| r.what == Bounded::Cell(index));
             if cell.count.low < cell.count.high && high - low < cell.count.high - cell.count.low {
-                prop_assert!(listed || derivable(&cell.parts), "{index}: {low} to {high}");
+                prop_assert!(listed || derivable(&cell.blocks), "{index}: {low} to {high}");
             }
         }
-        for part in 0..truth.len() as u32 {
-            let (low, high) = range(&[part]);
-            let has_cell = cells.iter().any(|cell| cell.parts == [part]);
-            let listed = differences.recovered.iter().any(|r| r.what == Bounded::Part(part));
+        for block in 0..truth.len() as u32 {
+            let (low, high) = range(&[block]);
+            let has_cell = cells.iter().any(|cell| cell.blocks == [block]);
+            let listed = differences.recovered.iter().any(|r| r.what == Bounded::Block(block));
             if low == high && high < k && !has_cell {
-                prop_assert!(listed || derivable(&[part]), "part {part}: {low}");
+                prop_assert!(listed || derivable(&[block]), "block {block}: {low}");
             }
         }
     }

@@ -69,13 +69,13 @@ proptest! {
         share in 0..=8u32,
         at in 0.0..3.0f64,
     ) {
-        let (all, part) = (model.definitions(), model.after(image).definitions());
+        let (all, processed) = (model.definitions(), model.after(image).definitions());
         let second = Small { laws: other, ..model.clone() };
         let mixed = model.mixed_with(&second, share).definitions();
         let second = second.definitions();
         for definition in [Definition::Active, Definition::Passive] {
             let (whole, also) = (delta(&all, definition, at), delta(&second, definition, at));
-            prop_assert!(delta(&part, definition, at) <= whole + 1e-15, "{definition:?}");
+            prop_assert!(delta(&processed, definition, at) <= whole + 1e-15, "{definition:?}");
             let share = f64::from(share) / 8.0;
             let most = share * whole + (1.0 - share) * also;
             prop_assert!(most <= whole.max(also) + 1e-15);
@@ -493,7 +493,7 @@ proptest! {
 
     /// PK Theorem 6 with mu once: outputs of two bits, the first before the second.
     #[test]
-    fn parts_add_up_with_their_dependence(
+    fn outputs_add_up_with_their_dependence(
         model in small(),
         deltas in prop::sample::select(vec![
             ["0", "0", "0"],
@@ -501,8 +501,8 @@ proptest! {
             ["0.01", "0.1", "0.02"],
         ]),
     ) {
-        let of = |model: &Small, part: Option<u32>| {
-            let merged = |law: &Vec<u32>| match part {
+        let of = |model: &Small, merged_bit: Option<u32>| {
+            let merged = |law: &Vec<u32>| match merged_bit {
                 Some(bit) => {
                     let one = |value| {
                         (0..4).filter(|o| o >> bit & 1 == value).map(|o| law[o as usize]).sum()

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 const WITHIN: f64 = 1e-9;
 
-fn vectors(part: &str) -> Vec<Value> {
-    Vectors::PartialKnowledge.section(part)
+fn vectors(section: &str) -> Vec<Value> {
+    Vectors::PartialKnowledge.section(section)
 }
 
 fn p(value: &Value) -> Probability {

@@ -36,8 +36,8 @@ const MAX_NESTING: u32 = 100;
 /// stack that overflows would tell that there is one.
 const MAX_DEPTH: usize = 30;
 
-/// Most parts of a bound expression: some forms stand for several copies of their operands.
-const MAX_PARTS: usize = 5_000;
+/// Most nodes of a bound expression: some forms stand for several copies of their operands.
+const MAX_NODES: usize = 5_000;
 
 /// The meaning of names, and of other nodes that depend on the context.
 pub trait Resolve {
@@ -63,15 +63,15 @@ pub fn too_deep(most: usize) -> Refusal {
     .nowhere()
 }
 
-/// Refuses a bound expression that is too deep or has too many parts.
+/// Refuses a bound expression that is too deep or has too many nodes.
 pub fn check_size(bound: &Expr) -> Result<(), Refusal> {
-    let (depth, parts) = bound.size();
+    let (depth, nodes) = bound.size();
     if depth > MAX_DEPTH {
         return Err(too_deep(MAX_DEPTH));
     }
-    if parts > MAX_PARTS {
+    if nodes > MAX_NODES {
         return Err(Refusal::new(
-            format!("an expression has more than {MAX_PARTS} parts"),
+            format!("an expression has more than {MAX_NODES} parts"),
             "NULLIF, BETWEEN, CASE x WHEN … and IN repeat their operands: nest them less",
         )
         .nowhere());

@@ -19,9 +19,9 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The parts of a call. `None` for one that has others: a sub-query or clauses in its brackets,
-    /// or a second list of arguments. All fields of the syntax are named, so that none of a new
-    /// version of the parser is accepted in silence.
+    /// The clauses of a call. `None` for one that has others: a sub-query or clauses in its
+    /// brackets, or a second list of arguments. All fields of the syntax are named, so that none of
+    /// a new version of the parser is accepted in silence.
     pub fn of(function: &'a ast::Function) -> Option<Self> {
         let ast::Function {
             name: _,
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_with_other_parts_is_refused() {
+    fn a_call_with_other_clauses_is_refused() {
         for text in ["SUM(DISTINCT x)", "COUNT(*) FILTER (WHERE x > 1)", "RANK() OVER (ORDER BY x)"]
         {
             assert!(is_usual(text), "{text}");

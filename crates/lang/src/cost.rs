@@ -9,22 +9,22 @@
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, MatchUse};
 use crate::functions::{AT_ONCE, CHOSEN, Function, HASHED, NEW_TEXT, Texts};
-use crate::like::like_parts;
+use crate::like::like_segments;
 use crate::pattern::{Pattern, TemplatePiece, most_looks, template};
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES, Value};
 
 /// Most operations that one row can cost in all expressions of a query together.
 pub const MAX_ROW_OPERATIONS: u64 = 12_000;
 
-/// Any part of an expression: its room in a batch is allocated, filled and read. It costs more than
-/// a nanosecond so that it also bounds the number of parts, all of which start anew with the first
+/// Any node of an expression: its room in a batch is allocated, filled and read. It costs more than
+/// a nanosecond so that it also bounds the number of nodes, all of which start anew with the first
 /// row of a batch.
-const PART: u64 = 4;
+const NODE: u64 = 4;
 /// A byte of text that is read as a number, date or timestamp.
 const READ: u64 = 3;
 
-/// A part of a query that is computed from every row, and where it stands.
-pub struct RowPart<'a> {
+/// An expression of a query that is computed from every row, and where it stands.
+pub struct RowExpression<'a> {
     /// Where it stands, for errors.
     pub clause: String,
     /// The expression.
@@ -33,27 +33,32 @@ pub struct RowPart<'a> {
     pub columns: Vec<usize>,
 }
 
-/// Refuses parts of a query that together can cost more than one row may.
-pub fn check(parts: &[RowPart<'_>]) -> Result<(), Refusal> {
-    let all = parts.iter().map(|part| part.expr.row_operations(&part.columns));
+/// Refuses expressions of a query that together can cost more than one row may.
+pub fn check(expressions: &[RowExpression<'_>]) -> Result<(), Refusal> {
+    let all =
+        expressions.iter().map(|expression| expression.expr.row_operations(&expression.columns));
     // A sum that wrapped round would let the dearest query through.
     let all = all.fold(0, u64::saturating_add);
     if all <= MAX_ROW_OPERATIONS {
         return Ok(());
     }
-    let mut dearest: Option<(u64, &RowPart<'_>, &Expr)> = None;
-    for part in parts {
-        part.expr.visit(&mut |expr| {
-            let cost = expr.node_operations(&part.columns);
+    let mut dearest: Option<(u64, &RowExpression<'_>, &Expr)> = None;
+    for expression in expressions {
+        expression.expr.visit(&mut |expr| {
+            let cost = expr.node_operations(&expression.columns);
             if dearest.is_none_or(|(most, ..)| cost > most) {
-                dearest = Some((cost, part, expr));
+                dearest = Some((cost, expression, expr));
             }
         });
     }
-    let dearest = dearest.map(|(cost, part, expr)| {
-        let text = expr.longest_operand(&part.columns);
+    let dearest = dearest.map(|(cost, expression, expr)| {
+        let text = expr.longest_operand(&expression.columns);
         let of = if text == 0 { String::new() } else { format!(" on text of up to {text} bytes") };
-        format!("; the dearest part: {cost} for {}{of}, in {}", operation_name(expr), part.clause)
+        format!(
+            "; the dearest part: {cost} for {}{of}, in {}",
+            operation_name(expr),
+            expression.clause
+        )
     });
     Err(Refusal::new(
         format!(
@@ -135,7 +140,7 @@ impl Expr {
     /// The most operations of the expression itself for one row, without those of its operands.
     fn node_operations(&self, columns: &[usize]) -> u64 {
         let bytes = |e: &Self| e.most_bytes(columns) as u64;
-        PART + match &self.kind {
+        NODE + match &self.kind {
             ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Released(_) => 0,
             ExprKind::Not(_) | ExprKind::IsNull(_) => 0,
             ExprKind::Binary(op, left, right) => match op {
@@ -192,13 +197,13 @@ fn constant_text(operands: &[Expr]) -> Option<&str> {
 
 /// The cost of a text of that many bytes: its ends are compared with the pattern's; what the
 /// pattern has between two `%` is searched for, each byte in as many words of 64 bits as the
-/// longest part has.
+/// longest segment has.
 fn like(pattern: &str, bytes: u64) -> u64 {
-    let parts = like_parts(pattern);
-    let ends = parts.first().map_or(0, Vec::len) + parts.last().map_or(0, Vec::len);
-    let between = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
-    let words = between.iter().map(|part| part.len().div_ceil(64)).max().unwrap_or(0);
-    // A part of several words needs room for its bits; several parts begin anew.
+    let segments = like_segments(pattern);
+    let ends = segments.first().map_or(0, Vec::len) + segments.last().map_or(0, Vec::len);
+    let between = segments.get(1..segments.len().saturating_sub(1)).unwrap_or_default();
+    let words = between.iter().map(|segment| segment.len().div_ceil(64)).max().unwrap_or(0);
+    // A segment of several words needs room for its bits; several segments begin anew.
     let begun = 30 * between.len() as u64;
     10 + bytes.min(ends as u64) + begun + bytes * (words as u64) * if words > 1 { 2 } else { 1 }
 }

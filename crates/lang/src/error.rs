@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use hushtable_errors::{Hint, Parts};
+use hushtable_errors::{ErrorText, Hint};
 use sqlparser::tokenizer::{Location, Span};
 
 use crate::place::Placed;
@@ -99,9 +99,9 @@ impl Refusal {
 }
 
 impl Hint for Refusal {
-    fn parts(&self) -> Parts {
+    fn error_text(&self) -> ErrorText {
         let place = self.excerpt();
-        Parts { place, ..Parts::new(&self.what, &self.hint) }
+        ErrorText { place, ..ErrorText::new(&self.what, &self.hint) }
     }
 }
 

@@ -200,7 +200,7 @@ impl Expr {
         matches!(self.kind, ExprKind::Column(index) if index == column)
     }
 
-    /// Calls `visit` with the expression and all its parts.
+    /// Calls `visit` with the expression and all nodes below it.
     pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         visit(self);
         self.each_operand(&mut |e| e.visit(visit));
@@ -222,7 +222,7 @@ impl Expr {
         });
     }
 
-    /// Calls `change` with the expression and all its parts, operands first.
+    /// Calls `change` with the expression and all nodes below it, operands first.
     pub fn change(&mut self, change: &mut dyn FnMut(&mut Self)) {
         self.each_operand_mut(&mut |e| e.change(change));
         change(self);
@@ -278,15 +278,15 @@ impl Expr {
         }
     }
 
-    /// How deep the expression is, and how many parts it has.
+    /// How deep the expression is, and how many nodes it has.
     pub fn size(&self) -> (usize, usize) {
-        let (mut deepest, mut parts) = (0, 1);
+        let (mut deepest, mut nodes) = (0, 1);
         self.each_operand(&mut |e| {
             let inner = e.size();
             deepest = deepest.max(inner.0);
-            parts += inner.1;
+            nodes += inner.1;
         });
-        (deepest + 1, parts)
+        (deepest + 1, nodes)
     }
 
     /// Whether the expression reads a column.

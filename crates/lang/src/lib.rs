@@ -27,7 +27,7 @@ pub use date_part::DatePart;
 pub use error::{Refusal, did_you_mean, similar};
 pub use expr::{BinaryOp, EarlierRows, Expr, ExprKind, MatchUse};
 pub use functions::{Function, function_examples};
-pub use like::like_parts;
+pub use like::like_segments;
 pub use number_range::rounded;
 pub use pattern::{GroupCache, Pattern, Prepared, TemplatePiece, looks_allowed, template};
 pub use place::Placed;

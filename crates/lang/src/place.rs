@@ -48,7 +48,7 @@ impl Placed for ast::SetExpr {
 
 impl Placed for ast::ObjectName {
     fn place(&self) -> Option<Span> {
-        let ident = |part: Option<&ast::ObjectNamePart>| part.and_then(|p| p.as_ident().cloned());
+        let ident = |name: Option<&ast::ObjectNamePart>| name.and_then(|p| p.as_ident().cloned());
         let (first, last) = (ident(self.0.first())?, ident(self.0.last())?);
         between(Some(first.span.start), Some(last.span.end))
     }

@@ -92,7 +92,7 @@ impl ColumnType {
 
     /// The step of size `value` for measures of this type, if there is one.
     pub fn step(self, value: Number) -> Option<Step> {
-        let (digits, scale) = value.parts();
+        let (digits, scale) = value.digits_and_scale();
         match self {
             Self::Int if scale == 0 => {
                 u32::try_from(digits).ok().filter(|&d| d > 0).map(Step::Whole)
@@ -218,7 +218,7 @@ impl Value {
             ColumnType::Bool => Self::Bool(text.parse().ok()?),
             ColumnType::Int => Self::Int(text.replace('_', "").parse().ok()?),
             ColumnType::Decimal { scale } => {
-                let (digits, text_scale) = Number::parse(text)?.parts();
+                let (digits, text_scale) = Number::parse(text)?.digits_and_scale();
                 let factor = 10i128.pow(u32::from(scale.checked_sub(text_scale)?));
                 Self::Decimal { digits: digits.checked_mul(factor)?, scale }
             }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hushtable_errors::{Hint, Parts};
+use hushtable_errors::{ErrorText, Hint};
 use hushtable_privacy::Loss;
 
 use crate::chain::Broken;
@@ -279,10 +279,10 @@ pub enum LedgerError {
 }
 
 impl Hint for LedgerError {
-    fn parts(&self) -> Parts {
-        let parts = match self {
-            Self::Exhausted(inner) => return inner.parts(),
-            Self::PopulationsDiffer(inner) => return inner.parts(),
+    fn error_text(&self) -> ErrorText {
+        let text = match self {
+            Self::Exhausted(inner) => return inner.error_text(),
+            Self::PopulationsDiffer(inner) => return inner.error_text(),
             Self::UnknownPopulation { population } => (
                 format!("the contract does not name the population `{population}`"),
                 Some("this is a fault in Hushtable: please report it, without data".to_owned()),
@@ -357,7 +357,7 @@ impl Hint for LedgerError {
                 )
             }
             Self::Undrawn { charge, reason } => {
-                let Parts { what: why, hint, .. } = reason.parts();
+                let ErrorText { what: why, hint, .. } = reason.error_text();
                 let what = "was not drawn; asking again takes up the charge";
                 (format!("the release of charge {charge} {what}: {why}"), hint)
             }
@@ -377,7 +377,7 @@ impl Hint for LedgerError {
                 ),
             ),
             Self::Unrecorded { charge, reason } => {
-                let Parts { what: why, hint, .. } = reason.parts();
+                let ErrorText { what: why, hint, .. } = reason.error_text();
                 let what = "is lost, and its loss stays spent";
                 (format!("the release of charge {charge} {what}: {why}"), hint)
             }
@@ -535,13 +535,13 @@ impl Hint for LedgerError {
                 Some("this is a fault in Hushtable: please report it, without data".to_owned()),
             ),
         };
-        Parts::from(parts)
+        ErrorText::from(text)
     }
 }
 
 impl fmt::Display for LedgerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts().fmt(f)
+        self.error_text().fmt(f)
     }
 }
 

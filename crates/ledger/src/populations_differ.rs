@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hushtable_errors::{Hint, Parts};
+use hushtable_errors::{ErrorText, Hint};
 
 use crate::units::NamedPopulation;
 
@@ -80,7 +80,7 @@ impl PopulationsDiffer {
 }
 
 impl Hint for PopulationsDiffer {
-    fn parts(&self) -> Parts {
+    fn error_text(&self) -> ErrorText {
         let (mut whats, mut hints) = (Vec::new(), Vec::new());
         if !self.unnamed.is_empty() {
             let names: Vec<&str> = self.unnamed.iter().map(|item| item.name.as_str()).collect();
@@ -99,7 +99,7 @@ impl Hint for PopulationsDiffer {
             whats.push(item.what());
             hints.push(item.hint());
         }
-        Parts::new(format!("{}; no query is answered", whats.join("; ")), hints.join("; "))
+        ErrorText::new(format!("{}; no query is answered", whats.join("; ")), hints.join("; "))
     }
 }
 

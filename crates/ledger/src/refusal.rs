@@ -1,6 +1,6 @@
 //! Why a query was not paid for, in words.
 
-use hushtable_errors::{Hint, Parts};
+use hushtable_errors::{ErrorText, Hint};
 use hushtable_privacy::{Delta, Loss, affordable_epsilon};
 
 use crate::Account;
@@ -23,13 +23,13 @@ pub struct BudgetExceeded {
 }
 
 /// Epsilon, rho or delta: a number for comparing, and its text.
-struct LossPart {
+struct LossAmount {
     name: &'static str,
     units: u64,
     text: String,
 }
 
-impl LossPart {
+impl LossAmount {
     fn main(loss: Loss) -> Self {
         let text = match loss {
             Loss::Approximate { epsilon, .. } => epsilon.to_string(),
@@ -46,32 +46,34 @@ impl LossPart {
 
 impl BudgetExceeded {
     /// The most that may be asked, in the currency of the question.
-    fn main_left(&self) -> LossPart {
+    fn main_left(&self) -> LossAmount {
         match (self.asked, self.charged, self.account.left) {
             (
                 Loss::Approximate { epsilon, .. },
                 Loss::Concentrated { rho: cost, .. },
                 Loss::Concentrated { rho, .. },
-            ) => LossPart::main(Loss::pure(affordable_epsilon(epsilon, cost, rho, self.questions))),
-            (.., left) => LossPart::main(left),
+            ) => {
+                LossAmount::main(Loss::pure(affordable_epsilon(epsilon, cost, rho, self.questions)))
+            }
+            (.., left) => LossAmount::main(left),
         }
     }
 
-    fn reason(&self, part: fn(Loss) -> LossPart) -> String {
+    fn reason(&self, amount_of: fn(Loss) -> LossAmount) -> String {
         let Account { total, spent, .. } = self.account;
-        let (cost, asked) = (part(self.charged), part(self.asked));
+        let (cost, asked) = (amount_of(self.charged), amount_of(self.asked));
         let costs = if self.questions == 1 { "it costs" } else { "they cost" };
         let of = match asked.name == cost.name {
             true => String::new(),
             false => format!(" (for {} = {})", asked.name, asked.text),
         };
-        let (spent, total) = (part(spent).text, part(total).text);
+        let (spent, total) = (amount_of(spent).text, amount_of(total).text);
         format!("{costs} {} = {}{of}, and {spent} of {total} is spent", cost.name, cost.text)
     }
 }
 
 impl Hint for BudgetExceeded {
-    fn parts(&self) -> Parts {
+    fn error_text(&self) -> ErrorText {
         let Account { total, spent, left } = self.account;
         let (analyst, population) = (&self.analyst, &self.population);
         let asked = match self.questions {
@@ -80,19 +82,20 @@ impl Hint for BudgetExceeded {
         };
         let budget = format!("the budget of analyst `{analyst}` on `{population}`");
 
-        let parts = [
-            (LossPart::main as fn(Loss) -> LossPart, self.main_left()),
-            (LossPart::delta as fn(Loss) -> LossPart, LossPart::delta(left)),
+        let amounts = [
+            (LossAmount::main as fn(Loss) -> LossAmount, self.main_left()),
+            (LossAmount::delta as fn(Loss) -> LossAmount, LossAmount::delta(left)),
         ];
         let (mut advice, mut used_up) = (Vec::new(), None);
         let mut reasons = Vec::new();
-        for (part, most) in parts {
-            let (cost, spent, total) = (part(self.charged), part(spent), part(total));
+        for (amount_of, most) in amounts {
+            let (cost, spent, total) =
+                (amount_of(self.charged), amount_of(spent), amount_of(total));
             // Amounts are at most 10^18 units, so the sum cannot overflow.
             if spent.units + cost.units <= total.units {
                 continue;
             }
-            reasons.push(self.reason(part));
+            reasons.push(self.reason(amount_of));
             if most.units > 0 {
                 advice.push(format!("{} at most {}", most.name, most.text));
             } else if cost.name == "delta" && cost.units > 0 && spent.units <= total.units {
@@ -115,6 +118,6 @@ impl Hint for BudgetExceeded {
                  new ones, ask the owner of the data for a larger budget"
             ),
         };
-        Parts::new(format!("{budget} does not allow {asked}{reasons}"), hint)
+        ErrorText::new(format!("{budget} does not allow {asked}{reasons}"), hint)
     }
 }

@@ -10,7 +10,7 @@ use hushtable_privacy::{Contribution, Loss, Neighbouring, RowsBeside, normal_qua
 
 use crate::additive::{Additive, AdditiveLaw};
 use crate::error::MechanismError;
-use crate::laplace_sum::{MOST_PARTS, laplace_width, scale_around};
+use crate::laplace_sum::{MOST_TERMS, laplace_width, scale_around};
 
 /// Binary places of a noisy count before it is rounded.
 const PLACES: u32 = 32;
@@ -50,15 +50,15 @@ impl ValueSpan {
 /// `groups` groups, of which a unit and its replacement share none. All of them are reached.
 ///
 /// A row of a further population's unit that goes takes up to `gone` of the n rows out of what a
-/// unit adds, and up to `come` others come in, in this group or another one. Both parts are at
+/// unit adds, and up to `come` others come in, in this group or another one. Both changes are at
 /// least 0, and add up to `gone` and `come` times (high - low) at most: so does their difference in
 /// l1, and in l2 its square to both squares together.
 fn contribution(span: ValueSpan, groups: u32, beside: Option<TiedRows>) -> Option<Contribution> {
     let most = span.width().checked_mul(span.rows.into())?;
     let high = i64::try_from(most).ok()?;
     let rows = |TiedRows { most, gone, come }: TiedRows| {
-        let part = |rows: u32| span.width().unsigned_abs().checked_mul(rows.into());
-        let (gone, come) = (part(gone)?, part(come)?);
+        let change = |rows: u32| span.width().unsigned_abs().checked_mul(rows.into());
+        let (gone, come) = (change(gone)?, change(come)?);
         let apart_squared = gone.checked_mul(gone)?.checked_add(come.checked_mul(come)?)?;
         Some(RowsBeside { most, apart: gone.checked_add(come)?, apart_squared })
     };
@@ -100,7 +100,7 @@ struct EndsMeasurement {
     span: ValueSpan,
     noise: Additive,
     values: Option<usize>,
-    /// Its part in counts, near the inverse of their variances.
+    /// Its share in counts, near the inverse of their variances.
     weight: u32,
 }
 
@@ -119,9 +119,9 @@ pub struct TiedSums {
     columns: usize,
 }
 
-/// One of the numbers that are measured together.
+/// Which of the numbers that are measured together a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TiedPart {
+pub enum TiedRole {
     /// The count of rows.
     Count,
     /// The count of values at this index, where rows may have none.
@@ -168,8 +168,8 @@ impl TiedSums {
             |ends: &EndsMeasurement| (ends.span.width() as f64 / ends.noise.scale()).powi(2);
         let largest = ends.iter().map(precision).fold(0.0, f64::max);
         for ends in &mut ends {
-            let part = (precision(ends) / largest * LARGEST_WEIGHT).round();
-            ends.weight = part.clamp(1.0, LARGEST_WEIGHT) as u32;
+            let scaled = (precision(ends) / largest * LARGEST_WEIGHT).round();
+            ends.weight = scaled.clamp(1.0, LARGEST_WEIGHT) as u32;
         }
         let columns = ends.iter().filter_map(|ends| ends.values).max().map_or(0, |last| last + 1);
         Ok(Self { ends, columns })
@@ -199,7 +199,7 @@ impl TiedSums {
     /// groups.
     pub fn count_can_decide(&self) -> bool {
         let draws = |ends: &EndsMeasurement| 2 + usize::from(ends.values.is_some());
-        self.is_gaussian() || self.ends.iter().map(draws).sum::<usize>() <= MOST_PARTS
+        self.is_gaussian() || self.ends.iter().map(draws).sum::<usize>() <= MOST_TERMS
     }
 
     /// Whether the noise is Gaussian.
@@ -251,7 +251,7 @@ impl TiedSums {
                 let third = third.first().and_then(|third| third.get(group));
                 let all = third.map_or(both, |third| both.saturating_add(fixed(*third)));
                 if let Some(count) = common.get_mut(group) {
-                    *count = count.saturating_add(all.saturating_mul(ends.part_of_common()));
+                    *count = count.saturating_add(all.saturating_mul(ends.share_of_common()));
                 }
                 if let Some((of_both, of_all)) = of_column.as_deref_mut()
                     && let (Some(of_both), Some(of_all)) =
@@ -265,7 +265,7 @@ impl TiedSums {
                 *sum = above.saturating_sub(*below);
             }
         }
-        let whole = self.ends.iter().map(|ends| i128::from(ends.weight) * ends.part_of_common());
+        let whole = self.ends.iter().map(|ends| i128::from(ends.weight) * ends.share_of_common());
         let whole = whole.sum::<i128>().max(1);
         common.iter_mut().for_each(|common| *common = common.div_euclid(whole));
         let mut values = Vec::with_capacity(self.columns);
@@ -297,22 +297,22 @@ impl TiedSums {
         ends.map(|ends| i128::from(ends.weight)).sum()
     }
 
-    /// The noise of a part as multiples of independent draws, except for rounding: how often each
-    /// is in it, and its mechanism. All parts have the same draws, in the same order.
-    pub fn draws(&self, part: TiedPart) -> Vec<(f64, &Additive)> {
+    /// The noise of a number as multiples of independent draws, except for rounding: how often each
+    /// is in it, and its mechanism. All numbers have the same draws, in the same order.
+    pub fn draws(&self, role: TiedRole) -> Vec<(f64, &Additive)> {
         let whole: f64 = self.ends.iter().map(EndsMeasurement::weight_in_common).sum();
-        let ends_of_sum = match part {
-            TiedPart::Sum(index) => self.ends.get(index),
-            TiedPart::Count | TiedPart::Values(_) => None,
+        let ends_of_sum = match role {
+            TiedRole::Sum(index) => self.ends.get(index),
+            TiedRole::Count | TiedRole::Values(_) => None,
         };
-        let column = match part {
-            TiedPart::Values(column) => Some(column),
-            TiedPart::Count | TiedPart::Sum(_) => ends_of_sum.and_then(|ends| ends.values),
+        let column = match role {
+            TiedRole::Values(column) => Some(column),
+            TiedRole::Count | TiedRole::Sum(_) => ends_of_sum.and_then(|ends| ends.values),
         };
-        // How often the count is in the part.
-        let middle = match part {
-            TiedPart::Count | TiedPart::Values(_) => 1.0,
-            TiedPart::Sum(_) => {
+        // How often the count is in the number.
+        let middle = match role {
+            TiedRole::Count | TiedRole::Values(_) => 1.0,
+            TiedRole::Sum(_) => {
                 ends_of_sum.map_or(0.0, |ends| 0.5 * (ends.span.low as f64 + ends.span.high as f64))
             }
         };
@@ -330,7 +330,7 @@ impl TiedSums {
                 both = (of_column + 2.0 * common) / 3.0;
                 third = 2.0 * (common - of_column) / 3.0;
             }
-            let half = if part == TiedPart::Sum(index) { 0.5 } else { 0.0 };
+            let half = if role == TiedRole::Sum(index) { 0.5 } else { 0.0 };
             draws.push((middle * both + half, &ends.noise));
             draws.push((middle * both - half, &ends.noise));
             if ends.values.is_some() {
@@ -340,23 +340,23 @@ impl TiedSums {
         draws
     }
 
-    /// The standard deviation of a part's noise in lattice units, except for rounding.
-    pub fn deviation(&self, part: TiedPart) -> f64 {
+    /// The standard deviation of a number's noise in lattice units, except for rounding.
+    pub fn deviation(&self, role: TiedRole) -> f64 {
         let variance = |(times, noise): (f64, &Additive)| times * times * noise.variance();
-        self.draws(part).into_iter().map(variance).sum::<f64>().sqrt()
+        self.draws(role).into_iter().map(variance).sum::<f64>().sqrt()
     }
 
     /// A half width w, in lattice units, with P\[|noise| <= w\] >= `level` for that many values at
     /// once. It is the least one, widened for the rounding of draws and of results.
-    pub fn half_width(&self, part: TiedPart, level: f64, values: u64) -> u128 {
+    pub fn half_width(&self, role: TiedRole, level: f64, values: u64) -> u128 {
         // Of each, so that all are within with probability `level`.
-        self.width_beyond(part, -(level.ln() / values.max(1) as f64).exp_m1())
+        self.width_beyond(role, -(level.ln() / values.max(1) as f64).exp_m1())
     }
 
     /// A half width w, in lattice units, with P\[|noise| > w\] <= `outside`. It is the least one,
     /// widened for the rounding of draws and of results.
-    pub(crate) fn width_beyond(&self, part: TiedPart, outside: f64) -> u128 {
-        let draws = self.draws(part);
+    pub(crate) fn width_beyond(&self, role: TiedRole, outside: f64) -> u128 {
+        let draws = self.draws(role);
         // A discrete Laplace draw is within half a step of what is more peaked than the continuous
         // law, also in sums, and a rounded Gaussian draw of a Gaussian one. The result is rounded,
         // too.
@@ -400,14 +400,14 @@ impl EndsMeasurement {
         (sum.saturating_sub(times(low)), times(high).saturating_sub(sum))
     }
 
-    /// Its part in the common count, in sixths of its weight: three ends have one and a half times
+    /// Its share in the common count, in sixths of its weight: three ends have one and a half times
     /// the variance of two.
-    fn part_of_common(&self) -> i128 {
+    fn share_of_common(&self) -> i128 {
         if self.values.is_some() { 2 } else { 3 }
     }
 
     fn weight_in_common(&self) -> f64 {
-        f64::from(self.weight) * self.part_of_common() as f64
+        f64::from(self.weight) * self.share_of_common() as f64
     }
 
     /// The count that a sum of ends gives, with [`PLACES`] binary places, rounded down.

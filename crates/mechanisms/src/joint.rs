@@ -24,7 +24,7 @@ pub(crate) const FINE: i128 = 1 << 30;
 pub(crate) type JointRound = (f64, f64);
 
 /// Shares of delta that are tried for the noise; what they leave is for the threshold.
-pub(crate) const NOISE_PARTS: [f64; 6] = [0.9999, 0.999, 0.99, 0.9, 0.7, 0.5];
+pub(crate) const NOISE_SHARES: [f64; 6] = [0.9999, 0.999, 0.99, 0.9, 0.7, 0.5];
 
 /// Weight that a unit adds to each of its groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ impl Reach {
 
 impl Weights {
     /// The distance in l2 of the sums of weights in shared groups, if the unit that leaves and the
-    /// one that enters have these parts of their squared weights there. No weight is negative, so
-    /// that the squares add up.
+    /// one that enters have these fractions of their squared weights there. No weight is negative,
+    /// so that the squares add up.
     fn distance(self, groups: u64, [left, entered]: [f64; 2]) -> f64 {
         match self {
             Self::Ones => (groups as f64 * (left + entered)).sqrt(),
@@ -88,13 +88,14 @@ pub(crate) fn appears(threshold: f64, sigma: f64, weight: f64, groups: f64) -> f
 /// then falls in `groups` (its derivative changes its sign once, from plus to minus), so the worst
 /// number is the least or the greatest.
 pub(crate) fn appears_at_most(threshold: f64, sigma: f64, most: u64, weights: Weights) -> f64 {
-    appears_with_part(threshold, sigma, most, weights, (1.0 / most as f64, 1.0))
+    appears_with_fraction(threshold, sigma, most, weights, (1.0 / most as f64, 1.0))
 }
 
-/// The largest such probability for a unit with a part of its squared weights in unshared groups
-/// that lies between `low` and `high`, both from 1/`most` to 1. Except in rounds, it does not fall
-/// as the part grows. In rounds the part is that of the first one, o/t in the module's words.
-fn appears_with_part(
+/// The largest such probability for a unit with a fraction of its squared weights in unshared
+/// groups that lies between `low` and `high`, both from 1/`most` to 1. Except in rounds, it does
+/// not fall as the fraction grows. In rounds it is that of the first one, o/t in the module's
+/// words.
+fn appears_with_fraction(
     threshold: f64,
     sigma: f64,
     most: u64,
@@ -109,8 +110,8 @@ fn appears_with_part(
             appears(threshold, sigma, high.sqrt(), 1.0).max(many)
         }
         Weights::RootsInRounds => {
-            let all = |part: f64| {
-                let groups = (most * part).max(1.0);
+            let all = |fraction: f64| {
+                let groups = (most * fraction).max(1.0);
                 appears(threshold, sigma, 1.0 / groups.sqrt(), groups)
             };
             all(low).max(all(high))
@@ -118,28 +119,28 @@ fn appears_with_part(
     }
 }
 
-/// All pairs of neighbouring tables, by the part of its squared weights that the unit which leaves
-/// has in unshared groups, and likewise the one that enters.
+/// All pairs of neighbouring tables, by the fraction of its squared weights that the unit which
+/// leaves has in unshared groups, and likewise the one that enters.
 #[derive(Clone, Debug)]
 pub(crate) struct Neighbours {
     reach: Reach,
     weights: Weights,
-    /// All possible parts, as intervals in ascending order; where they are few, each interval is a
-    /// single part.
-    parts: Vec<(f64, f64)>,
+    /// All possible fractions, as intervals in ascending order; where they are few, each interval
+    /// is a single fraction.
+    fractions: Vec<(f64, f64)>,
 }
 
-/// Neighbours whose parts lie in two ranges of intervals, ends included.
+/// Neighbours whose fractions lie in two ranges of intervals, ends included.
 #[derive(Clone, Copy, Debug)]
 struct IntervalCell {
     left: (usize, usize),
     entered: (usize, usize),
 }
 
-/// Most intervals that the parts are grouped into.
-const PARTS: u64 = 1 << 12;
+/// Most intervals that the fractions are grouped into.
+const MOST_INTERVALS: u64 = 1 << 12;
 
-/// Most groups of a unit for which all parts of divided weights are listed.
+/// Most groups of a unit for which all fractions of divided weights are listed.
 const LISTED: u64 = 32;
 
 /// Most cells that are examined before a threshold counts as too low.
@@ -150,40 +151,42 @@ impl Neighbours {
         let Reach { groups, .. } = reach;
         let all = groups as f64;
         let by_number = matches!(weights, Weights::Ones | Weights::RootsInRounds);
-        let parts = if by_number && groups <= PARTS {
+        let fractions = if by_number && groups <= MOST_INTERVALS {
             (0..=groups).map(|alone| [alone as f64 / all; 2].into()).collect()
         } else if !by_number && groups <= LISTED {
             let of = |groups: u64| (0..=groups).map(move |alone| alone as f64 / groups as f64);
-            let mut parts: Vec<f64> = (1..=groups).flat_map(of).collect();
-            parts.sort_by(f64::total_cmp);
-            parts.dedup();
-            parts.into_iter().map(|part| (part, part)).collect()
+            let mut fractions: Vec<f64> = (1..=groups).flat_map(of).collect();
+            fractions.sort_by(f64::total_cmp);
+            fractions.dedup();
+            fractions.into_iter().map(|fraction| (fraction, fraction)).collect()
         } else {
-            // One group has no smaller part than this.
-            let at = |step: u64| (step as f64 / PARTS as f64).max(1.0 / all);
-            let steps = (1..=PARTS).map(|step| (at(step - 1), at(step)));
+            // One group has no smaller fraction than this.
+            let at = |step: u64| (step as f64 / MOST_INTERVALS as f64).max(1.0 / all);
+            let steps = (1..=MOST_INTERVALS).map(|step| (at(step - 1), at(step)));
             [(0.0, 0.0)].into_iter().chain(steps).collect()
         };
-        Self { reach, weights, parts }
+        Self { reach, weights, fractions }
     }
 
-    /// Upper bound on delta over a cell, and delta itself where the cell has one part of each kind:
-    /// delta never falls as the distance or the probabilities that unshared groups appear grow.
+    /// Upper bound on delta over a cell, and delta itself where the cell has one fraction of each
+    /// kind: delta never falls as the distance or the probabilities that unshared groups
+    /// appear grow.
     fn delta(&self, epsilon: f64, rounds: &[JointRound], cell: IntervalCell) -> f64 {
         steps::count();
         let Reach { groups, neighbouring } = self.reach;
-        let part = |interval: usize| self.parts.get(interval).copied().unwrap_or((0.0, 1.0));
+        let fraction =
+            |interval: usize| self.fractions.get(interval).copied().unwrap_or((0.0, 1.0));
         let appear = |(first, last): (usize, usize)| {
-            let ends = (part(first).0.max(1.0 / groups as f64), part(last).1);
+            let ends = (fraction(first).0.max(1.0 / groups as f64), fraction(last).1);
             if ends.1 == 0.0 {
                 return 0.0;
             }
             let hidden = |&(sigma, threshold): &JointRound| {
-                (-appears_with_part(threshold, sigma, groups, self.weights, ends)).ln_1p()
+                (-appears_with_fraction(threshold, sigma, groups, self.weights, ends)).ln_1p()
             };
             (-rounds.iter().map(hidden).sum::<f64>().exp_m1() * (1.0 + MARGIN)).min(1.0)
         };
-        let shared = |interval: usize| 1.0 - part(interval).0;
+        let shared = |interval: usize| 1.0 - fraction(interval).0;
         let precision = rounds.iter().map(|(sigma, _)| sigma.powi(-2)).sum::<f64>().sqrt();
         let mu = |entered: f64| {
             self.weights.distance(groups, [shared(cell.left.0), entered]) * precision
@@ -206,7 +209,7 @@ impl Neighbours {
     /// those of several.
     pub(crate) fn keep_within(&self, epsilon: f64, delta: f64, rounds: &[JointRound]) -> bool {
         let delta = delta * (1.0 - MARGIN);
-        let whole = (0, self.parts.len() - 1);
+        let whole = (0, self.fractions.len() - 1);
         let entered = match self.reach.neighbouring {
             Neighbouring::AddRemove => (0, 0),
             Neighbouring::Replace => whole,
@@ -299,8 +302,8 @@ pub(crate) fn calibrate(
     }
     let neighbours = Neighbours::new(reach, weights);
     let mut best: Option<(RoundedGaussian, f64)> = None;
-    for part in NOISE_PARTS {
-        let mu = analytic_gaussian_mu(epsilon, delta * part);
+    for share in NOISE_SHARES {
+        let mu = analytic_gaussian_mu(epsilon, delta * share);
         if mu <= 0.0 {
             continue;
         }

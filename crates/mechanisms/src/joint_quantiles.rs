@@ -13,8 +13,8 @@ use crate::quantile::{Percentile, Quantile, distance};
 /// Random binary digits that are appended to each value, so that equal values differ.
 const FINE: u32 = 20;
 
-/// How many groups of [`FINE`] digits a random word gives.
-const PARTS_OF_WORD: usize = 3;
+/// How many pieces of [`FINE`] digits a random word gives.
+const PIECES_OF_WORD: usize = 3;
 
 /// All of the values, in ten thousandths.
 const WHOLE: u32 = 10_000;
@@ -123,7 +123,7 @@ impl JointQuantiles {
         loss: Loss,
     ) -> Result<Self, MechanismError> {
         let mut distinct: Vec<Percentile> = percentiles.to_vec();
-        distinct.sort_unstable_by_key(|percentile| percentile.parts());
+        distinct.sort_unstable_by_key(|percentile| percentile.ten_thousandths());
         distinct.dedup();
         let tree = positions_of(distinct.len());
         let levels = Self::levels(distinct.len()) as usize;
@@ -131,18 +131,19 @@ impl JointQuantiles {
         let shares = loss.split(&even);
         let mut nodes: Vec<Option<QuantileNode>> = vec![None; distinct.len()];
         let mut events_by_level: Vec<Vec<Event>> = vec![Vec::new(); levels];
-        let parts = |node: usize| distinct.get(node).map(|percentile| percentile.parts());
+        let share_up_to =
+            |node: usize| distinct.get(node).map(|percentile| percentile.ten_thousandths());
         for Position { node, level, lower, upper } in &tree {
             let is_alone = tree.iter().filter(|other| other.level == *level).count() == 1;
             let pair = distinct.get(*node).zip(shares.get(*level));
             let (percentile, share) = pair.ok_or(MechanismError::NoSensitivity)?;
-            let split = |node: &usize| parts(*node).ok_or(MechanismError::NoSensitivity);
+            let split = |node: &usize| share_up_to(*node).ok_or(MechanismError::NoSensitivity);
             let from = lower.as_ref().map_or(Ok(0), split)?;
             let to = upper.as_ref().map_or(Ok(WHOLE), split)?;
-            let relative = Percentile::between(percentile.parts(), (from, to));
+            let relative = Percentile::between(percentile.ten_thousandths(), (from, to));
             let quantile = match is_alone {
                 true => Quantile::of_all(relative, prior, rows, groups, relation, *share)?,
-                false => Quantile::of_part(relative, prior, rows, groups, relation, *share)?,
+                false => Quantile::of_segment(relative, prior, rows, groups, relation, *share)?,
             };
             if let Some(events) = events_by_level.get_mut(*level) {
                 events.push(quantile.event());
@@ -190,23 +191,23 @@ impl JointQuantiles {
     }
 
     /// The number of requested quantiles, repeated ones included.
-    pub fn parts(&self) -> usize {
+    pub fn quantiles(&self) -> usize {
         self.node_indices.len()
     }
 
-    /// The requested percentile at the index `part`.
-    pub fn percentile(&self, part: usize) -> Option<Percentile> {
-        self.node(part).map(|node| node.percentile)
+    /// The requested percentile at the index `nth`.
+    pub fn percentile(&self, nth: usize) -> Option<Percentile> {
+        self.node(nth).map(|node| node.percentile)
     }
 
     /// ln of how much less likely a point is for each value between it and the quantile, where the
     /// points before are given.
-    pub fn rate(&self, part: usize) -> f64 {
-        self.node(part).map_or(0.0, |node| node.quantile.rate())
+    pub fn rate(&self, nth: usize) -> f64 {
+        self.node(nth).map_or(0.0, |node| node.quantile.rate())
     }
 
-    fn node(&self, part: usize) -> Option<&QuantileNode> {
-        self.nodes.get(*self.node_indices.get(part)?)
+    fn node(&self, nth: usize) -> Option<&QuantileNode> {
+        self.nodes.get(*self.node_indices.get(nth)?)
     }
 
     /// Points near the quantiles of `values`, which are in the range and sorted, in the order of
@@ -247,19 +248,20 @@ impl JointQuantiles {
     }
 
     /// The weight of each node's error in that of a quantile, with the node's rate.
-    fn errors(&self, part: usize) -> Vec<(f64, f64)> {
+    fn errors(&self, nth: usize) -> Vec<(f64, f64)> {
         let mut weights = vec![0.0; self.nodes.len()];
         let mut open: Vec<(usize, f64)> =
-            self.node_indices.get(part).map(|p| (*p, 1.0)).into_iter().collect();
+            self.node_indices.get(nth).map(|p| (*p, 1.0)).into_iter().collect();
         while let Some((index, weight)) = open.pop() {
             let (Some(node), Some(sum)) = (self.nodes.get(index), weights.get_mut(index)) else {
                 continue;
             };
             *sum += weight;
-            let parts = |index: Option<usize>| Some(self.nodes.get(index?)?.percentile.parts());
-            let from = parts(node.lower).unwrap_or(0);
-            let to = parts(node.upper).unwrap_or(WHOLE);
-            let above = Percentile::between(node.percentile.parts(), (from, to)).to_f64();
+            let share_up_to =
+                |index: Option<usize>| Some(self.nodes.get(index?)?.percentile.ten_thousandths());
+            let from = share_up_to(node.lower).unwrap_or(0);
+            let to = share_up_to(node.upper).unwrap_or(WHOLE);
+            let above = Percentile::between(node.percentile.ten_thousandths(), (from, to)).to_f64();
             open.extend(node.lower.map(|lower| (lower, weight * (1.0 - above))));
             open.extend(node.upper.map(|upper| (upper, weight * above)));
         }
@@ -269,10 +271,10 @@ impl JointQuantiles {
 
     /// A rank distance that is not exceeded with probability `level` in (0, 1), whatever the values
     /// are, except for those that share one fine point: the sum of all errors in it, each of which
-    /// is beyond its part with an equal share of the probability that is left. A split at a value
+    /// is beyond its share with an equal share of the probability that is left. A split at a value
     /// has one value more up to it.
-    pub fn rank_distance(&self, part: usize, level: f64) -> f64 {
-        let errors = self.errors(part);
+    pub fn rank_distance(&self, nth: usize, level: f64) -> f64 {
+        let errors = self.errors(nth);
         let outside = (1.0 - level) / errors.len().max(1) as f64;
         let each = -(outside * self.prior.least_share()).ln();
         let all: f64 = errors.iter().map(|(weight, rate)| weight * (each / rate + 1.0)).sum();
@@ -282,23 +284,23 @@ impl JointQuantiles {
 
     /// Such a distance where the gaps between values near the quantiles weigh alike: errors are
     /// then nearly independent Laplace variables.
-    pub fn rank_distance_even(&self, part: usize, level: f64) -> f64 {
-        let errors = self.errors(part);
+    pub fn rank_distance_even(&self, nth: usize, level: f64) -> f64 {
+        let errors = self.errors(nth);
         let scales: Vec<f64> = errors.iter().map(|(weight, rate)| weight / rate).collect();
         // Half a value to either side is no value in between.
         (laplace_width(&scales, 1.0 - level) - 0.5).max(0.0)
     }
 
     /// The standard deviation of the error where gaps weigh alike, in values.
-    pub fn deviation_even(&self, part: usize) -> f64 {
+    pub fn deviation_even(&self, nth: usize) -> f64 {
         let variance = |(weight, rate): (f64, f64)| 2.0 * (weight / rate).powi(2);
-        self.errors(part).into_iter().map(variance).sum::<f64>().sqrt()
+        self.errors(nth).into_iter().map(variance).sum::<f64>().sqrt()
     }
 
-    /// About the ln of the ratio of probabilities of a part's point under two tables' values: that
-    /// of a draw from all values at the rate of its level, whatever the other points are.
-    pub fn log_ratio(&self, part: usize, point: i64, tables: [&[i64]; 2]) -> f64 {
-        let Some(node) = self.node(part) else { return 0.0 };
+    /// About the ln of the ratio of probabilities of a quantile's point under two tables' values:
+    /// that of a draw from all values at the rate of its level, whatever the other points are.
+    pub fn log_ratio(&self, nth: usize, point: i64, tables: [&[i64]; 2]) -> f64 {
+        let Some(node) = self.node(nth) else { return 0.0 };
         let [first, second] = tables.map(|values| distance(node.percentile, values, point));
         (second - first) * node.quantile.rate()
     }
@@ -320,10 +322,10 @@ fn together(events: &[Event]) -> Option<Event> {
 
 /// Appends random digits to each of the sorted values; the result is sorted, too.
 fn finer(generator: &mut Generator, values: &[i64]) -> Result<Vec<i128>, BatchError> {
-    let mut words = vec![0u64; values.len().div_ceil(PARTS_OF_WORD)];
+    let mut words = vec![0u64; values.len().div_ceil(PIECES_OF_WORD)];
     generator.fill_u64(&mut words)?;
     let digits = words.iter().flat_map(|word| {
-        (0..PARTS_OF_WORD as u32).map(move |part| (word >> (part * FINE)) & ((1 << FINE) - 1))
+        (0..PIECES_OF_WORD as u32).map(move |piece| (word >> (piece * FINE)) & ((1 << FINE) - 1))
     });
     let pairs = values.iter().zip(digits);
     let mut fine: Vec<i128> =

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 /// Most Laplace variables whose sum's law is computed.
-pub(crate) const MOST_PARTS: usize = 24;
+pub(crate) const MOST_TERMS: usize = 24;
 
 /// Points of the grid on which the law of a sum of noises is computed, for the largest scale.
 const FINENESS: f64 = 256.0;
@@ -32,19 +32,19 @@ pub(crate) struct LaplaceSum {
 impl LaplaceSum {
     /// The law of a sum of variables of these scales; `None` for too many of them.
     pub(crate) fn new(scales: &[f64]) -> Option<Self> {
-        let (step, parts, _) = on_the_grid(scales, FINENESS);
-        (parts.len() <= MOST_PARTS).then(|| Self::of(step, &parts, FINENESS, LEAST_TAIL))
+        let (step, large, _) = on_the_grid(scales, FINENESS);
+        (large.len() <= MOST_TERMS).then(|| Self::of(step, &large, FINENESS, LEAST_TAIL))
     }
 
     /// The law where the grid reaches as far as tails of that probability.
-    fn of(step: f64, parts: &[f64], fineness: f64, outside: f64) -> Self {
+    fn of(step: f64, scales: &[f64], fineness: f64, outside: f64) -> Self {
         // A sum of n exponential variables is beyond x with probability 2^n e^(-x/2S) at most:
         // e^-30 of the number in question is left out.
-        let reach = 30.0 + parts.len() as f64 - outside.ln();
+        let reach = 30.0 + scales.len() as f64 - outside.ln();
         let points = (2.0 * reach * fineness) as usize;
         let mut law = vec![0.0f64; 2 * points + 1];
         law[points] = 1.0;
-        for scale in parts {
+        for scale in scales {
             let ratio = (-step / scale).exp();
             let sums = |carried: &mut f64, mass: &mut f64| {
                 *carried = ratio * *carried + (1.0 - ratio) * *mass;
@@ -71,9 +71,9 @@ impl LaplaceSum {
         }
         // Numbers from half a step before a point on are rounded to it or a later one.
         let position = x / self.step + 0.5;
-        let (before, part) = (position as usize, position.fract());
+        let (before, fraction) = (position as usize, position.fract());
         match (self.beyond.get(before), self.beyond.get(before + 1)) {
-            (Some(low), Some(high)) => low.powf(1.0 - part) * high.powf(part),
+            (Some(low), Some(high)) => low.powf(1.0 - fraction) * high.powf(fraction),
             _ => 0.0,
         }
     }
@@ -93,8 +93,8 @@ pub fn scale_around(scale: f64) -> f64 {
 fn on_the_grid(scales: &[f64], fineness: f64) -> (f64, Vec<f64>, f64) {
     let largest = scales.iter().copied().fold(0.0, f64::max);
     let step = largest / fineness;
-    let (parts, small): (Vec<f64>, Vec<f64>) = scales.iter().partition(|s| **s > 2.0 * step);
-    (step, parts, small.iter().map(|s| 1.0 - s / largest).product())
+    let (large, small): (Vec<f64>, Vec<f64>) = scales.iter().partition(|s| **s > 2.0 * step);
+    (step, large, small.iter().map(|s| 1.0 - s / largest).product())
 }
 
 /// A half width that a sum of independent Laplace variables of these scales exceeds, either way,
@@ -110,18 +110,18 @@ pub fn laplace_width_bound(scales: &[f64], outside: f64) -> f64 {
 }
 
 fn width_on_grid(scales: &[f64], fineness: f64, outside: f64) -> f64 {
-    let (step, parts, factor) = on_the_grid(scales, fineness);
+    let (step, large, factor) = on_the_grid(scales, fineness);
     let outside = outside * factor;
-    if let [only] = parts.as_slice() {
+    if let [only] = large.as_slice() {
         return -only * outside.ln();
     }
-    if parts.len() > MOST_PARTS {
-        return chernoff_width(&parts, outside);
+    if large.len() > MOST_TERMS {
+        return chernoff_width(&large, outside);
     }
-    let outside = parts.iter().fold(outside, |all, s| all / (0.5 * step / s).cosh());
-    let law = LaplaceSum::of(step, &parts, fineness, outside);
+    let outside = large.iter().fold(outside, |all, s| all / (0.5 * step / s).cosh());
+    let law = LaplaceSum::of(step, &large, fineness, outside);
     let within = law.beyond.iter().skip(1).take_while(|beyond| 2.0 * **beyond > outside).count();
-    (within as f64 + 0.5 * parts.len() as f64) * step
+    (within as f64 + 0.5 * large.len() as f64) * step
 }
 
 /// A half width that a sum of independent Laplace variables exceeds with probability `outside` at

@@ -31,7 +31,7 @@ mod weighted;
 
 pub use additive::{Additive, AdditiveLaw, half_width};
 pub use count_threshold::CountThreshold;
-pub use ends::{TiedNumbers, TiedPart, TiedRows, TiedSum, TiedSums, ValueSpan};
+pub use ends::{TiedNumbers, TiedRole, TiedRows, TiedSum, TiedSums, ValueSpan};
 pub use error::MechanismError;
 pub use joint::Reach;
 pub use joint_quantiles::JointQuantiles;

@@ -11,7 +11,7 @@ use hushtable_privacy::{Delta, normal_tail};
 
 use crate::additive::{Additive, AdditiveLaw};
 use crate::count_threshold::least_tail;
-use crate::ends::{TiedPart, TiedSums};
+use crate::ends::{TiedRole, TiedSums};
 use crate::error::MechanismError;
 use crate::laplace_sum::LaplaceSum;
 
@@ -61,7 +61,7 @@ impl MeasuredCount {
         if delta.is_zero() {
             return Err(MechanismError::NoBudget("delta"));
         }
-        // Delta is for all groups of a unit together; each has an even part.
+        // Delta is for all groups of a unit together; each has an even share.
         let one = delta.to_f64() / groups.max(1) as f64;
         let (law, above, rounding) = match noise {
             MeasuredNoise::Single(additive) => {
@@ -71,7 +71,7 @@ impl MeasuredCount {
             }
             MeasuredNoise::Tied(tied) => {
                 // Noise is as likely to be above as below, and one more than a width is beyond it.
-                let width = tied.width_beyond(TiedPart::Count, (2.0 * one).min(1.0));
+                let width = tied.width_beyond(TiedRole::Count, (2.0 * one).min(1.0));
                 let above = i128::try_from(width).map_err(|_| MechanismError::TooLarge)?;
                 (NoiseLaw::of(tied)?, above.saturating_add(1), rounding(tied))
             }
@@ -121,7 +121,7 @@ impl MeasuredCount {
 /// Counts by which the rounding of draws may move the common count, where that is not far less than
 /// the noise.
 fn rounding(tied: &TiedSums) -> i128 {
-    let draws = tied.draws(TiedPart::Count);
+    let draws = tied.draws(TiedRole::Count);
     if draws.iter().all(|(_, noise)| noise.scale() >= FINE) {
         return 0;
     }
@@ -131,9 +131,9 @@ fn rounding(tied: &TiedSums) -> i128 {
 impl NoiseLaw {
     fn of(tied: &TiedSums) -> Result<Self, MechanismError> {
         if tied.is_gaussian() {
-            return Ok(Self::Normal(tied.deviation(TiedPart::Count)));
+            return Ok(Self::Normal(tied.deviation(TiedRole::Count)));
         }
-        let draws = tied.draws(TiedPart::Count);
+        let draws = tied.draws(TiedRole::Count);
         let scales: Vec<f64> = draws.iter().map(|(times, n)| times.abs() * n.scale()).collect();
         LaplaceSum::new(&scales).map(Self::Laplace).ok_or(MechanismError::ManySums)
     }

@@ -20,8 +20,8 @@ mod seen;
 
 pub use self::seen::Seen;
 
-/// Parts of delta that are tried for the groups' own deltas; the last is equal shares.
-const DELTA_PARTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
+/// Shares of delta that are tried for the groups' own deltas; the last is equal shares.
+const DELTA_SHARES: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
 
 /// The part of a unit's groups that are neither sure to appear nor to be hidden, so that they
 /// compete for its weight: 0.045 of the words of posts, and 0.15 where groups of all sizes have as
@@ -291,14 +291,14 @@ impl Selection {
             SelectionMechanism::Votes(m) => m.most_groups(),
             _ => 1,
         };
-        let part = match usual_groups {
+        let exponent = match usual_groups {
             Some(usual) if most > 1 => {
                 let others = usual.clamp(1, most) - 1;
                 (RARE * others as f64).ln_1p() / (most as f64).ln()
             }
             _ => 0.2,
         };
-        alone * (half / alone).powf(part)
+        alone * (half / alone).powf(exponent)
     }
 
     /// Whether smaller groups appear than with `other`, by
@@ -540,8 +540,8 @@ fn shared(
     let mut best: Option<SelectionMechanism> = None;
     let mut failure = MechanismError::NoBudget("epsilon");
     let mut tried: Vec<(Epsilon, Delta)> = Vec::new();
-    for part in DELTA_PARTS {
-        let shares = homogeneous_shares(epsilon, delta, groups, part);
+    for share in DELTA_SHARES {
+        let shares = homogeneous_shares(epsilon, delta, groups, share);
         if tried.contains(&shares) {
             continue;
         }

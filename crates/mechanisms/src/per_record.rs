@@ -88,17 +88,17 @@ impl RecordMechanism {
     /// The loss function at which a released sum of `sum` has the standard error `error`, for
     /// comparisons. All in one unit.
     pub fn growth_at_error(self, offset: f64, sum: f64, error: f64) -> LossCurve {
-        let (whole, part) = (1.0 + sum / offset, error / offset);
+        let (whole, relative) = (1.0 + sum / offset, error / offset);
         match self {
             Self::Gaussian => LossCurve::Gaussian { deviation: error },
             Self::Log => {
-                let deviation = (part / whole).powi(2).ln_1p().sqrt();
+                let deviation = (relative / whole).powi(2).ln_1p().sqrt();
                 LossCurve::Log { offset, deviation }
             }
             Self::Sqrt => {
                 // 4 (1 + S/a) s^2 + 2 s^4 = (error/a)^2.
-                let root = (4.0 * whole * whole + 2.0 * part * part).sqrt() + 2.0 * whole;
-                LossCurve::Sqrt { offset, deviation: (part * part / root).sqrt() }
+                let root = (4.0 * whole * whole + 2.0 * relative * relative).sqrt() + 2.0 * whole;
+                LossCurve::Sqrt { offset, deviation: (relative * relative / root).sqrt() }
             }
             Self::ExponentialPolylogarithmic => LossCurve::ExponentialPolylogarithmic {
                 shape: Self::SHAPE,

@@ -243,15 +243,15 @@ mod tests {
                 let (low, high) = (i128::from(low) << bits, (i128::from(high + 1) << bits) - 1);
                 assert_eq!((prior.low(), prior.high()), (low, high));
                 for from in (low..=high).step_by(3) {
-                    let part = prior.between(from, high - 2);
+                    let inner = prior.between(from, high - 2);
                     let mut sum = 0;
                     for to in from..=high {
                         assert_eq!(prior.nth(from, sum), to);
                         sum += of(to);
                         assert_eq!(prior.weight(from, to), sum, "{low} {high} {from} {to}");
-                        assert_eq!(part.weight(from, to), sum);
+                        assert_eq!(inner.weight(from, to), sum);
                     }
-                    assert_eq!((part.low(), part.high()), (from, high - 2));
+                    assert_eq!((inner.low(), inner.high()), (from, high - 2));
                 }
             }
         }

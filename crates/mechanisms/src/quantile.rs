@@ -30,8 +30,8 @@ impl Percentile {
     pub const MEDIAN: Self = Self { below: 1, of: 2 };
     /// Most decimal places.
     pub const MAX_SCALE: u8 = 4;
-    /// Shares are whole numbers of that many parts.
-    const PARTS: u32 = 10_000;
+    /// All of the values, in ten thousandths.
+    const WHOLE: u32 = 10_000;
 
     /// `digits * 10^-scale`; `None` unless that is above 0, below 1 and has at most four decimal
     /// places.
@@ -49,9 +49,9 @@ impl Percentile {
     }
 
     /// The share in ten thousandths, of which every percentile has a whole number.
-    pub(crate) fn parts(self) -> u32 {
+    pub(crate) fn ten_thousandths(self) -> u32 {
         // For percentiles from [`new`](Self::new), `of` divides 10^4.
-        self.below * (Self::PARTS / self.of.max(1))
+        self.below * (Self::WHOLE / self.of.max(1))
     }
 
     /// The share among the values between two others, all in ten thousandths.
@@ -151,10 +151,10 @@ impl Quantile {
         Self::of(percentile, prior, contribution, relation, loss)
     }
 
-    /// The quantile of a part of the values, where others are drawn from the other parts together
+    /// The quantile of a segment of the values, where others are drawn from other segments together
     /// with it: as [`new`](Self::new), except for a value that is exchanged, which may leave one
-    /// part and enter another, and then counts twice.
-    pub(crate) fn of_part(
+    /// segment and enter another, and then counts twice.
+    pub(crate) fn of_segment(
         percentile: Percentile,
         prior: Prior,
         rows: u32,

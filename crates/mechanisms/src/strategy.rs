@@ -72,17 +72,17 @@ impl Strategy {
         matches!(self, Self::WeightedGaussian | Self::Sips | Self::SingleVote)
     }
 
-    /// The number of parts of mu^2, of which a unit moves Gaussian noise by one less where it has
+    /// The number of shares of mu^2, of which a unit moves Gaussian noise by one less where it has
     /// groups for itself that may appear with all of delta. Proof:
     /// `theorems/partition-selection.md#noise-and-groups-together`.
-    pub fn parts_unshared(self, reach: Reach) -> NonZeroU64 {
+    pub fn mu_squared_shares(self, reach: Reach) -> NonZeroU64 {
         // A threshold on counts is as likely to be reached in one group as in another; divided
         // weights may be all in one.
-        let parts = match self {
+        let shares = match self {
             Self::GaussianThreshold | Self::MeasuredCount => Reach { groups: 1, ..reach }.touched(),
             _ => reach.touched(),
         };
-        NonZeroU64::new(parts).unwrap_or(NonZeroU64::MIN)
+        NonZeroU64::new(shares).unwrap_or(NonZeroU64::MIN)
     }
 
     /// Whether units are looked at one after the other, so that a group's chances depend on all

@@ -16,7 +16,7 @@ use hushtable_privacy::{Delta, Epsilon, Rho, analytic_gaussian_mu, normal_quanti
 
 use crate::error::MechanismError;
 use crate::joint::{
-    FINE, NOISE_PARTS, Neighbours, Reach, Weights, calibrate, noise_and_threshold, to_lattice,
+    FINE, NOISE_SHARES, Neighbours, Reach, Weights, calibrate, noise_and_threshold, to_lattice,
 };
 use crate::memberships::Memberships;
 
@@ -26,7 +26,7 @@ const ROUNDS: std::ops::RangeInclusive<i32> = 2..=4;
 /// How much larger the squared budget of a round (mu^2, rho) may be than that of the one before.
 const GROWTHS: [f64; 6] = [4.0, 6.0, 8.0, 12.0, 16.0, 24.0];
 
-/// Part of the smallest size that one round more must save, as it reads all memberships again.
+/// The share of the smallest size that one round more must save, as it reads all memberships again.
 const WORTH_A_ROUND: f64 = 0.01;
 
 /// The natural logarithm of the size up to which groups are taken to spread evenly, a million.
@@ -87,8 +87,8 @@ impl WeightedGaussian {
         let mut best: Option<(f64, UnroundedRounds)> = None;
         let mut failure = MechanismError::NoBudget("epsilon");
         let shares = shares(analytic_gaussian_mu(epsilon, delta), delta, reach);
-        for part in NOISE_PARTS {
-            let mu = analytic_gaussian_mu(epsilon, delta * part);
+        for share in NOISE_SHARES {
+            let mu = analytic_gaussian_mu(epsilon, delta * share);
             let planned = |appear: f64| plan(mu, delta * appear, reach, &shares);
             let fits = |appear: f64| {
                 planned(appear).is_ok_and(|plan| {
@@ -326,10 +326,10 @@ fn sums_of_weights(members: &Memberships, open: &[bool], most_groups: u64) -> Ve
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = cores.min(members.pairs() / open.len().max(1)).max(1);
     let weights: Vec<i64> = (0..=most_groups.min(1 << 14)).map(|t| weight_of(t) as i64).collect();
-    let part = members.units().div_ceil(threads).max(1);
+    let chunk = members.units().div_ceil(threads).max(1);
     let some = |from: usize| {
         let mut sums = vec![0i64; open.len()];
-        for unit in from..(from + part).min(members.units()) {
+        for unit in from..(from + chunk).min(members.units()) {
             let groups = members.of(unit);
             let is_open = |g: &&u32| open.get(**g as usize) == Some(&true);
             let count = groups.iter().filter(is_open).count();
@@ -354,7 +354,7 @@ fn sums_of_weights(members: &Memberships, open: &[bool], most_groups: u64) -> Ve
     };
     let some = &some;
     std::thread::scope(|scope| {
-        let start = |i| std::thread::Builder::new().spawn_scoped(scope, move || some(i * part));
+        let start = |i| std::thread::Builder::new().spawn_scoped(scope, move || some(i * chunk));
         let started: Vec<_> = (0..threads).map(start).collect();
         for (i, thread) in started.into_iter().enumerate() {
             match thread.map(std::thread::ScopedJoinHandle::join) {
@@ -362,7 +362,7 @@ fn sums_of_weights(members: &Memberships, open: &[bool], most_groups: u64) -> Ve
                 // A thread stops only where memory does, and then the whole must stop, too.
                 Ok(Err(cause)) => std::panic::resume_unwind(cause),
                 // No further thread can be started.
-                Err(_) => add(some(i * part)),
+                Err(_) => add(some(i * chunk)),
             }
         }
     });

@@ -79,8 +79,8 @@ fn functions_of_releases_lose_no_more_than_the_policy() {
             let all = loss(&without, &with, order);
             assert!(all <= most * (1.0 + 1e-9), "{value} {order}: {all} {most}");
             for function in functions {
-                let part = loss(&after(&without, function), &after(&with, function), order);
-                assert!(part <= all * (1.0 + 1e-9), "{value} {order}: {part} {all}");
+                let lost = loss(&after(&without, function), &after(&with, function), order);
+                assert!(lost <= all * (1.0 + 1e-9), "{value} {order}: {lost} {all}");
             }
         }
     }

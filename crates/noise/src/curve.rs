@@ -40,7 +40,7 @@ impl Curve {
         let twice = u128::from(cell).saturating_mul(2);
         loop {
             let mut t = Deviate::draw(words)?;
-            // Density (2 cell + 2t) / (2 cell + 1): one part in 2 cell + 1 has the density 2t,
+            // Density (2 cell + 2t) / (2 cell + 1): one segment in 2 cell + 1 has the density 2t,
             // which the larger of two uniform deviates has.
             if self.shape == CurveShape::Gaussian && uniform::below(words, twice + 1)? == twice {
                 let mut other = Deviate::draw(words)?;
@@ -72,7 +72,7 @@ impl Curve {
         let denominator = denominator.saturating_mul(trials);
         for _ in 0..trials {
             let even = run_is_even(words, t, |words, t| {
-                Ok(uniform::ratio(words, most, denominator)? && part(words, twice, t)?)
+                Ok(uniform::ratio(words, most, denominator)? && is_before_cut(words, twice, t)?)
             })?;
             if !even {
                 return Ok(false);
@@ -106,11 +106,15 @@ fn run_is_even<W: Words>(
     }
 }
 
-/// True with probability (2 cell + t) / (2 cell + 1): of the 2 cell + 1 equal parts of [0, 1), the
-/// last one is cut at t.
-fn part<W: Words>(words: &mut W, twice: u128, t: &mut Deviate) -> Result<bool, EntropyError> {
-    let part = uniform::below(words, twice + 1)?;
-    Ok(part < twice || Deviate::draw(words)?.below(t, words)?)
+/// True with probability (2 cell + t) / (2 cell + 1): of the 2 cell + 1 equal segments of [0, 1),
+/// the last one is cut at t.
+fn is_before_cut<W: Words>(
+    words: &mut W,
+    twice: u128,
+    t: &mut Deviate,
+) -> Result<bool, EntropyError> {
+    let segment = uniform::below(words, twice + 1)?;
+    Ok(segment < twice || Deviate::draw(words)?.below(t, words)?)
 }
 
 #[cfg(test)]
@@ -168,7 +172,8 @@ mod tests {
                         curve.keeps(words, 2 * u128::from(cell), &mut t)
                     });
                     let start = value(&curve, cell as f64);
-                    let at = |part: u64| value(&curve, cell as f64 + part as f64 / 8.0) / start;
+                    let at =
+                        |eighths: u64| value(&curve, cell as f64 + eighths as f64 / 8.0) / start;
                     let (low, high) = (at(eighth + 1), at(eighth));
                     let mass = |yes| outcomes.mass.get(&yes).copied().unwrap_or(0.0);
                     assert!(outcomes.undecided <= allowed(&curve, cell), "{curve:?} {cell}");

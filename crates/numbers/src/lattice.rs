@@ -47,7 +47,7 @@ impl Step {
     /// The largest lattice point at or below `value`, in lattice units; `None` beyond
     /// [`MAX_LATTICE`] either way.
     pub fn floor(self, value: Number) -> Option<i64> {
-        let (digits, scale) = value.parts();
+        let (digits, scale) = value.digits_and_scale();
         let units = match self {
             Self::Whole(n) => digits.div_euclid(i128::from(n) * 10i128.pow(u32::from(scale))),
             Self::Decimal(s) if s >= scale => {

@@ -45,7 +45,7 @@ impl Number {
     }
 
     /// `digits` and `scale` in lowest terms.
-    pub fn parts(self) -> (i128, u8) {
+    pub fn digits_and_scale(self) -> (i128, u8) {
         (self.digits, self.scale)
     }
 

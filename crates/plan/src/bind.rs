@@ -62,7 +62,7 @@ pub use self::automatic_limits::{
 };
 pub use self::automatic_limits::{EXAMPLE_BOUND, EXAMPLE_ROWS};
 pub use self::count_release::{CountRelease, bind_count_release};
-pub use self::gaussian::{as_gaussian, delta_parts, gaussian_choices, is_gaussian};
+pub use self::gaussian::{as_gaussian, delta_shares, gaussian_choices, is_gaussian};
 pub use self::leaf::{Leaf, numbered};
 pub use self::learning::{Learning, LearntColumns};
 pub use self::listed_groups::{known_groups, public_groups};

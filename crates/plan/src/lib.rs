@@ -14,7 +14,7 @@ pub use bind::{
     Learning, LearntColumns, LevelShares, LevelWishes, MAX_MATCH_OPERATIONS, MAX_PARTS, Measure,
     Measurement, Most, Order, Origins, Output, OwnerQuery, Part, PerRecordSum, PrivateQuery,
     PublicJoin, PublicRows, Read, ReleasedSizes, ReleasedValues, SqlStatement, Thresholds, Traced,
-    TracedExpression, around_tree, as_gaussian, bind, bind_count_release, bind_trial, delta_parts,
+    TracedExpression, around_tree, as_gaussian, bind, bind_count_release, bind_trial, delta_shares,
     gaussian_choices, is_gaussian, known_groups, numbered, option_names, public_groups,
     row_buckets, size_buckets,
 };

@@ -6,7 +6,7 @@
 
 use hushtable_contract::MAX_ROWS_JOINED;
 use hushtable_lang::Expr;
-use hushtable_lang::cost::RowPart;
+use hushtable_lang::cost::RowExpression;
 
 use crate::relation::{JoinKind, Operator, Protection, Relation, bytes_of};
 
@@ -65,17 +65,18 @@ struct Repeated {
 
 const ONCE: Repeated = Repeated { rows: 1, matches: 1 };
 
-/// The cost that one row can add to a relation, and to that many measurements that compute `parts`
-/// from its rows.
+/// The cost that one row can add to a relation, and to that many measurements that compute
+/// `expressions` from its rows.
 pub(crate) fn added(
     relation: &Relation,
-    (parts, measurements): (&[RowPart<'_>], usize),
+    (expressions, measurements): (&[RowExpression<'_>], usize),
     most: &mut dyn FnMut(PublicSide<'_>) -> u64,
 ) -> Added {
     let mut adding = Adding { most, operations: 0, matches: 1 };
     let Repeated { rows, .. } = adding.relation(relation);
     // All expressions count for every row that becomes of one, also where a filter would drop it.
-    let each = parts.iter().map(|part| part.expr.row_operations(&part.columns));
+    let each =
+        expressions.iter().map(|expression| expression.expr.row_operations(&expression.columns));
     let each = each.fold(BOUNDED, u64::saturating_add);
     let measured = MEASURED.saturating_mul(measurements as u64);
     adding.add(rows, each.saturating_add(measured));
@@ -85,11 +86,11 @@ pub(crate) fn added(
 /// The most rows of a unit on each side of a join with which one row adds half of what it may,
 /// where rows of a unit can meet each other. The other half is for rows of public tables, which are
 /// not counted yet.
-pub(crate) fn rows_joined(relation: &Relation, parts: (&[RowPart<'_>], usize)) -> u32 {
+pub(crate) fn rows_joined(relation: &Relation, expressions: (&[RowExpression<'_>], usize)) -> u32 {
     let fits = |rows: u32| {
         let Ok(relation) = relation.clone().with_rows_joined(rows) else { return false };
         let once = &mut |_: PublicSide<'_>| 1;
-        let all = added(&relation, parts, once).operations;
+        let all = added(&relation, expressions, once).operations;
         let mut within = Adding { most: &mut |_| 1, operations: 0, matches: 1 };
         let joined = within.relation(&relation).rows;
         within.add(joined, OUTER);

@@ -20,7 +20,7 @@ mod units;
 use std::collections::BTreeSet;
 
 use hushtable_contract::CsvSettings;
-use hushtable_lang::cost::RowPart;
+use hushtable_lang::cost::RowExpression;
 use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal};
 use serde::{Deserialize, Serialize};
 
@@ -467,20 +467,20 @@ impl Relation {
 
     /// The number of columns, constants and operations in all that is computed from single rows.
     pub fn operations(&self) -> usize {
-        self.row_parts().iter().map(|part| part.expr.size().1).sum()
+        self.row_expressions().iter().map(|expression| expression.expr.size().1).sum()
     }
 
     /// Everything that is computed from single rows, and where it stands.
-    pub(crate) fn row_parts(&self) -> Vec<RowPart<'_>> {
-        let mut parts = Vec::new();
-        self.collect_parts(&mut parts);
-        parts
+    pub(crate) fn row_expressions(&self) -> Vec<RowExpression<'_>> {
+        let mut expressions = Vec::new();
+        self.collect_expressions(&mut expressions);
+        expressions
     }
 
-    fn collect_parts<'a>(&'a self, parts: &mut Vec<RowPart<'a>>) {
+    fn collect_expressions<'a>(&'a self, expressions: &mut Vec<RowExpression<'a>>) {
         let mut add = |clause: &str, expr: &'a Expr, input: &[Field]| {
             let columns = fields::bytes_of(input);
-            parts.push(RowPart { clause: clause.to_owned(), expr, columns });
+            expressions.push(RowExpression { clause: clause.to_owned(), expr, columns });
         };
         match self.operator() {
             Operator::Scan { .. }
@@ -520,7 +520,7 @@ impl Relation {
             }
         }
         for input in inputs_of(self.operator()) {
-            input.collect_parts(parts);
+            input.collect_expressions(expressions);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use hushtable_errors::{Hint, Parts};
+use hushtable_errors::{ErrorText, Hint};
 
 /// Why a chart was not drawn. Each text has a line that says what would work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum PlotError {
 }
 
 impl Hint for PlotError {
-    fn parts(&self) -> Parts {
+    fn error_text(&self) -> ErrorText {
         let (what, hint) = match self {
             Self::Extension(inner) => (
                 format!("the name `{}` does not say which format to draw", inner.display()),
@@ -39,12 +39,12 @@ impl Hint for PlotError {
                 "this is a fault in Hushtable: please report it, without data",
             ),
         };
-        Parts::new(what, hint)
+        ErrorText::new(what, hint)
     }
 }
 
 impl fmt::Display for PlotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts().fmt(f)
+        self.error_text().fmt(f)
     }
 }

@@ -189,10 +189,10 @@ impl<U: Quantity> Amount<U> {
         self.units.checked_sub(other.units).map(Self::raw)
     }
 
-    /// One of `parts` equal shares, rounded down, so that the shares never exceed the whole.
-    /// Zero parts count as one.
-    pub fn share(self, parts: u64) -> Self {
-        Self::raw(self.units / parts.max(1))
+    /// One of `count` equal shares, rounded down, so that the shares never exceed the whole.
+    /// A count of zero is taken as one.
+    pub fn share(self, count: u64) -> Self {
+        Self::raw(self.units / count.max(1))
     }
 
     /// Shares in proportion to `weights` that add up to the whole exactly (what rounding leaves
@@ -343,10 +343,10 @@ mod tests {
     #[test]
     fn splits_add_up() {
         let whole: Epsilon = "1".parse().unwrap();
-        let parts = whole.split(&[1, 1, 1, 0]);
-        assert_eq!(parts.iter().map(|p| p.units()).sum::<u64>(), whole.units());
-        assert_eq!(parts[3], Epsilon::ZERO);
-        assert!(parts[0].units() - parts[2].units() <= 1);
+        let shares = whole.split(&[1, 1, 1, 0]);
+        assert_eq!(shares.iter().map(|p| p.units()).sum::<u64>(), whole.units());
+        assert_eq!(shares[3], Epsilon::ZERO);
+        assert!(shares[0].units() - shares[2].units() <= 1);
         assert_eq!(whole.split(&[0, 0]), vec![Epsilon::ZERO; 2]);
     }
 

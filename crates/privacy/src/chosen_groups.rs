@@ -42,9 +42,9 @@ pub fn hockey_stick(mu: f64, epsilon: f64) -> f64 {
     -epsilon.exp_m1() + epsilon.exp() * gaussian_delta(mu, -epsilon)
 }
 
-/// Gaussian noise on groups that are chosen: for every part x from 0 to 1, the noise of mu^2 less x
-/// times what is `apart`, and with probability 1 - (1 - `shown`)^x something that only one of two
-/// tables can show.
+/// Gaussian noise on groups that are chosen: for every fraction x from 0 to 1, the noise of mu^2
+/// less x times what is `apart`, and with probability 1 - (1 - `shown`)^x something that only one
+/// of two tables can show.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChosenGroups {
     mu_squared: f64,
@@ -54,28 +54,28 @@ pub(crate) struct ChosenGroups {
 
 impl ChosenGroups {
     /// The loss of [`Event::GaussianGroups`](crate::Event::GaussianGroups).
-    pub(crate) fn new(mu_squared: MuSquared, parts: NonZeroU64, delta: Delta) -> Self {
-        Self::of(mu_squared.to_f64_up(), parts, delta)
+    pub(crate) fn new(mu_squared: MuSquared, shares: NonZeroU64, delta: Delta) -> Self {
+        Self::of(mu_squared.to_f64_up(), shares, delta)
     }
 
-    fn of(mu_squared: f64, parts: NonZeroU64, delta: Delta) -> Self {
+    fn of(mu_squared: f64, shares: NonZeroU64, delta: Delta) -> Self {
         // Rounded down, so that the rest of mu^2 is rounded up.
-        let apart = mu_squared / parts.get() as f64 * (1.0 - 2.0 * f64::EPSILON);
+        let apart = mu_squared / shares.get() as f64 * (1.0 - 2.0 * f64::EPSILON);
         Self { mu_squared, apart, shown: delta.to_f64() * (1.0 + f64::EPSILON) }
     }
 
-    /// Upper bound of delta over all parts from `low` to `high`, and delta itself where they are
-    /// one; except that what the second table alone may show counts as if its part were 1.
+    /// Upper bound of delta over all fractions from `low` to `high`, and delta itself where they
+    /// are one; except that what the second table alone may show counts as if its fraction were 1.
     fn within(self, epsilon: f64, low: f64, high: f64) -> f64 {
         let mu = (self.mu_squared - low * self.apart).max(0.0).sqrt() * (1.0 + MARGIN);
         let left = -(high * (-self.shown).ln_1p()).exp_m1() * (1.0 + MARGIN);
         joint_delta(epsilon, mu, left, self.shown)
     }
 
-    /// The largest delta at `epsilon` over all parts, rounded up. With a `limit`, some bound of it:
-    /// above the limit only if delta is, or cannot be seen not to be.
+    /// The largest delta at `epsilon` over all fractions, rounded up. With a `limit`, some bound of
+    /// it: above the limit only if delta is, or cannot be seen not to be.
     fn largest(self, epsilon: f64, limit: Option<f64>) -> f64 {
-        let at = |part: f64| self.within(epsilon, part, part);
+        let at = |fraction: f64| self.within(epsilon, fraction, fraction);
         let mut point = at(0.0).max(at(1.0));
         let cell = |(low, high): (f64, f64)| DeltaInterval {
             bound: self.within(epsilon, low, high),
@@ -117,7 +117,7 @@ impl ChosenGroups {
     }
 }
 
-/// Parts from `low` to `high`, with an upper bound of their delta.
+/// Fractions from `low` to `high`, with an upper bound of their delta.
 struct DeltaInterval {
     bound: f64,
     low: f64,
@@ -146,14 +146,14 @@ impl Ord for DeltaInterval {
 
 /// The largest mu (rounded down) of Gaussian noise on groups that are chosen so that, with a choice
 /// that shows a group of one unit alone with probability `shown` at most, both together are
-/// (`epsilon`, `delta`)-differentially private. One part in `parts` of mu^2 goes as a unit has more
-/// groups for itself. Zero if there is none.
-pub fn gaussian_groups_mu(epsilon: Epsilon, delta: Delta, shown: Delta, parts: NonZeroU64) -> f64 {
+/// (`epsilon`, `delta`)-differentially private. One of `shares` equal shares of mu^2 goes as a unit
+/// has more groups for itself. Zero if there is none.
+pub fn gaussian_groups_mu(epsilon: Epsilon, delta: Delta, shown: Delta, shares: NonZeroU64) -> f64 {
     // A unit of rounding is left for the decimals, and twice what a bound may be off.
     let limit = delta.to_f64() * (1.0 - 2.0 * NEAR);
     let at = epsilon.to_f64() * (1.0 - f64::EPSILON);
     let fits = |mu: f64| {
-        ChosenGroups::of(mu * mu * (1.0 + MARGIN), parts, shown).largest(at, Some(limit)) <= limit
+        ChosenGroups::of(mu * mu * (1.0 + MARGIN), shares, shown).largest(at, Some(limit)) <= limit
     };
     let most = analytic_gaussian_mu(at, limit);
     if fits(most) {

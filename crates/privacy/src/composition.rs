@@ -217,7 +217,7 @@ impl Composition {
 
     /// An epsilon like that of [`Self::epsilon_at`], with the events' own deltas lost outright.
     fn epsilon_of_all_at(&self, delta: Delta) -> Option<Epsilon> {
-        let parts = self.parts();
+        let events = self.composing();
         let lost = self.lost();
         let left = delta.to_f64() * (1.0 - f64::EPSILON) - lost;
         let left = (left / (1.0 - lost) * (1.0 - 1e-15)).max(0.0);
@@ -225,7 +225,7 @@ impl Composition {
         if left <= 0.0 && self.deltas_sum() > u128::from(delta.units()) {
             return None;
         }
-        if parts.is_empty() {
+        if events.is_empty() {
             return Some(Epsilon::ZERO);
         }
         let sum = u64::try_from(self.epsilons_units()).ok();
@@ -233,7 +233,7 @@ impl Composition {
         if left <= 0.0 {
             return sum;
         }
-        match (Epsilon::from_f64_up(self.epsilon_of(&parts, left)).ok(), sum) {
+        match (Epsilon::from_f64_up(self.epsilon_of(&events, left)).ok(), sum) {
             (Some(epsilon), Some(sum)) => Some(epsilon.min(sum)),
             (epsilon, sum) => epsilon.or(sum),
         }
@@ -241,57 +241,57 @@ impl Composition {
 
     /// The delta of all but what is lost outright.
     fn rest_at(&self, at: f64, epsilon: Epsilon) -> f64 {
-        let parts = self.parts();
-        if parts.is_empty() || u128::from(epsilon.units()) >= self.epsilons_units() {
+        let events = self.composing();
+        if events.is_empty() || u128::from(epsilon.units()) >= self.epsilons_units() {
             return 0.0;
         }
-        let (tilt, ln_delta) = parts.ln_delta_at(at);
-        let exact = match &parts {
+        let (tilt, ln_delta) = events.ln_delta_at(at);
+        let exact = match &events {
             ComposingEvents { mu_squared, responses, lattices, .. }
-                if parts.has_only_laws() && responses.is_empty() && lattices.is_empty() =>
+                if events.has_only_laws() && responses.is_empty() && lattices.is_empty() =>
             {
                 gaussian_delta(root_up(*mu_squared), at)
             }
             ComposingEvents { mu_squared: 0.0, responses, lattices, .. }
-                if parts.has_only_laws() && responses.is_empty() && is_one(lattices) =>
+                if events.has_only_laws() && responses.is_empty() && is_one(lattices) =>
             {
                 lattice_delta(lattices, at)
             }
-            parts if parts.has_no_law() => match (self.alike(parts), parts.ranges.is_empty()) {
+            events if events.has_no_law() => match (self.alike(events), events.ranges.is_empty()) {
                 (Some(ranges), _) => ranges.delta_in_advance(at).unwrap_or(1.0),
-                (None, true) => zcdp_delta_at(parts.rho, at),
+                (None, true) => zcdp_delta_at(events.rho, at),
                 (None, false) => 1.0,
             },
-            parts => Self::law(parts, tilt).delta_at(at, parts),
+            events => Self::law(events, tilt).delta_at(at, events),
         };
         // A bound that is not a number is none.
         exact.min(ln_delta.exp()).clamp(f64::MIN_POSITIVE, 1.0)
     }
 
     /// The epsilon at the delta that is left when what is lost outright is paid for.
-    fn epsilon_of(&self, parts: &ComposingEvents, delta: f64) -> f64 {
-        let (tilt, moments) = parts.epsilon_at(delta);
-        let exact = match parts {
+    fn epsilon_of(&self, events: &ComposingEvents, delta: f64) -> f64 {
+        let (tilt, moments) = events.epsilon_at(delta);
+        let exact = match events {
             ComposingEvents { mu_squared, responses, lattices, .. }
-                if parts.has_only_laws() && responses.is_empty() && lattices.is_empty() =>
+                if events.has_only_laws() && responses.is_empty() && lattices.is_empty() =>
             {
                 gaussian_epsilon_at(root_up(*mu_squared), delta)
             }
             ComposingEvents { mu_squared: 0.0, responses, lattices, .. }
-                if parts.has_only_laws() && responses.is_empty() && is_one(lattices) =>
+                if events.has_only_laws() && responses.is_empty() && is_one(lattices) =>
             {
                 falls_to(delta, 0.0, moments, |epsilon| lattice_delta(lattices, epsilon))
             }
-            parts if parts.has_no_law() => match (self.alike(parts), parts.ranges.is_empty()) {
+            events if events.has_no_law() => match (self.alike(events), events.ranges.is_empty()) {
                 (Some(ranges), _) => falls_to(delta, 0.0, moments, |epsilon| {
                     ranges.delta_in_advance(epsilon).unwrap_or(1.0)
                 }),
-                (None, true) => zcdp_epsilon_at(parts.rho, delta),
+                (None, true) => zcdp_epsilon_at(events.rho, delta),
                 (None, false) => moments,
             },
-            parts => {
-                let law = Self::law(parts, tilt);
-                falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, parts))
+            events => {
+                let law = Self::law(events, tilt);
+                falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, events))
             }
         };
         exact.min(moments) * (1.0 + 1e-15)
@@ -299,10 +299,10 @@ impl Composition {
 
     /// The draws of bounded range, where there is nothing else, they are of one range, and the
     /// questions of all were fixed before the first answer.
-    fn alike(&self, parts: &ComposingEvents) -> Option<Ranges> {
-        match parts.ranges.as_slice() {
+    fn alike(&self, events: &ComposingEvents) -> Option<Ranges> {
+        match events.ranges.as_slice() {
             [one]
-                if parts.rho <= 0.0
+                if events.rho <= 0.0
                     && (self.in_advance || self.ranges.values().sum::<u64>() == 1) =>
             {
                 Some(*one)
@@ -311,16 +311,16 @@ impl Composition {
         }
     }
 
-    fn law(parts: &ComposingEvents, tilt: f64) -> Tilted {
-        match parts.responses.as_slice() {
-            [one] if parts.mu_squared <= 0.0 && parts.lattices.is_empty() => {
-                binomial::tilted(*one, parts, tilt)
+    fn law(events: &ComposingEvents, tilt: f64) -> Tilted {
+        match events.responses.as_slice() {
+            [one] if events.mu_squared <= 0.0 && events.lattices.is_empty() => {
+                binomial::tilted(*one, events, tilt)
             }
-            _ => convolution::tilted(parts, tilt),
+            _ => convolution::tilted(events, tilt),
         }
     }
 
-    fn parts(&self) -> ComposingEvents {
+    fn composing(&self) -> ComposingEvents {
         let responses = self.responses.iter().map(|(epsilon, times)| Responses {
             epsilon: epsilon.to_f64() * (1.0 + f64::EPSILON),
             times: *times,

@@ -10,15 +10,15 @@ use crate::{Composition, Epsilon, Event, Loss, LossError, Rho, pure_epsilon, pur
 /// When a loss in rho is to be paid from a budget in epsilon.
 pub fn cost(loss: Loss, events: &[Event], limit: Loss) -> Result<Loss, LossError> {
     let whole = loss.in_currency_of(limit)?;
-    let sum = |nothing: Loss, part: fn(&Event) -> Option<Loss>| {
-        events.iter().try_fold(nothing, |sum, event| sum.plus(part(event)?).ok())
+    let sum = |nothing: Loss, cost_of: fn(&Event) -> Option<Loss>| {
+        events.iter().try_fold(nothing, |sum, event| sum.plus(cost_of(event)?).ok())
     };
-    let by_parts = || sum(loss.nothing(), Event::in_epsilon) == Some(loss);
-    if whole == loss || !(by_parts() || is_gaussian(loss, events)) {
+    let by_events = || sum(loss.nothing(), Event::in_epsilon) == Some(loss);
+    if whole == loss || !(by_events() || is_gaussian(loss, events)) {
         return Ok(whole);
     }
     Ok(match sum(whole.nothing(), Event::in_rho) {
-        Some(parts) if parts.is_within(whole) => parts,
+        Some(in_rho) if in_rho.is_within(whole) => in_rho,
         _ => whole,
     })
 }
@@ -38,8 +38,8 @@ fn is_gaussian(loss: Loss, events: &[Event]) -> bool {
         .then(|| all.epsilon_at(delta))
         .flatten();
     together.is_some_and(|loss| {
-        let part = loss.to_f64() / epsilon.to_f64();
-        (1.0 - 1e-6..=1.0 + 1e-6).contains(&part)
+        let ratio = loss.to_f64() / epsilon.to_f64();
+        (1.0 - 1e-6..=1.0 + 1e-6).contains(&ratio)
     })
 }
 
@@ -52,10 +52,10 @@ fn is_gaussian(loss: Loss, events: &[Event]) -> bool {
 /// rounding is left for each of a hundred mechanisms in each query.
 pub fn affordable_epsilon(epsilon: Epsilon, cost: Rho, left: Rho, queries: usize) -> Epsilon {
     let rest = left.units().saturating_sub(100 * queries as u64) as f64;
-    let part = (rest / cost.units().max(1) as f64).min(1.0) * (1.0 - 1e-9);
-    let shared = Rho::from_f64_down(pure_in_rho(epsilon.to_f64()) * part)
+    let fraction = (rest / cost.units().max(1) as f64).min(1.0) * (1.0 - 1e-9);
+    let shared = Rho::from_f64_down(pure_in_rho(epsilon.to_f64()) * fraction)
         .map_or(Epsilon::ZERO, |rho| pure_epsilon(rho, 1));
-    // As a whole a query costs no less than in its parts.
+    // As a whole a query costs no less than its mechanisms together.
     if queries == 1 { shared.max(pure_epsilon(left, 1)) } else { shared }
 }
 
@@ -76,7 +76,7 @@ mod tests {
 
     /// A loss in epsilon costs in rho what its mechanisms do, if those are all of it.
     #[test]
-    fn a_budget_in_rho_pays_for_the_parts_of_an_epsilon() {
+    fn a_budget_in_rho_pays_for_the_mechanisms_of_an_epsilon() {
         let half = Event::DiscreteLaplace { epsilon: "0.5".parse().unwrap() };
         let asked = epsilon("1", "0");
         let in_rho = |events: &[Event]| cost(asked, events, rho("10", "0")).unwrap();

@@ -98,8 +98,8 @@ impl DiscreteGaussianLoss {
         // 2 sigma^2 (loss - epsilon), with the product of epsilon in two doubles: exact next to
         // zero, where it decides which y count.
         let product = doubled * epsilon;
-        let low_part = doubled.mul_add(epsilon, -product);
-        let excess = |y: f64| (shift * (2.0 * y + shift) - product) - low_part;
+        let low_digits = doubled.mul_add(epsilon, -product);
+        let excess = |y: f64| (shift * (2.0 * y + shift) - product) - low_digits;
         let deepest = -(DEEP * self.sigma_squared.sqrt()).ceil() - 1.0;
         let mut first = border.floor().max(deepest) + 1.0;
         // `border` is rounded; the excess decides.
@@ -153,9 +153,9 @@ impl DiscreteGaussianLoss {
         self.weight(y) * (1.0 + 2.0 * self.sigma_squared / (2.0 * y + 1.0))
     }
 
-    /// The sum over y >= `first` of e^(-(y^2 - first^2)/(2 sigma^2)) part(y), with parts in 0 ..=
-    /// 1, the first above zero; a bound of what is left out at its end is added.
-    fn tail_sum(&self, first: f64, part: impl Fn(f64) -> f64) -> f64 {
+    /// The sum over y >= `first` of e^(-(y^2 - first^2)/(2 sigma^2)) factor(y), with factors in
+    /// 0 ..= 1, the first above zero; a bound of what is left out at its end is added.
+    fn tail_sum(&self, first: f64, factor: impl Fn(f64) -> f64) -> f64 {
         let doubled = 2.0 * self.sigma_squared;
         // Neumaier's sum: ten million terms lose no digit.
         let (mut sum, mut lost) = (0.0f64, 0.0f64);
@@ -167,7 +167,7 @@ impl DiscreteGaussianLoss {
             if y >= 0.0 && rest <= 1e-17 * sum {
                 return sum + (lost + rest);
             }
-            let term = weight * part(y);
+            let term = weight * factor(y);
             let next = sum + term;
             lost += if sum >= term { (sum - next) + term } else { (term - next) + sum };
             sum = next;

@@ -58,7 +58,7 @@ pub fn homogeneous_delta(epsilon0: f64, copies: u64, epsilon: f64) -> f64 {
 }
 
 /// (epsilon0, delta0) such that `copies` mechanisms with them are (`epsilon`,
-/// `delta`)-differentially private together, when the part `spent_on_delta0` (above 0, at most 1)
+/// `delta`)-differentially private together, when the share `spent_on_delta0` (above 0, at most 1)
 /// of delta goes to their own deltas and the rest buys a larger epsilon0. Rounded down; equal
 /// shares where nothing larger fits, or with more than 10,000 copies.
 pub fn homogeneous_shares(
@@ -108,8 +108,8 @@ mod tests {
     fn the_sum_is_the_divergence_of_randomised_responses() {
         for copies in 1..=12 {
             for epsilon0 in [0.01, 0.3, 1.0, 3.0] {
-                for part in [0.0, 0.2, 0.5, 0.9, 1.0] {
-                    let epsilon = part * epsilon0 * f64::from(copies);
+                for fraction in [0.0, 0.2, 0.5, 0.9, 1.0] {
+                    let epsilon = fraction * epsilon0 * f64::from(copies);
                     let want = brute(epsilon0, copies, epsilon);
                     let got = homogeneous_delta(epsilon0, u64::from(copies), epsilon);
                     // The sum over outcomes itself errs by about 1e-13.
@@ -125,9 +125,9 @@ mod tests {
     fn terms_that_are_left_out_are_too_small_to_tell() {
         for copies in [50u64, 1000, 10_000] {
             for epsilon0 in [1e-6, 1e-3, 0.02, 1.0, 30.0] {
-                for part in [0.0, 0.01, 0.1, 0.5, 0.99] {
+                for fraction in [0.0, 0.01, 0.1, 0.5, 0.99] {
                     let k = copies as f64;
-                    let epsilon = part * epsilon0 * k;
+                    let epsilon = fraction * epsilon0 * k;
                     let (ln_high, mut want) = (-(-epsilon0).exp().ln_1p(), 0.0);
                     let mut ln_weight = k * ln_high;
                     for l in 0..=copies {
@@ -170,17 +170,17 @@ mod tests {
     fn shares_keep_within_the_whole_and_are_never_less() {
         for (epsilon, delta) in [("1", "1e-5"), ("0.1", "1e-9"), ("10", "0.001")] {
             for copies in [1u64, 2, 10, 100, 3000] {
-                for part in [0.1, 0.5, 0.9, 1.0] {
+                for fraction in [0.1, 0.5, 0.9, 1.0] {
                     let (e, d): (Epsilon, Delta) =
                         (epsilon.parse().unwrap(), delta.parse().unwrap());
-                    let (e0, d0) = homogeneous_shares(e, d, copies, part);
+                    let (e0, d0) = homogeneous_shares(e, d, copies, fraction);
                     assert!(e0 >= e.share(copies));
                     let composed = homogeneous_delta(e0.to_f64(), copies, e.to_f64());
                     let ln_intact = copies as f64 * (-d0.to_f64()).ln_1p() + (-composed).ln_1p();
                     let total = -ln_intact.exp_m1();
                     assert!(
                         total <= d.to_f64() * (1.0 + 1e-7),
-                        "{epsilon} {copies} {part}: {total}"
+                        "{epsilon} {copies} {fraction}: {total}"
                     );
                 }
             }

@@ -109,7 +109,7 @@ impl Loss {
         }
     }
 
-    /// The delta part.
+    /// The delta.
     pub fn delta(self) -> Delta {
         match self {
             Self::Approximate { delta, .. } | Self::Concentrated { delta, .. } => delta,
@@ -156,16 +156,16 @@ impl Loss {
         others.into_iter().try_fold(self, Self::plus)
     }
 
-    /// The rest of this loss without a part of it. `None` where the part is more in epsilon, rho or
+    /// The rest of this loss without `less` of it. `None` where that is more in epsilon, rho or
     /// delta, or in another currency.
-    pub fn minus(self, part: Self) -> Option<Self> {
-        let delta = self.delta().checked_sub(part.delta())?;
-        match (self, part) {
-            (Self::Approximate { epsilon, .. }, Self::Approximate { epsilon: part, .. }) => {
-                Some(Self::Approximate { epsilon: epsilon.checked_sub(part)?, delta })
+    pub fn minus(self, less: Self) -> Option<Self> {
+        let delta = self.delta().checked_sub(less.delta())?;
+        match (self, less) {
+            (Self::Approximate { epsilon, .. }, Self::Approximate { epsilon: less, .. }) => {
+                Some(Self::Approximate { epsilon: epsilon.checked_sub(less)?, delta })
             }
-            (Self::Concentrated { rho, .. }, Self::Concentrated { rho: part, .. }) => {
-                Some(Self::Concentrated { rho: rho.checked_sub(part)?, delta })
+            (Self::Concentrated { rho, .. }, Self::Concentrated { rho: less, .. }) => {
+                Some(Self::Concentrated { rho: rho.checked_sub(less)?, delta })
             }
             _ => None,
         }
@@ -188,7 +188,7 @@ impl Loss {
     }
 
     /// Shares of the epsilon or rho in proportion to `weights`, which add up to the whole exactly.
-    /// They have no delta, as not every part needs one.
+    /// They have no delta, as not every share needs one.
     pub fn split(self, weights: &[u32]) -> Vec<Self> {
         match self {
             Self::Approximate { epsilon, .. } => {
@@ -218,7 +218,7 @@ impl Loss {
         })
     }
 
-    /// Whether both parts are at most those of `limit`; never, if that is in another currency.
+    /// Whether both numbers are at most those of `limit`; never, if that is in another currency.
     pub fn is_within(self, limit: Self) -> bool {
         let within = match (self, limit) {
             (Self::Approximate { epsilon: e1, .. }, Self::Approximate { epsilon: e2, .. }) => {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_is_more_than_the_whole() {
+    fn no_share_is_more_than_the_whole() {
         let loss = |epsilon: &str, delta: &str| Loss::Approximate {
             epsilon: epsilon.parse().unwrap(),
             delta: delta.parse().unwrap(),
@@ -318,10 +318,10 @@ mod tests {
         let loss =
             |text: &str| Loss::pure(text.parse().unwrap()).with_delta("1e-6".parse().unwrap());
         let whole = Loss::pure("0.3".parse().unwrap());
-        for (part, about) in
+        for (share, about) in
             [("0.149999999999", false), ("0.15", true), ("0.3", true), ("0.300000000001", false)]
         {
-            assert_eq!(loss(part).is_half_or_all_of(whole), about, "{part}");
+            assert_eq!(loss(share).is_half_or_all_of(whole), about, "{share}");
         }
         assert!(loss("600000").is_half_or_all_of(loss("1000000")));
         assert!(!loss("0.3").in_rho().is_half_or_all_of(whole));

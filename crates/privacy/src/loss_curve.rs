@@ -119,8 +119,8 @@ impl LossCurve {
             return Err(LossCurveError { name: "offset", value: offset, range: "at least e" });
         }
         // d (g^2 + 2 g ln a) = epsilon, for g = ln(T/(s a) + 1).
-        let (ln_a, part) = (offset.ln(), pure_of(rho.to_f64()) / shape);
-        let grown = part / ((part + ln_a * ln_a).sqrt() + ln_a);
+        let (ln_a, ratio) = (offset.ln(), pure_of(rho.to_f64()) / shape);
+        let grown = ratio / ((ratio + ln_a * ln_a).sqrt() + ln_a);
         let scale = threshold / (offset * grown.exp_m1()) * (1.0 + 10.0 * MARGIN);
         positive("the scale of the noise", scale)?;
         Ok(Self::ExponentialPolylogarithmic { shape, offset, scale })

@@ -70,8 +70,8 @@ pub fn pure_epsilon(rho: Rho, copies: u64) -> Epsilon {
 /// of a smallest unit.
 fn shortfall(epsilon: Epsilon) -> u128 {
     let epsilon = epsilon.to_f64();
-    let part = 2.0 * epsilon / (epsilon.exp() + 1.0) * (1.0 - SHORT);
-    (part * Epsilon::units_per_one() as f64 * f64::from(1u32 << FRACTION)) as u128
+    let short = 2.0 * epsilon / (epsilon.exp() + 1.0) * (1.0 - SHORT);
+    (short * Epsilon::units_per_one() as f64 * f64::from(1u32 << FRACTION)) as u128
 }
 
 /// The epsilon of Laplace noise of that scale on a sum of that sensitivity, rounded up; both are

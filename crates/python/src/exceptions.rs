@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hushtable::ledger::LedgerError;
 use hushtable::query::Refusal;
-use hushtable::{Error, Parts, SourceError};
+use hushtable::{Error, ErrorText, SourceError};
 use hushtable_cli::rendered;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -14,9 +14,9 @@ const EXCEPTIONS: &str = "hushtable._exceptions";
 
 /// An error of the library.
 pub(crate) fn of_engine(py: Python<'_>, error: &Error) -> PyErr {
-    let parts = rendered::error(error);
-    let hint = hint_in_python(error).map(str::to_owned).or(parts.hint.clone());
-    raised(py, class(error), Parts { hint, ..parts })
+    let text = rendered::error(error);
+    let hint = hint_in_python(error).map(str::to_owned).or(text.hint.clone());
+    raised(py, class(error), ErrorText { hint, ..text })
 }
 
 /// A refusal.
@@ -31,7 +31,7 @@ pub(crate) fn of_source(py: Python<'_>, error: &SourceError) -> PyErr {
 
 /// An exception of a class of the package.
 pub(crate) fn new(py: Python<'_>, class: &str, what: &str, hint: &str) -> PyErr {
-    raised(py, class, Parts::new(what, hint))
+    raised(py, class, ErrorText::new(what, hint))
 }
 
 /// A warning of the package's class. Where warnings are errors, it is raised.
@@ -40,7 +40,7 @@ pub(crate) fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
     py.import("warnings")?.call_method1("warn", (text.trim_end(), class)).map(drop)
 }
 
-fn raised(py: Python<'_>, class: &str, Parts { what, place, hint }: Parts) -> PyErr {
+fn raised(py: Python<'_>, class: &str, ErrorText { what, place, hint }: ErrorText) -> PyErr {
     let hint = hint.filter(|hint| !hint.is_empty());
     let raise = || {
         let class = py.import(EXCEPTIONS)?.getattr(class)?;

@@ -159,11 +159,11 @@ fn limits(most: f64) -> Vec<u32> {
 }
 
 /// The number of groups in which the n-th has 1/n of the largest one's units, where the smallest
-/// has a `part`-th of all.
-fn zipf(part: f64) -> f64 {
-    let mut groups = part.max(1.0);
+/// has one in `times` of all.
+fn zipf(times: f64) -> f64 {
+    let mut groups = times.max(1.0);
     for _ in 0..20 {
-        groups = (part / (1.0 + groups.ln())).max(1.0);
+        groups = (times / (1.0 + groups.ln())).max(1.0);
     }
     groups
 }
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn zipf_has_the_smallest_share() {
-        for part in [1.0, 10.0, 10_000.0] {
-            let groups = zipf(part);
-            assert!(groups >= 1.0 && (groups * (1.0 + groups.ln()) / part - 1.0).abs() < 0.2);
+        for times in [1.0, 10.0, 10_000.0] {
+            let groups = zipf(times);
+            assert!(groups >= 1.0 && (groups * (1.0 + groups.ln()) / times - 1.0).abs() < 0.2);
         }
     }
 }

@@ -4,18 +4,18 @@
 //! noise and the keys.
 //!
 //! Levels whose keys are all public have a row for every combination of values. They are adjusted
-//! by weighted least squares ([`complete`]): every whole is the sum of its parts, no cell has a
+//! by weighted least squares ([`complete`]): every cell is the sum of its children, no cell has a
 //! bias, and each has less variance than before. Groups that are chosen privately are not all
 //! shown. If no contribution is below zero, the hidden groups together are not below zero either,
-//! so that a whole is at least the sum of its visible parts. Values that contradict this are moved,
-//! as little as possible ([`shown_parts`]). A sum that may be below zero says nothing about hidden
-//! groups, and stays.
+//! so that a cell is at least the sum of its visible children. Values that contradict this are
+//! moved, as little as possible ([`shown_children`]). A sum that may be below zero says nothing
+//! about hidden groups, and stays.
 
 mod adjusted;
 mod adjusted_noise;
 mod alike;
 mod complete;
-mod shown_parts;
+mod shown_children;
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub use self::adjusted::{Adjusted, ConsistentPrecision, QuotedLevels};
 pub use self::adjusted_noise::AdjustedNoise;
 use self::alike::Alike;
 use self::complete::{Complete, KeySet};
-use self::shown_parts::{WholeAndParts, lowered, nearest};
+use self::shown_children::{CellFamily, lowered, nearest};
 
 /// A least-squares number before it is rounded, in steps: a whole number near it, and the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -226,18 +226,18 @@ fn adjust_visible(
         first[index] = cells;
         cells += levels[index].values.len();
     }
-    let mut wholes: Vec<(usize, usize, Vec<WholeAndParts>)> = Vec::new();
+    let mut families: Vec<(usize, usize, Vec<CellFamily>)> = Vec::new();
     for (at, &of) in order.iter().enumerate() {
-        for &parts in &order[at + 1..] {
-            let (coarse, fine) = (&levels[of], &levels[parts]);
+        for &finer in &order[at + 1..] {
+            let (coarse, fine) = (&levels[of], &levels[finer]);
             let complete = coarse.complete && fine.complete;
             let within = keys_of(coarse) != keys_of(fine) && keys_of(coarse) & !keys_of(fine) == 0;
             // Complete levels are sums of the one that has all of their keys.
-            let needed = if complete { Some(parts) == base } else { options.from_zero };
+            let needed = if complete { Some(finer) == base } else { options.from_zero };
             if within && needed {
-                let mut list = together((coarse, first[of]), (fine, first[parts]), complete)?;
-                list.retain(|sums| sums.complete || !sums.parts.is_empty());
-                wholes.push((of, parts, list));
+                let mut list = together((coarse, first[of]), (fine, first[finer]), complete)?;
+                list.retain(|sums| sums.complete || !sums.children.is_empty());
+                families.push((of, finer, list));
             }
         }
     }
@@ -253,12 +253,12 @@ fn adjust_visible(
         variances.resize(before.len(), level.variance);
     }
     let mut after = before.clone();
-    let all: Vec<WholeAndParts> = wholes
+    let all: Vec<CellFamily> = families
         .iter()
         .flat_map(|(_, _, list)| list)
-        .map(|sums| WholeAndParts {
-            whole: sums.whole,
-            parts: sums.parts.clone(),
+        .map(|sums| CellFamily {
+            parent: sums.parent,
+            children: sums.children.clone(),
             complete: sums.complete,
         })
         .collect();
@@ -295,14 +295,15 @@ fn adjust_visible(
             .iter_mut()
             .zip(&placed)
             .for_each(|(value, &position)| *value = clamped(rounded[position]));
-        for sums in wholes.iter().filter(|(_, parts, _)| *parts == base).flat_map(|(.., list)| list)
+        for sums in
+            families.iter().filter(|(_, finer, _)| *finer == base).flat_map(|(.., list)| list)
         {
             if sums.complete {
-                whole[sums.whole] = sums.parts.iter().map(|&part| whole[part]).sum();
+                whole[sums.parent] = sums.children.iter().map(|&child| whole[child]).sum();
             }
         }
     }
-    for (_, _, list) in &wholes {
+    for (_, _, list) in &families {
         for sums in list.iter().filter(|sums| !sums.complete) {
             lowered(&mut whole, sums, options.non_negative);
         }
@@ -314,13 +315,13 @@ fn adjust_visible(
     Some(())
 }
 
-/// The cells of a coarse level, each with the cells of a fine level that it is the sum of. Parts
-/// whose whole is not shown are left out.
+/// The cells of a coarse level, each with the cells of a fine level that it is the sum of.
+/// Children whose parent is not shown are left out.
 fn together(
     (coarse, coarse_from): (&LevelCells, usize),
     (fine, fine_from): (&LevelCells, usize),
     complete: bool,
-) -> Option<Vec<WholeAndParts>> {
+) -> Option<Vec<CellFamily>> {
     let key = |level: &LevelCells, columns: &[usize], cell: usize| -> Vec<usize> {
         columns.iter().map(|&column| level.codes[column][cell]).collect()
     };
@@ -329,17 +330,17 @@ fn together(
         coarse.keys.iter().map(|key| fine.keys.iter().position(|other| other == key));
     let fine_columns = fine_columns.collect::<Option<Vec<_>>>()?;
     let mut by_key = HashMap::with_capacity(coarse.values.len());
-    let mut wholes = Vec::with_capacity(coarse.values.len());
+    let mut families = Vec::with_capacity(coarse.values.len());
     for cell in 0..coarse.values.len() {
         by_key.insert(key(coarse, &coarse_columns, cell), cell);
-        wholes.push(WholeAndParts { whole: coarse_from + cell, parts: Vec::new(), complete });
+        families.push(CellFamily { parent: coarse_from + cell, children: Vec::new(), complete });
     }
     for cell in 0..fine.values.len() {
-        if let Some(&whole) = by_key.get(&key(fine, &fine_columns, cell)) {
-            wholes[whole].parts.push(fine_from + cell);
+        if let Some(&parent) = by_key.get(&key(fine, &fine_columns, cell)) {
+            families[parent].children.push(fine_from + cell);
         }
     }
-    Some(wholes)
+    Some(families)
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use hushtable_privacy::Loss;
 /// Two separate draws cost what two levels do, and the second of these has both errors.
 const FEWEST: usize = 3;
 
-/// Parts that every weight is divided into, so that those of quantiles can be made even.
-const PARTS: u32 = 840;
+/// Shares that every weight is divided into, so that those of quantiles can be made even.
+const SHARES_OF_WEIGHT: u32 = 840;
 
 /// A quantile that is drawn together with others.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Joint {
     /// The index of the first of them among the measurements, which pays for all.
     pub first: usize,
     /// Which of them it is, in the order of measurements.
-    pub part: usize,
+    pub nth: usize,
     /// All of them.
     pub draws: Arc<JointQuantiles>,
 }
@@ -27,7 +27,7 @@ pub struct Joint {
 impl Joint {
     /// Whether it pays for all.
     pub fn pays(&self) -> bool {
-        self.part == 0
+        self.nth == 0
     }
 }
 
@@ -38,7 +38,7 @@ pub struct QuantileReach {
     /// The index of the first of them among the measurements, which pays for all.
     pub first: usize,
     /// Which of them it is, in the order of measurements.
-    pub part: usize,
+    pub nth: usize,
     /// The indexes of the quantiles that all of them are around.
     pub quantiles: Arc<[usize]>,
     /// All of them.
@@ -48,7 +48,7 @@ pub struct QuantileReach {
 impl QuantileReach {
     /// Whether it pays for all.
     pub fn pays(&self) -> bool {
-        self.part == 0
+        self.nth == 0
     }
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn better_joint(
         let apart = group.0.iter().map(|index| alone(index).unwrap_or(f64::INFINITY));
         let apart = apart.fold(0.0, f64::max);
         draws_of(query, group, &common).is_ok_and(|draws| {
-            let together = (0..draws.parts()).map(|part| draws.deviation_even(part));
+            let together = (0..draws.quantiles()).map(|nth| draws.deviation_even(nth));
             together.fold(0.0, f64::max) < apart
         })
     });
@@ -171,10 +171,10 @@ pub(crate) fn joint(
     let mut noises: Vec<Option<Joint>> = vec![None; query.measurements().len()];
     for group in groups {
         let draws = Arc::new(draws_of(query, group, shares)?);
-        for (part, index) in group.0.iter().enumerate() {
+        for (nth, index) in group.0.iter().enumerate() {
             if let (Some(noise), Some(first)) = (noises.get_mut(*index), group.0.first()) {
                 let draws = Arc::clone(&draws);
-                *noise = Some(Joint { first: *first, part, draws });
+                *noise = Some(Joint { first: *first, nth, draws });
             }
         }
     }
@@ -256,10 +256,10 @@ pub(crate) fn reaches(
         let draws =
             QuantileReaches::new(quantiles_at, of.range, of.rows, of.groups, relation, of.share)?;
         let draws = Arc::new(draws);
-        for (part, index) in group.0.iter().enumerate() {
+        for (nth, index) in group.0.iter().enumerate() {
             if let (Some(noise), Some(&first)) = (noises.get_mut(*index), group.0.first()) {
                 let (quantiles, draws) = (Arc::clone(&quantiles), Arc::clone(&draws));
-                *noise = Some(QuantileReach { first, part, quantiles, draws });
+                *noise = Some(QuantileReach { first, nth, quantiles, draws });
             }
         }
     }
@@ -282,7 +282,8 @@ pub(crate) fn least_shares(
     if joint.is_empty() {
         return shares;
     }
-    let mut even: Vec<u32> = weights.iter().map(|weight| weight.saturating_mul(PARTS)).collect();
+    let mut even: Vec<u32> =
+        weights.iter().map(|weight| weight.saturating_mul(SHARES_OF_WEIGHT)).collect();
     for SameValues(indexes) in &joint {
         let group_weights = indexes.iter().filter_map(|index| even.get(*index));
         let all = group_weights.fold(0u32, |sum, weight| sum.saturating_add(*weight));

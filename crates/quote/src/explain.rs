@@ -100,7 +100,7 @@ pub struct Explanation {
 pub struct ChoiceExplained {
     /// The noise.
     pub noise: NoiseKind,
-    /// The part of epsilon or rho for choosing groups, with the noisy counts where it gives them.
+    /// The share of epsilon or rho for choosing groups, with the noisy counts where it gives them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection_share: Option<f64>,
     /// The sizes from which on groups are of use, which are the least of all mechanisms at this
@@ -586,7 +586,7 @@ fn explain_measurement(
                 selection.noise_half_width(INTERVAL_LEVEL, groups)? as f64
             }
             (Noise::Tied(tied), ..) => {
-                tied.noise.half_width(tied.part, INTERVAL_LEVEL, groups) as f64
+                tied.noise.half_width(tied.role, INTERVAL_LEVEL, groups) as f64
             }
             _ => return None,
         };
@@ -634,10 +634,10 @@ fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplaine
             mechanism.rank_distance(INTERVAL_LEVEL),
             None,
         ),
-        Noise::Joint(Joint { part, draws, .. }) => (
-            draws.rate(*part),
-            draws.rank_distance_even(*part, INTERVAL_LEVEL),
-            draws.rank_distance(*part, INTERVAL_LEVEL),
+        Noise::Joint(Joint { nth, draws, .. }) => (
+            draws.rate(*nth),
+            draws.rank_distance_even(*nth, INTERVAL_LEVEL),
+            draws.rank_distance(*nth, INTERVAL_LEVEL),
             Some(draws.events().len()),
         ),
         _ => return None,
@@ -661,7 +661,7 @@ fn reach(measurement: &Measurement, noise: &Noise) -> Option<ReachExplained> {
         percentile: percentile.to_f64(),
         rows_per_unit: rows,
         level: reach?.percent(),
-        intervals: draws.parts(),
+        intervals: draws.quantiles(),
         rate: draws.rate(),
         values_aimed_at: draws.aim(),
     })

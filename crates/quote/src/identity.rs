@@ -7,7 +7,7 @@
 //! `tests/choice.rs` has the choices, so that none changes by mistake.
 
 use hushtable_mechanisms::{
-    Additive, AdditiveLaw, RecordMechanism, Selection, Strategy, SumMechanism, TiedPart,
+    Additive, AdditiveLaw, RecordMechanism, Selection, Strategy, SumMechanism, TiedRole,
 };
 use hushtable_plan::{Leaf, PrivateQuery, numbered};
 use hushtable_privacy::{Event, Loss};
@@ -69,9 +69,10 @@ enum NoiseIdentity {
         rate: f64,
         aim: f64,
     },
-    /// A part of what is drawn together.
+    /// One of the quantiles that are drawn together.
     Joint {
         first: usize,
+        /// Which of them it is; records have it by this name.
         part: usize,
         events: Vec<Event>,
         rate: f64,
@@ -79,7 +80,7 @@ enum NoiseIdentity {
     /// By class, that of all others last.
     ByClass(Vec<Self>),
     OfSelection,
-    /// A part of a common measurement, with the noise on the ends of a sum.
+    /// One number of a common measurement, with the noise on the ends of a sum.
     Tied {
         count: usize,
         /// The count of a sum's values, where it is not that of all rows.
@@ -106,16 +107,16 @@ impl NoiseIdentity {
             Noise::Reach(QuantileReach { draws, .. }) => {
                 Self::Reach { event: draws.event(), rate: draws.rate(), aim: draws.aim() }
             }
-            Noise::Joint(Joint { first, part, draws }) => {
-                let (events, rate) = (draws.events(), draws.rate(*part));
-                Self::Joint { first: leaf.position(*first)?, part: *part, events, rate }
+            Noise::Joint(Joint { first, nth, draws }) => {
+                let (events, rate) = (draws.events(), draws.rate(*nth));
+                Self::Joint { first: leaf.position(*first)?, part: *nth, events, rate }
             }
             Noise::OfSelection => Self::OfSelection,
-            Noise::Tied(Tied { count, values, part, noise }) => {
+            Noise::Tied(Tied { count, values, role, noise }) => {
                 let position = |index: &usize| leaf.position(*index);
-                let (ends, span) = match part {
-                    TiedPart::Sum(sum) => (noise.noise(*sum), noise.span(*sum)),
-                    TiedPart::Count | TiedPart::Values(_) => (None, None),
+                let (ends, span) = match role {
+                    TiedRole::Sum(sum) => (noise.noise(*sum), noise.span(*sum)),
+                    TiedRole::Count | TiedRole::Values(_) => (None, None),
                 };
                 Self::Tied {
                     count: position(count)?,

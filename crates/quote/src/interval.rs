@@ -253,11 +253,11 @@ impl<'a> Intervals<'a> {
         };
         let reads_keys = listed || outputs.iter().any(by_class);
         let mut quotients = Vec::new();
-        for (a, part) in query.measurements().iter().enumerate() {
+        for (a, one) in query.measurements().iter().enumerate() {
             for (b, whole) in query.measurements().iter().enumerate() {
                 let adjusted = |index: usize| noises.get(index).and_then(Option::as_ref);
                 if [a, b].into_iter().filter_map(adjusted).all(AdjustedNoise::fits) {
-                    quotients.extend(share(part, whole).map(|range| (a, b, range)));
+                    quotients.extend(share(one, whole).map(|range| (a, b, range)));
                 }
             }
         }

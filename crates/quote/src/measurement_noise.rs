@@ -1,7 +1,7 @@
 //! Where the noise of a query's measurements comes from.
 
 use hushtable_lang::Value;
-use hushtable_mechanisms::{Additive, Quantile, SumMechanism, TiedPart};
+use hushtable_mechanisms::{Additive, Quantile, SumMechanism, TiedRole};
 use hushtable_privacy::Loss;
 
 use crate::drawn_together::{Joint, QuantileReach};
@@ -23,7 +23,7 @@ pub enum Noise {
     Reach(QuantileReach),
     /// The selection's noisy count, which is paid for already.
     OfSelection,
-    /// A part of a common measurement of sums and their count.
+    /// One number of a common measurement of sums and their count.
     Tied(Tied),
 }
 
@@ -60,10 +60,10 @@ impl Noise {
             Self::OfSelection => None,
             Self::Joint(joint) => joint.pays().then(|| joint.draws.loss()),
             Self::Reach(reach) => reach.pays().then(|| reach.draws.loss()),
-            Self::Tied(tied) => match tied.part {
+            Self::Tied(tied) => match tied.role {
                 // The sums have paid.
-                TiedPart::Count | TiedPart::Values(_) => None,
-                TiedPart::Sum(sum) => tied.noise.noise(sum).map(Additive::loss),
+                TiedRole::Count | TiedRole::Values(_) => None,
+                TiedRole::Sum(sum) => tied.noise.noise(sum).map(Additive::loss),
             },
         }
     }
@@ -73,7 +73,7 @@ impl Noise {
     pub fn deviation(&self) -> Option<f64> {
         match self {
             Self::Single(SumMechanism::Additive(additive)) => Some(additive.variance().sqrt()),
-            Self::Tied(tied) => Some(tied.noise.deviation(tied.part)),
+            Self::Tied(tied) => Some(tied.noise.deviation(tied.role)),
             _ => None,
         }
     }

@@ -156,7 +156,7 @@ pub(crate) fn deviation(noise: &Noise, selection: Option<&Selection>) -> f64 {
             scale.unwrap_or(0.0)
         }
         Noise::Quantile(quantile) => quantile.rank_distance_even(ONE_DEVIATION),
-        Noise::Joint(joint) => joint.draws.deviation_even(joint.part),
+        Noise::Joint(joint) => joint.draws.deviation_even(joint.nth),
         Noise::Reach(reach) => reach.draws.aim(),
         noise => noise.deviation().or_else(|| Some(noise.largest()?.scale())).unwrap_or(0.0),
     }

@@ -20,7 +20,7 @@ use crate::deciding_count::{by_deciding_count, deciding_count, no_deciding_count
 use crate::drawn_together::{better_joint, common_reaches, gathered, joint, least_shares, reaches};
 use crate::measurement_noise::{Noise, NoiseByClass};
 use crate::objective::{NeededSizes, Usefulness, deviation};
-use crate::runner_up::{BudgetUse, PARTS, RunnerUp};
+use crate::runner_up::{BudgetUse, RunnerUp, SHARES_OF_BUDGET};
 use crate::tie::{better_ties, handed_over, tied};
 
 /// A query with its mechanisms. Their cost is the charge: the noise and the ledger's entry come
@@ -37,7 +37,7 @@ pub struct Quote {
 pub(crate) struct Mechanisms {
     pub(crate) plan: BudgetUse,
     pub(crate) selection: Option<Selection>,
-    /// The part of epsilon or rho that selection has, where groups are chosen privately and it has
+    /// The share of epsilon or rho that selection has, where groups are chosen privately and it has
     /// one.
     pub(crate) selection_share: Option<f64>,
     pub(crate) noise: Vec<Noise>,
@@ -93,7 +93,7 @@ impl Quote {
         self.mechanisms.selection.as_ref()
     }
 
-    /// The part of epsilon or rho that choosing groups has, with the noisy counts where it gives
+    /// The share of epsilon or rho that choosing groups has, with the noisy counts where it gives
     /// them; `None` where a measured count chooses.
     pub fn selection_share(&self) -> Option<f64> {
         self.mechanisms.selection_share
@@ -192,7 +192,7 @@ impl Quote {
                     let mu_squared = MuSquared::from(rho);
                     if self.query.is_of_units() {
                         in_groups = Some(mu_squared);
-                        let parts = strategy.parts_unshared(self.query.reach());
+                        let parts = strategy.mu_squared_shares(self.query.reach());
                         events.push(Event::GaussianGroups { mu_squared, parts, delta });
                     } else {
                         if !rho.is_zero() {
@@ -263,7 +263,7 @@ impl Quote {
 /// # Errors
 /// When a share of the budget is too small, or a bound too large, to draw noise for.
 pub(crate) fn calibrated(query: &PrivateQuery, plan: BudgetUse) -> Result<Mechanisms, Refusal> {
-    let BudgetUse { currency, strategy, parts } = plan;
+    let BudgetUse { currency, strategy, selection_shares } = plan;
     let counts_units = |m: &Measure| *m == Measure::Units;
     // A noisy count that decides about a group may be shown as its count of units.
     let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();
@@ -282,11 +282,11 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: BudgetUse) -> Result<Mechan
             }
         }
     }
-    if let Some(parts) = parts {
+    if let Some(selection_shares) = selection_shares {
         let measured = weights.iter().fold(0, |sum: u32, weight| sum.saturating_add(*weight));
-        let others = PARTS.saturating_sub(parts);
+        let others = SHARES_OF_BUDGET.saturating_sub(selection_shares);
         weights.iter_mut().for_each(|weight| *weight = weight.saturating_mul(others));
-        selection_weight = parts.saturating_mul(measured);
+        selection_weight = selection_shares.saturating_mul(measured);
     }
     weights.push(selection_weight);
     let all: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
@@ -450,7 +450,7 @@ fn noise_of(
 }
 
 /// A loss in the currency of a budget that no quote of the queries falls below, except for
-/// rounding, so that what cannot be paid needs no mechanisms. In rho, every part of a query in
+/// rounding, so that what cannot be paid needs no mechanisms. In rho, every share of a query in
 /// epsilon costs no less than draws of its range do ([`Event::BoundedRange`]), and what is measured
 /// together costs no less than apart, or in even shares. In the queries' own currency where they
 /// cannot be paid in the other.
@@ -488,7 +488,7 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
             Groups::Private { weight: None, .. } => weights = vec![1; weights.len() + 1],
             Groups::Single | Groups::Public => {}
         }
-        let mut parts = Loss::concentrated(Rho::ZERO);
+        let mut one_by_one = Loss::concentrated(Rho::ZERO);
         let draws = NonZeroU32::new(query.max_groups_contributed()).unwrap_or(NonZeroU32::MIN);
         let in_rho = |share: &Loss| match share {
             Loss::Approximate { epsilon, .. } => {
@@ -499,9 +499,10 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
         let cost =
             |share: &Loss| in_rho(share).and_then(Loss::rho).map_or(f64::INFINITY, Rho::to_f64);
         for share in least_shares(query, (query.loss(), &weights), cost) {
-            parts = parts.plus(in_rho(&share).ok_or_else(too_large)?).map_err(|_| too_large())?;
+            one_by_one =
+                one_by_one.plus(in_rho(&share).ok_or_else(too_large)?).map_err(|_| too_large())?;
         }
-        add(gaussian.filter(|loss| loss.is_within(parts)).unwrap_or(parts))?;
+        add(gaussian.filter(|loss| loss.is_within(one_by_one)).unwrap_or(one_by_one))?;
     }
     Ok(sum.unwrap_or(limit.nothing()))
 }

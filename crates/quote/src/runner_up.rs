@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::objective::Usefulness;
 
-/// Selection has a number of such parts of the budget, where the split is chosen.
-pub(crate) const PARTS: u32 = 64;
+/// Selection has a number of such shares of the budget, where the split is chosen.
+pub(crate) const SHARES_OF_BUDGET: u32 = 64;
 
 /// How a query's budget is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,8 +17,9 @@ pub(crate) struct BudgetUse {
     pub(crate) currency: Loss,
     /// How groups are chosen, where they are chosen privately.
     pub(crate) strategy: Option<Strategy>,
-    /// The parts of the budget, of [`PARTS`], that selection has; `None` to go by weights.
-    pub(crate) parts: Option<u32>,
+    /// The shares of the budget, of [`SHARES_OF_BUDGET`], that selection has; `None` to go by
+    /// weights.
+    pub(crate) selection_shares: Option<u32>,
 }
 
 /// Mechanisms that were second best.

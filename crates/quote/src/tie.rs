@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use hushtable_mechanisms::{MechanismError, TiedPart, TiedSum, TiedSums, ValueSpan};
+use hushtable_mechanisms::{MechanismError, TiedRole, TiedSum, TiedSums, ValueSpan};
 use hushtable_plan::{Measure, Measurement, PrivateQuery};
 use hushtable_privacy::Loss;
 
-/// Parts that every weight is divided into, so that a count's can be shared out.
-const PARTS: u32 = 840;
+/// Shares that every weight is divided into, so that a count's can be shared out.
+const SHARES_OF_WEIGHT: u32 = 840;
 
-/// The part of a measurement in a common one.
+/// A measurement that is one of those with a common noise.
 #[derive(Clone, Debug)]
 pub struct Tied {
     /// The index of the count of rows among the measurements.
     pub count: usize,
     /// Of a sum, the index of the count of its values, where rows may have none.
     pub values: Option<usize>,
-    /// This part.
-    pub part: TiedPart,
+    /// Which of them it is.
+    pub role: TiedRole,
     /// The noise of all of them.
     pub noise: Arc<TiedSums>,
 }
@@ -168,7 +168,7 @@ fn ties(
 
 /// The weights of all measurements, where the counts of ties have handed theirs to their sums.
 pub(crate) fn handed_over(weights: &[u32], ties: &[Tie]) -> Vec<u32> {
-    let mut handed: Vec<u32> = weights.iter().map(|w| w.saturating_mul(PARTS)).collect();
+    let mut handed: Vec<u32> = weights.iter().map(|w| w.saturating_mul(SHARES_OF_WEIGHT)).collect();
     let mut hand = |count: usize, sums: &[&SumOfTie]| {
         let whole = handed.get_mut(count).map(std::mem::take).unwrap_or_default();
         let each = whole / sums.len().max(1) as u32;
@@ -214,9 +214,9 @@ pub(crate) fn better_ties(
                     return None;
                 }
                 let mut sum = 0.0;
-                for (index, part) in tie.parts() {
+                for (index, role) in tie.roles() {
                     let apart = separate.get(index).copied().flatten()?;
-                    let together = noise.deviation(part);
+                    let together = noise.deviation(role);
                     // Equal deviations differ by the rounding of two draws in place of one, which
                     // must not decide.
                     if together > apart * 1.001 {
@@ -237,13 +237,13 @@ pub(crate) fn better_ties(
 }
 
 impl Tie {
-    /// The measurements, and which part each is.
-    fn parts(&self) -> impl Iterator<Item = (usize, TiedPart)> {
+    /// The measurements, and the role of each.
+    fn roles(&self) -> impl Iterator<Item = (usize, TiedRole)> {
         let columns = self.columns.iter().enumerate();
-        let columns = columns.map(|(column, &index)| (index, TiedPart::Values(column)));
+        let columns = columns.map(|(column, &index)| (index, TiedRole::Values(column)));
         let sums = self.sums.iter().enumerate();
-        let sums = sums.map(|(at, sum)| (sum.index, TiedPart::Sum(at)));
-        std::iter::once((self.count, TiedPart::Count)).chain(columns).chain(sums)
+        let sums = sums.map(|(at, sum)| (sum.index, TiedRole::Sum(at)));
+        std::iter::once((self.count, TiedRole::Count)).chain(columns).chain(sums)
     }
 }
 
@@ -259,18 +259,18 @@ pub(crate) fn tied(
     let mut noises: Vec<Option<Tied>> = vec![None; query.measurements().len()];
     for tie in ties {
         let noise = Arc::new(tied_noise(query, tie, shares)?);
-        let mut put = |index: usize, part, values| {
+        let mut put = |index: usize, role, values| {
             if let Some(entry) = noises.get_mut(index) {
-                *entry = Some(Tied { count: tie.count, values, part, noise: Arc::clone(&noise) });
+                *entry = Some(Tied { count: tie.count, values, role, noise: Arc::clone(&noise) });
             }
         };
-        put(tie.count, TiedPart::Count, None);
+        put(tie.count, TiedRole::Count, None);
         for (column, &index) in tie.columns.iter().enumerate() {
-            put(index, TiedPart::Values(column), None);
+            put(index, TiedRole::Values(column), None);
         }
         for (at, sum) in tie.sums.iter().enumerate() {
             let values = sum.column.and_then(|column| tie.columns.get(column)).copied();
-            put(sum.index, TiedPart::Sum(at), values);
+            put(sum.index, TiedRole::Sum(at), values);
         }
     }
     Ok(noises)

@@ -248,7 +248,7 @@ fn a_default_noise_is_a_preference() {
 
 /// Wishes are no part of a question: what they choose is.
 #[test]
-fn wishes_are_no_part_of_a_question() {
+fn wishes_do_not_belong_to_a_question() {
     let identity = |more: &str, select: &str| quote(&options(1, more), select).identity().unwrap();
     let plain = identity("", SUMS);
     assert_eq!(identity(", noise = LAPLACE", SUMS), plain);

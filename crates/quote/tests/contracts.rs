@@ -168,7 +168,7 @@ fn a_good_contract_is_read_exactly() {
 }
 
 #[test]
-fn csv_settings_are_read_and_are_a_part_of_the_question() {
+fn csv_settings_are_read_and_belong_to_the_question() {
     let with = |settings: &str| {
         let line = format!("neighbouring = \"replace\"\n{settings}");
         let text = common::CONTRACT.replacen("neighbouring = \"replace\"", &line, 1);

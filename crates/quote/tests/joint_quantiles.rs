@@ -38,9 +38,9 @@ fn three_quantiles_are_one_measurement() {
         panic!("2 levels")
     };
     assert_eq!((epsilon.to_string().as_str(), draws.get()), ("0.5", 1));
-    let Noise::Joint(part) = &three.noise()[1] else { panic!("a part") };
-    assert_eq!((part.first, part.part, part.draws.parts()), (0, 1, 3));
-    assert_eq!(part.draws.percentile(1).unwrap().to_f64(), 0.9);
+    let Noise::Joint(one) = &three.noise()[1] else { panic!("a joint draw") };
+    assert_eq!((one.first, one.nth, one.draws.quantiles()), (0, 1, 3));
+    assert_eq!(one.draws.percentile(1).unwrap().to_f64(), 0.9);
 
     assert_eq!(joint(&of("MEDIAN(score), PERCENTILE_CONT(score, 0.9)")), [false; 2]);
     let nine = of("COUNT(*), APPROX_QUANTILES(score, 10)");

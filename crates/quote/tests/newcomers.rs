@@ -116,14 +116,14 @@ fn mistakes_have_hints_that_work() {
         }
         // Conditions and questions of a hint are those that are tried.
         let proposed = |text: &str| proposals.iter().any(|proposal| proposal.contains(text));
-        for part in refusal.hint.split("; ") {
-            if let Some((condition, _)) = part.split_once(" compares") {
+        for piece in refusal.hint.split("; ") {
+            if let Some((condition, _)) = piece.split_once(" compares") {
                 assert!(sql.contains("paid = 7") || proposed(condition), "{condition}");
             }
-            if let Some((_, question)) = part.split_once("of them: ") {
+            if let Some((_, question)) = piece.split_once("of them: ") {
                 assert!(proposed(question), "{question}");
             }
-            if let Some((_, name)) = part.split_once("did you mean ") {
+            if let Some((_, name)) = piece.split_once("did you mean ") {
                 assert!(proposed(name.trim_matches(|c: char| "`?".contains(c))), "{name}");
             }
         }

@@ -89,9 +89,9 @@ fn every_number_of_unshared_groups_keeps_delta() {
             let mut rho = selection.loss().rho().unwrap().to_f64();
             rho += quote.noise().iter().filter_map(Noise::loss).map(Loss::to_f64).sum::<f64>();
             let worst = (0..=groups).map(|unshared| {
-                let part = f64::from(unshared) / f64::from(groups);
+                let fraction = f64::from(unshared) / f64::from(groups);
                 let appears = -(f64::from(unshared) * (-chance).ln_1p()).exp_m1();
-                let mu = (2.0 * rho * (1.0 - part)).sqrt();
+                let mu = (2.0 * rho * (1.0 - fraction)).sqrt();
                 joint_delta(1.0, mu, appears, 0.0).max(joint_delta(1.0, mu, 0.0, appears))
             });
             let worst = worst.fold(0.0, f64::max);

@@ -307,7 +307,7 @@ fn quantiles_cost_by_ranks() {
     assert!((rate - (8.0f64 * 0.5).sqrt() / 2.0).abs() < 1e-12);
 }
 
-/// Where a unit is in several groups, each has its part of the loss; and what is drawn near a
+/// Where a unit is in several groups, each has its share of the loss; and what is drawn near a
 /// quantile is no Gaussian noise, of which several queries together would promise more.
 #[test]
 fn quantiles_of_several_groups_share_the_loss() {
@@ -390,9 +390,9 @@ fn explanations_read_as_expected() {
 }
 
 proptest! {
-    /// Whatever the weights and strategy, the parts add up to the requested budget, exactly.
+    /// Whatever the weights and strategy, the shares add up to the requested budget, exactly.
     #[test]
-    fn parts_add_up_to_the_budget(
+    fn shares_add_up_to_the_budget(
         weights in proptest::array::uniform3(1u32..=1000),
         pico in 1_000_000u64..10_000_000_000_000,
         rho in any::<bool>(),

@@ -324,7 +324,7 @@ fn expressions() {
         format!("SELECT COUNT(*) FROM loans WHERE {inner} = 'x'")
     };
     let sum = format!("SELECT COUNT(*) FROM loans WHERE {} > 0", vec!["amount"; 50].join(" + "));
-    for (query, part) in [
+    for (query, limit) in [
         (nested("UPPER(", ")", 40), "nested more than 30"),
         (nested("NULLIF(", ", 'a')", 20), "more than 5000 parts"),
         (nested("(", ")", 200), "nested more than 60"),
@@ -336,7 +336,7 @@ fn expressions() {
         ),
     ] {
         let text = refusals(&[&query]);
-        assert!(text.contains(part), "{part}: {}", &text[text.len() - 200..]);
+        assert!(text.contains(limit), "{limit}: {}", &text[text.len() - 200..]);
     }
     let long = format!("SELECT COUNT(*) FROM loans WHERE county = '{}'", "x".repeat(70_000));
     let text = refusals(&[&long]);

@@ -5,7 +5,7 @@
 mod common;
 
 use hushtable_contract::Contract;
-use hushtable_mechanisms::TiedPart;
+use hushtable_mechanisms::TiedRole;
 use hushtable_plan::bind;
 use hushtable_quote::{Noise, Quote};
 
@@ -80,7 +80,7 @@ fn sums_are_tied_to_the_count_of_their_values() {
     assert_eq!(posts(one, always), "[count of privacy units], [sum of an expression of score]");
 }
 
-/// Where a part would be noisier together than apart, the query's weights stand.
+/// Where a number would be noisier together than apart, the query's weights stand.
 #[test]
 fn nothing_is_tied_that_is_better_apart() {
     let sums =
@@ -123,8 +123,8 @@ fn noise_is_that_of_the_theory() {
     assert!((deviation(1) / unit - 100.0 * 2f64.sqrt()).abs() < 1e-4);
     let [Noise::Tied(count), Noise::Tied(sum)] = quote.noise() else { panic!("tied") };
     assert_eq!(
-        (count.count, count.part, sum.count, sum.part),
-        (0, TiedPart::Count, 0, TiedPart::Sum(0))
+        (count.count, count.role, sum.count, sum.role),
+        (0, TiedRole::Count, 0, TiedRole::Sum(0))
     );
     // The sum has paid for both.
     assert_eq!(quote.noise()[0].loss(), None);

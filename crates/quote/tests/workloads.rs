@@ -127,7 +127,7 @@ fn explained(workload: &Workload) -> (Value, Vec<Value>) {
 #[test]
 fn levels_of_quantiles_are_composed_adaptively() {
     // Four levels of a quarter each.
-    let quantile = |part: u32| format!("PERCENTILE_CONT(loan, 0.{:04})", part * 625);
+    let quantile = |sixteenths: u32| format!("PERCENTILE_CONT(loan, 0.{:04})", sixteenths * 625);
     let quantiles: Vec<String> = (1..16).map(quantile).collect();
     let workload = parse(&format!(
         "epsilon = 1\n[[queries]]\nname = \"q\"\nsql = \"SELECT {} FROM firms\"\n",

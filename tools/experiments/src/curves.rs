@@ -47,8 +47,8 @@ pub(crate) struct Grid {
 
 impl Grid {
     /// Epsilons from 0 to `most`.
-    pub(crate) fn epsilons(most: f64, parts: u32) -> Self {
-        let values = (0..=parts).map(|i| most * f64::from(i) / f64::from(parts)).collect();
+    pub(crate) fn epsilons(most: f64, steps: u32) -> Self {
+        let values = (0..=steps).map(|i| most * f64::from(i) / f64::from(steps)).collect();
         Self { axis: linear("epsilon"), column: "epsilon", values }
     }
 

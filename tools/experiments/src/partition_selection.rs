@@ -32,9 +32,9 @@ const DELTA: &str = "1e-5";
 /// # Errors
 /// Only by a mistake in the experiment.
 pub fn figures() -> Result<Vec<Figure>, ExperimentError> {
-    let exponents = |from: i32, to: i32, parts: i32| {
-        let at = move |i| f64::from(from) + f64::from((to - from) * i) / f64::from(parts);
-        (0..=parts).map(move |i| 10f64.powf(at(i)))
+    let exponents = |from: i32, to: i32, steps: i32| {
+        let at = move |i| f64::from(from) + f64::from((to - from) * i) / f64::from(steps);
+        (0..=steps).map(move |i| 10f64.powf(at(i)))
     };
     let epsilons: Vec<f64> = exponents(-2, 1, 45).collect();
     let deltas: Vec<f64> = exponents(-15, -1, 56).collect();
@@ -201,10 +201,10 @@ fn least_units(p: f64, keep: impl Fn(u64) -> f64) -> u64 {
 /// noise and threshold, in thousandths, the one with the lowest threshold (PS 3.3).
 fn split_gaussian(epsilon: f64, delta: f64, groups: u64) -> f64 {
     let groups = groups as f64;
-    let threshold = |part: u32| {
-        let part = f64::from(part) / 1000.0;
-        let sigma = groups.sqrt() / analytic_gaussian_mu(epsilon, delta * part);
-        let one = -((-delta * (1.0 - part)).ln_1p() / groups).exp_m1();
+    let threshold = |thousandths: u32| {
+        let share = f64::from(thousandths) / 1000.0;
+        let sigma = groups.sqrt() / analytic_gaussian_mu(epsilon, delta * share);
+        let one = -((-delta * (1.0 - share)).ln_1p() / groups).exp_m1();
         1.0 + sigma * normal_quantile(one)
     };
     (1..1000).map(threshold).fold(f64::INFINITY, f64::min)

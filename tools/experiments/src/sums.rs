@@ -74,9 +74,9 @@ impl Sums {
     /// # Distribution
     /// Unless the threshold is finite and above zero.
     pub(crate) fn policy(&self, setting: Setting) -> Result<Policy, ExperimentError> {
-        let parts = self.groupings.len();
+        let sum_count = self.groupings.len();
         let term = PolicyTerm::new(self.rho_of_each(setting), setting.threshold)?;
-        Ok(Policy { parts, policy: RecordPolicy::new(Rho::ZERO, vec![term; parts]) })
+        Ok(Policy { sum_count, policy: RecordPolicy::new(Rho::ZERO, vec![term; sum_count]) })
     }
 
     /// A record is in one group of each grouping, so that groupings share the rho and their groups
@@ -153,19 +153,19 @@ impl Sums {
 /// The loss of a record by all sums together.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
-    parts: usize,
+    sum_count: usize,
     policy: RecordPolicy,
 }
 
 impl Policy {
     /// By the paper's splitting into whole pieces.
     pub(crate) fn split(&self, value: f64) -> f64 {
-        self.policy.split(&vec![value; self.parts])
+        self.policy.split(&vec![value; self.sum_count])
     }
 
     /// By what the record moves the sums, which is the paper's realised loss.
     pub(crate) fn exact(&self, value: f64) -> f64 {
-        self.policy.exact(&vec![value; self.parts])
+        self.policy.exact(&vec![value; self.sum_count])
     }
 }
 

@@ -11,8 +11,8 @@ use crate::sums::{Setting, Sums};
 /// Releases that errors are taken from.
 const RELEASES: usize = 20;
 
-/// Parts of all errors, in rising order, with their names.
-const PARTS: [(f64, &str); 5] = [
+/// Shares of all errors, in rising order, with the names of their quantiles.
+const QUANTILES: [(f64, &str); 5] = [
     (0.05, "5 and 95 of 100 sums"),
     (0.25, "25 and 75 of 100 sums"),
     (0.5, "median"),
@@ -63,7 +63,7 @@ impl Comparison<'_> {
         noise: &mut Rehearsal,
     ) -> Result<Figure, ExperimentError> {
         let mut rows = Vec::new();
-        let mut curves = vec![Vec::new(); PARTS.len()];
+        let mut curves = vec![Vec::new(); QUANTILES.len()];
         let mut clamped_curve = Vec::new();
         for &threshold in self.thresholds {
             let setting = Setting { rho, threshold };
@@ -71,7 +71,7 @@ impl Comparison<'_> {
             let errors = sums.errors(setting, RELEASES, noise)?;
             let clamped = sums.errors_clamped(setting, RELEASES, noise)?;
             let foreseen = sums.relative_errors_at(0.95, setting);
-            let quantiles = PARTS.map(|(part, _)| errors.quantile(part));
+            let quantiles = QUANTILES.map(|(share, _)| errors.quantile(share));
             for (curve, error) in curves.iter_mut().zip(quantiles) {
                 curve.push((above, error));
             }
@@ -82,7 +82,7 @@ impl Comparison<'_> {
             rows.push(row.into_iter().map(digits).collect());
         }
         let mut drawn = Vec::new();
-        for ((_, name), points) in PARTS.iter().zip(curves) {
+        for ((_, name), points) in QUANTILES.iter().zip(curves) {
             let style = if *name == "median" { Style::Line } else { Style::Dashed };
             drawn.push(series(name, style, points));
         }

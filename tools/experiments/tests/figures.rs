@@ -30,7 +30,7 @@ fn an_experiment_is_files_and_their_names() {
     for (extension, start) in [("svg", b"<svg".as_slice()), ("png", b"\x89PNG")] {
         let path = folder.path().join(format!("a/b/herds-losses-rho-1.{extension}"));
         let bytes = fs::read(path).unwrap();
-        assert!(bytes.windows(start.len()).any(|part| part == start), "{extension}");
+        assert!(bytes.windows(start.len()).any(|window| window == start), "{extension}");
     }
     let mut reader =
         csv::Reader::from_path(folder.path().join("a/b/herds-losses-rho-1.csv")).unwrap();

@@ -57,10 +57,10 @@ fn top(mut counts: Vec<f64>, most: usize) -> f64 {
     counts.iter().take(most).sum::<f64>() / counts.iter().sum::<f64>()
 }
 
-fn sums<K: Ord>(parts: impl Iterator<Item = (K, f64)>) -> BTreeMap<K, f64> {
+fn sums<K: Ord>(terms: impl Iterator<Item = (K, f64)>) -> BTreeMap<K, f64> {
     let mut sums = BTreeMap::new();
-    for (key, part) in parts {
-        *sums.entry(key).or_insert(0.0) += part;
+    for (key, term) in terms {
+        *sums.entry(key).or_insert(0.0) += term;
     }
     sums
 }

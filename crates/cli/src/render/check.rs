@@ -61,12 +61,12 @@ fn of_table(table: &TableCheck) -> String {
     facts.push(["files", &count(table.files as u64)]);
     facts.push(["rows", &count(table.rows)]);
     if table.ragged_rows > 0 {
-        let ragged = part(table.ragged_rows, table.rows);
+        let ragged = number_and_share(table.ragged_rows, table.rows);
         let ragged = format!("{ragged}; more or fewer fields than the header line");
         facts.push(["ragged rows", &ragged]);
     }
     if table.unclosed_quotes > 0 {
-        let unclosed = part(table.unclosed_quotes, table.rows);
+        let unclosed = number_and_share(table.unclosed_quotes, table.rows);
         facts.push(["unclosed quotes", &format!("{unclosed}; such fields end with a line")]);
     }
     match (&table.rows_per_unit, table.units) {
@@ -76,7 +76,7 @@ fn of_table(table: &TableCheck) -> String {
             let units = format!("{}, by {}", count(units), visible(&table.privacy_unit));
             facts.push(["privacy units", &units]);
             if table.rows_without_unit > 0 {
-                let without = part(table.rows_without_unit, table.rows);
+                let without = number_and_share(table.rows_without_unit, table.rows);
                 facts.push(["rows without a unit", &format!("{without}; they count for nothing")]);
             }
             facts.push(["rows per unit", &spread_text(spread)]);
@@ -109,8 +109,8 @@ fn columns(table: &TableCheck) -> String {
         grid.push([
             name(&column.name),
             format!("{}{kind}", column.column_type),
-            part(column.nulls, table.rows),
-            part(column.do_not_fit, table.rows),
+            number_and_share(column.nulls, table.rows),
+            number_and_share(column.do_not_fit, table.rows),
         ]);
     }
     format!("\nColumns\n{}", grid.text(2))
@@ -191,11 +191,14 @@ fn keys_text(column: &str, keys: &KeysCheck, rows: u64) -> String {
         n => format!("; {} without a row: {}{more}", count(n as u64), named.join(", ")),
     };
     grid.push(["values", &(listed + &without)]);
-    grid.push(["rows with a listed value", &part(keys.rows_listed, rows)]);
+    grid.push(["rows with a listed value", &number_and_share(keys.rows_listed, rows)]);
     let left_out = if keys.public { "; queries by it leave them out" } else { "" };
-    grid.push(["rows with another value", &(part(keys.rows_not_listed, rows) + left_out)]);
+    grid.push([
+        "rows with another value",
+        &(number_and_share(keys.rows_not_listed, rows) + left_out),
+    ]);
     if keys.rows_nearly_listed > 0 {
-        let nearly = part(keys.rows_nearly_listed, rows);
+        let nearly = number_and_share(keys.rows_nearly_listed, rows);
         grid.push(["", &format!("{nearly} differ in letter case or spaces alone")]);
     }
     if !keys.forms.is_empty() {
@@ -342,8 +345,8 @@ fn short(value: f64) -> String {
 }
 
 /// `120 (8 %)`, or `0`.
-fn part(part: u64, whole: u64) -> String {
-    match part {
+fn number_and_share(counted: u64, whole: u64) -> String {
+    match counted {
         0 => "0".to_owned(),
         n => format!("{} ({})", count(n), percent(n as f64 / whole.max(1) as f64)),
     }

@@ -45,21 +45,21 @@ impl DifferencingReport {
         self.findings.combinations.iter().filter(|combination| {
             combination.count > 0
                 || (combination.terms.len() > 1
-                    && self.divided.is_named(&self.tables, &combination.parts))
+                    && self.divided.is_named(&self.tables, &combination.blocks))
         })
     }
 
     fn recovered(&self) -> impl Iterator<Item = &Recovered> {
         self.findings.recovered.iter().filter(|entry| match entry.what {
             Bounded::Cell(_) => true,
-            Bounded::Part(part) => {
-                entry.count.high > 0 || self.divided.is_named(&self.tables, &[part])
+            Bounded::Block(block) => {
+                entry.count.high > 0 || self.divided.is_named(&self.tables, &[block])
             }
         })
     }
 
-    fn who(&self, parts: &[u32]) -> Option<String> {
-        let keys = self.divided.keys(&self.tables, parts)?;
+    fn who(&self, blocks: &[u32]) -> Option<String> {
+        let keys = self.divided.keys(&self.tables, blocks)?;
         Some(self.tables.describe(&keys))
     }
 
@@ -77,7 +77,7 @@ impl DifferencingReport {
     /// On one line.
     pub(crate) fn json(&self) -> String {
         let text = |text: &str| serde_json::json!(text).to_string();
-        let who = |parts: &[u32]| self.who(parts).map_or("null".to_owned(), |who| text(&who));
+        let who = |blocks: &[u32]| self.who(blocks).map_or("null".to_owned(), |who| text(&who));
         let findings = self.combinations().map(|combination| {
             let terms = combination.terms.iter().map(|(cell, factor)| {
                 let mut term = self.cell_json(*cell);
@@ -87,7 +87,7 @@ impl DifferencingReport {
             });
             object([
                 ("records", combination.count.to_string()),
-                ("who", who(&combination.parts)),
+                ("who", who(&combination.blocks)),
                 ("terms", format!("[{}]", terms.collect::<Vec<_>>().join(","))),
             ])
         });
@@ -102,7 +102,7 @@ impl DifferencingReport {
                     what.push(("suppressed_at_most", self.count(index).high.to_string()));
                     what
                 }
-                Bounded::Part(part) => vec![("who", who(&[part]))],
+                Bounded::Block(block) => vec![("who", who(&[block]))],
             };
             object(what.into_iter().chain(bounds))
         });
@@ -198,7 +198,7 @@ impl DifferencingReport {
             } else {
                 combination.count.to_string()
             };
-            let who = self.who(&combination.parts).unwrap_or_else(|| "what is left".to_owned());
+            let who = self.who(&combination.blocks).unwrap_or_else(|| "what is left".to_owned());
             grid.push([count, visible(&who), visible(&self.equation(combination))]);
         }
         format!("\n{}{}", grid.text(0), more(combinations.len(), self.few(combinations.len())))
@@ -244,8 +244,8 @@ impl DifferencingReport {
                 Bounded::Cell(cell) => {
                     (self.cell(cell), format!("suppressed as 0 to {}", self.count(cell).high))
                 }
-                Bounded::Part(part) => {
-                    (self.who(&[part]).unwrap_or_default(), "in no cell alone".to_owned())
+                Bounded::Block(block) => {
+                    (self.who(&[block]).unwrap_or_default(), "in no cell alone".to_owned())
                 }
             };
             grid.push([count, visible(&what), was]);

@@ -266,9 +266,9 @@ fn entries(title: &str, lines: &[String]) -> String {
 /// A line broken between words, with what follows moved to the right by `by` columns.
 fn folded(line: &str, by: usize, width: usize) -> String {
     let mut out = String::new();
-    for (index, part) in wrapped_at(line, width - by).lines().enumerate() {
+    for (index, wrapped) in wrapped_at(line, width - by).lines().enumerate() {
         let before = if index == 0 { 0 } else { by };
-        out += &format!("{:before$}{part}\n", "");
+        out += &format!("{:before$}{wrapped}\n", "");
     }
     out
 }

@@ -110,13 +110,13 @@ fn first(trial: &Trial) -> Vec<String> {
 }
 
 fn errors(error: &TrialError) -> Vec<String> {
-    let part = match error.values > 0.0 {
+    let share = match error.values > 0.0 {
         true => format!("{} %", number(three(100.0 * error.total / error.values))),
         false => "-".to_owned(),
     };
     let TrialError { noise, bounding, not_shown, total, .. } = *error;
     let numbers = [noise, bounding, not_shown, total].map(|value| number(three(value)));
-    numbers.into_iter().chain([part]).collect()
+    numbers.into_iter().chain([share]).collect()
 }
 
 /// Three significant digits.
@@ -140,30 +140,30 @@ fn lines(report: &TuneReport) -> Vec<String> {
     better.collect()
 }
 
-/// A part of an error.
-type ErrorPart = fn(&TrialError) -> f64;
+/// A component of an error.
+type ErrorComponent = fn(&TrialError) -> f64;
 
 /// The relative error over the values of the first setting.
 pub(crate) fn chart(report: &TuneReport) -> Chart {
     let trials = report.settings.first().map_or(&[][..], |setting| setting.trials.as_slice());
     let x = |index: usize, trial: &Trial| trial.value.parse().unwrap_or((index + 1) as f64);
-    let of = |part: ErrorPart| {
+    let of = |component: ErrorComponent| {
         let points = trials.iter().enumerate().filter_map(|(index, trial)| {
             let error = trial.errors.iter().flatten().find(|error| error.values > 0.0)?;
-            Some((x(index, trial), part(error) / error.values))
+            Some((x(index, trial), component(error) / error.values))
         });
         points.collect::<Vec<_>>()
     };
-    let parts: [(&str, ErrorPart, Style); 4] = [
+    let components: [(&str, ErrorComponent, Style); 4] = [
         ("noise", |error| error.noise, Style::Dashed),
         ("bounding", |error| error.bounding, Style::Dashed),
         ("not shown", |error| error.not_shown, Style::Dashed),
         ("total", |error| error.total, Style::Line),
     ];
-    let series = parts.into_iter().map(|(name, part, style)| Series {
+    let series = components.into_iter().map(|(name, component, style)| Series {
         name: name.to_owned(),
         style,
-        points: of(part),
+        points: of(component),
     });
     let label = report.settings.first().map_or_else(String::new, |s| visible(&s.setting));
     Chart {

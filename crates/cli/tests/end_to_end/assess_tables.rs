@@ -132,7 +132,7 @@ fn the_told_threshold_is_the_least() {
 }
 
 #[test]
-fn many_groups_are_shown_in_part() {
+fn many_groups_are_abridged() {
     let folder = Folder::new();
     let mut text = "k,x\n".to_owned();
     for group in 0..60 {

@@ -178,16 +178,16 @@ fn wrong_checks_read_as_expected() {
     shop.assert_untouched();
 }
 
-/// A tuning shows all parts of errors, says whom it is for, names no key, and writes nothing but a
-/// chart.
+/// A tuning shows all components of errors, says whom it is for, names no key, and writes nothing
+/// but a chart.
 #[test]
 fn a_tuning_compares_settings() {
     let shop = messy();
     let text = shop.run(&["tune", BY_TOWN]).success();
     assert!(text.starts_with("CONFIDENTIAL: "), "{text}");
     let settings = ["max_groups_contributed", "max_rows_per_group", "bounds", "noise", "epsilon"];
-    for part in settings.into_iter().chain(["bounding", "not shown", "What to set", " *"]) {
-        assert!(text.contains(part), "{part}: {text}");
+    for expected in settings.into_iter().chain(["bounding", "not shown", "What to set", " *"]) {
+        assert!(text.contains(expected), "{expected}: {text}");
     }
     for secret in ["Lerwick", "Ashford", "Wick"] {
         assert!(!text.contains(secret), "{secret}: {text}");

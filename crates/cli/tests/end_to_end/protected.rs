@@ -6,12 +6,12 @@ use std::path::Path;
 use crate::support::{COUNT_BY_PRODUCT, Shop};
 
 /// Asserts that a result cannot go to this file, nor a statement, and that nothing changes.
-fn assert_refused(shop: &Shop, name: &str, part: &str) {
+fn assert_refused(shop: &Shop, name: &str, expected: &str) {
     let before = fs::read(shop.path(name)).ok();
     for option in ["--output", "--statement"] {
         let arguments = ["query", option, name, "--format", "csv", COUNT_BY_PRODUCT];
         let refusal = shop.run(&arguments).refusal();
-        assert!(refusal.contains(part), "{option} {name}: {refusal}");
+        assert!(refusal.contains(expected), "{option} {name}: {refusal}");
     }
     assert_eq!(fs::read(shop.path(name)).ok(), before, "{name}");
     shop.assert_untouched();
@@ -102,7 +102,7 @@ fn man_pages_replace_no_data_contract_or_ledger() {
     let shop = Shop::new();
     shop.run(&["query", COUNT_BY_PRODUCT]).success();
     fs::copy(shop.path("hushtable.ledger"), shop.path("other.ledger")).unwrap();
-    for (target, part) in [
+    for (target, expected) in [
         ("visits.csv", "is where table `visits` reads its data"),
         ("hushtable.toml", "belongs to the contract"),
         ("hushtable.ledger", "belongs to the contract"),
@@ -115,7 +115,7 @@ fn man_pages_replace_no_data_contract_or_ledger() {
         std::os::unix::fs::symlink(shop.path(target), man.join("hushtable-query.1")).unwrap();
         let out = man.to_str().unwrap();
         let refusal = shop.run(&["generate", "man", "--out", out]).refusal();
-        assert!(refusal.contains(part), "{target}: {refusal}");
+        assert!(refusal.contains(expected), "{target}: {refusal}");
         assert_eq!(fs::read(shop.path(target)).unwrap(), before, "{target}");
         assert_eq!(fs::read_dir(&man).unwrap().count(), 1, "a page was written");
     }

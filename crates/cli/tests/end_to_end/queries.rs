@@ -224,7 +224,7 @@ fn a_query_may_come_from_a_file_with_parameters() {
     let named = COUNT_BY_PRODUCT.replace(" FROM visits", " FROM visits WHERE town <> @town");
     assert_eq!(shop.run(&["query", "--param", "town=x", &named]).success(), only);
     assert_eq!(shop.spent(), 2.0);
-    for (arguments, part) in [
+    for (arguments, expected) in [
         (vec!["query", &named], "the parameter `@town` has no value"),
         (vec!["query", "--param", "town", &named], "--param town has no value"),
         (vec!["query", "--param", "city=x", &named], "no parameter `@city`"),
@@ -232,7 +232,7 @@ fn a_query_may_come_from_a_file_with_parameters() {
         (vec!["check", "--param", "town=x"], "needs a query, but none is given"),
     ] {
         let refusal = shop.run(&arguments).refusal();
-        assert!(refusal.contains(part), "{refusal}");
+        assert!(refusal.contains(expected), "{refusal}");
     }
 }
 
@@ -251,7 +251,7 @@ fn reading_a_query_stops_at_its_limit() {
 #[test]
 fn what_is_refused_costs_nothing_and_prints_nothing() {
     let shop = Shop::new();
-    for (sql, part) in [
+    for (sql, expected) in [
         ("SELECT * FROM visits", "*"),
         ("SELEC 1", "not valid SQL"),
         ("SELECT town FROM nowhere GROUP BY town", "nowhere"),
@@ -259,7 +259,7 @@ fn what_is_refused_costs_nothing_and_prints_nothing() {
         ("", "exactly one"),
     ] {
         let error = shop.run(&["query", sql]).refusal();
-        assert!(error.contains(part), "{sql}: {error}");
+        assert!(error.contains(expected), "{sql}: {error}");
         shop.run(&["explain", sql]).refusal();
     }
     shop.assert_untouched();
@@ -364,8 +364,10 @@ fn explain_reads_no_data_and_writes_nothing() {
     fs::write(shop.path("visits.csv"), garbage).unwrap();
     assert_eq!(shop.run(&["explain", "--verbose", COUNT_BY_PRODUCT]).success(), before);
     assert_eq!(shop.files(), ["hushtable.toml", "visits.csv"]);
-    for part in ["ana", "visits", "customer", "epsilon = 1", "epsilon = 2", "The budget suffices"] {
-        assert!(before.contains(part), "{part}: {before}");
+    for expected in
+        ["ana", "visits", "customer", "epsilon = 1", "epsilon = 2", "The budget suffices"]
+    {
+        assert!(before.contains(expected), "{expected}: {before}");
     }
 }
 

@@ -78,13 +78,13 @@ fn commands_describe_explain_and_write_files() {
     let run = shell(&shop, &[], &lines);
     assert!(run.stderr.contains("wrote counts.json"), "{}", run.stderr);
     let stdout = run.success();
-    for part in [
+    for expected in [
         shop.run(&["tables"]).success(),
         shop.run(&["describe", "visits"]).success(),
         "product,visits,visits_low,visits_high\n".to_owned(),
         shop.run(&["budget"]).success(),
     ] {
-        assert!(stdout.contains(&part), "{part} is not in\n{stdout}");
+        assert!(stdout.contains(&expected), "{expected} is not in\n{stdout}");
     }
     assert!(stdout.contains("Protects") && stdout.contains("\\explain"), "{stdout}");
     let written = fs::read_to_string(shop.path("counts.json")).unwrap();

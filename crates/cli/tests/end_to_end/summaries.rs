@@ -21,7 +21,7 @@ fn a_summary_is_charged_once_and_shown_in_every_format() {
     let shop = shop();
     let text = shop.run(&["summary", "visits"]).success();
     assert_eq!(shop.spent(), 1.0);
-    for part in [
+    for expected in [
         "visits: epsilon = 1, delta = 1e-6",
         "\nmany, bool\n",
         "\nproduct, string\n",
@@ -32,7 +32,7 @@ fn a_summary_is_charged_once_and_shown_in_every_format() {
         "left out: no `bounds` in the contract",
         "intervals: noise only",
     ] {
-        assert!(text.contains(part), "{part}: {text}");
+        assert!(text.contains(expected), "{expected}: {text}");
     }
     assert!(!text.contains("customer, int"), "{text}");
 

@@ -59,7 +59,7 @@ fn a_history_is_no_ledger_contract_or_data() {
     fs::write(shop.path("hushtable.toml"), moved).unwrap();
     fs::copy(shop.path("hushtable.ledger"), shop.path("other.ledger")).unwrap();
     std::os::unix::fs::symlink("hushtable.ledger", shop.path("link")).unwrap();
-    for (history, part) in [
+    for (history, expected) in [
         ("hushtable.toml", "belongs to the contract"),
         ("hushtable.ledger", "belongs to the contract"),
         ("hushtable.ledger-journal", "belongs to the contract"),
@@ -71,7 +71,7 @@ fn a_history_is_no_ledger_contract_or_data() {
         let before = fs::read(shop.path(history)).ok();
         let input = "SELECT COUNT(*) AS n FROM visits;\ny\n\\q\n";
         let (screen, success) = with_history(&shop, &["shell"], input, history);
-        assert!(!success && screen.contains(part), "{history}: {screen}");
+        assert!(!success && screen.contains(expected), "{history}: {screen}");
         assert!(screen.contains("HUSHTABLE_HISTORY"), "{history}: {screen}");
         assert_eq!(fs::read(shop.path(history)).ok(), before, "{history}");
     }

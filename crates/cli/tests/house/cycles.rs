@@ -141,7 +141,7 @@ fn spelt_out(tree: &str) -> Vec<Vec<String>> {
         return vec![names.filter(|name| !name.is_empty()).collect()];
     };
     let before = spelt_out(before).concat();
-    let (mut depth, mut parts) = (0, vec![String::new()]);
+    let (mut depth, mut items) = (0, vec![String::new()]);
     for letter in inside.strip_suffix('}').unwrap_or(inside).chars() {
         depth += match letter {
             '{' => 1,
@@ -149,12 +149,12 @@ fn spelt_out(tree: &str) -> Vec<Vec<String>> {
             _ => 0,
         };
         match letter {
-            ',' if depth == 0 => parts.push(String::new()),
-            other => parts.last_mut().unwrap().push(other),
+            ',' if depth == 0 => items.push(String::new()),
+            other => items.last_mut().unwrap().push(other),
         }
     }
     let branches =
-        parts.iter().filter(|part| !part.trim().is_empty()).flat_map(|part| spelt_out(part));
+        items.iter().filter(|item| !item.trim().is_empty()).flat_map(|item| spelt_out(item));
     branches.map(|rest| [before.as_slice(), &rest].concat()).collect()
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn below(folder: &str) -> Vec<(String, String)> {
 
 /// Whether a path in `src` is of tests.
 pub(crate) fn is_of_tests(path: &str) -> bool {
-    path.split('/').any(|part| part == "tests" || part == "tests.rs")
+    path.split('/').any(|component| component == "tests" || component == "tests.rs")
 }
 
 /// The text without comments.

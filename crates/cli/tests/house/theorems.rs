@@ -59,7 +59,7 @@ fn is_of_its_path(name: &str) -> bool {
     };
     sources().iter().any(|(file, text)| {
         let is_module = file.file_stem().is_some_and(|stem| stem == of)
-            || file.components().any(|part| part.as_os_str() == of);
+            || file.components().any(|component| component.as_os_str() == of);
         // A type may have variants; all else is a function.
         let defines = text.contains(&format!("fn {item}")) || item.starts_with(char::is_uppercase);
         defines && has(text, item) && (is_module || has(text, of))

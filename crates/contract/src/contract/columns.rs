@@ -1,7 +1,7 @@
 //! Columns of a contract.
 
 use hushtable_lang::bind_expr::{RowScope, bind_row_expression};
-use hushtable_lang::cost::RowPart;
+use hushtable_lang::cost::RowExpression;
 use hushtable_lang::{
     ColumnType, DEFAULT_TEXT_BYTES, Expr, ExprKind, MAX_KEY_BYTES, MAX_STRING_BYTES, Value, cost,
     sql,
@@ -132,8 +132,8 @@ pub(super) fn columns(
     for (index, item) in computed {
         let expression = expression(&item, &stored, columns[index].column_type, quoted_names)?;
         let clause = "`expression`".to_owned();
-        let part = RowPart { clause, expr: &expression, columns: bytes.clone() };
-        cost::check(&[part]).map_err(|e| item.error(e.what, e.hint))?;
+        let row_expression = RowExpression { clause, expr: &expression, columns: bytes.clone() };
+        cost::check(&[row_expression]).map_err(|e| item.error(e.what, e.hint))?;
         // A query knows a computed column by its expression, and would give both the first one's
         // bounds.
         if let Some(twin) = columns.iter().find(|c| c.expression.as_ref() == Some(&expression)) {

@@ -24,14 +24,14 @@ impl<'a, 'i> FormerNames<'a, 'i> {
     ) -> Result<Vec<String>, ContractError> {
         let hint = if population.is_some() { FORMERLY } else { RETIRED };
         let mut names: Vec<String> = Vec::new();
-        for part in item.list(hint)? {
-            let name = part.text("a former name", hint)?;
+        for entry in item.list(hint)? {
+            let name = entry.text("a former name", hint)?;
             if names.iter().any(|earlier| earlier == name) {
                 let what = format!("`{}` lists `{name}` twice", item.key);
-                return Err(part.error(what, "list it once"));
+                return Err(entry.error(what, "list it once"));
             }
             names.push(name.to_owned());
-            self.0.push((name.to_owned(), population.map(str::to_owned), part));
+            self.0.push((name.to_owned(), population.map(str::to_owned), entry));
         }
         if names.is_empty() {
             return Err(item.error(format!("`{}` lists no name", item.key), hint));

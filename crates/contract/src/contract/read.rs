@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hushtable_errors::{Hint, Parts};
+use hushtable_errors::{ErrorText, Hint};
 use hushtable_numbers::Number;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -24,9 +24,9 @@ pub struct ContractError {
 }
 
 impl Hint for ContractError {
-    fn parts(&self) -> Parts {
+    fn error_text(&self) -> ErrorText {
         let Self { file, line, what, hint } = self;
-        Parts::new(format!("{file}:{line}: {what}"), hint)
+        ErrorText::new(format!("{file}:{line}: {what}"), hint)
     }
 }
 

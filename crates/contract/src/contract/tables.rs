@@ -219,13 +219,13 @@ fn unique(
         }
     };
     let mut names = Vec::new();
-    for part in item.list(hint)? {
-        let name = part.text("a column of the table", hint)?;
+    for entry in item.list(hint)? {
+        let name = entry.text("a column of the table", hint)?;
         if !columns.iter().any(|c| c.name == name && c.expression.is_none()) {
-            return Err(part.error(format!("`{name}` is not a column of the table's files"), hint));
+            return Err(entry.error(format!("`{name}` is not a column of the table's files"), hint));
         }
         if names.iter().any(|earlier| earlier == name) {
-            return Err(part.error(format!("`unique` lists `{name}` twice"), "list it once"));
+            return Err(entry.error(format!("`unique` lists `{name}` twice"), "list it once"));
         }
         names.push(name.to_owned());
     }

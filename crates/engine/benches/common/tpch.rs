@@ -146,8 +146,8 @@ pub(crate) async fn write(folder: &Path, scale: f64) {
     table(folder, "nation", NationCsv::header(), nations.iter().map(NationCsv::new)).await;
     let regions = RegionGenerator::new_with_distributions_and_text_pool(words, text);
     table(folder, "region", RegionCsv::header(), regions.iter().map(RegionCsv::new)).await;
-    let parts = PartGenerator::new_with_distributions_and_text_pool(scale, 1, 1, words, text);
-    table(folder, "part", PartCsv::header(), parts.iter().map(PartCsv::new)).await;
+    let goods = PartGenerator::new_with_distributions_and_text_pool(scale, 1, 1, words, text);
+    table(folder, "part", PartCsv::header(), goods.iter().map(PartCsv::new)).await;
     let suppliers =
         SupplierGenerator::new_with_distributions_and_text_pool(scale, 1, 1, words, text);
     table(folder, "supplier", SupplierCsv::header(), suppliers.iter().map(SupplierCsv::new)).await;

@@ -675,12 +675,12 @@ impl<'a> NodeLowering<'a> {
     /// A call of the function that an expression is.
     fn call(&mut self, expr: &Expr, operands: &[Planned]) -> Result<Planned> {
         let (mut read, mut types) = (Vec::new(), Vec::new());
-        expr.visit(&mut |part| {
-            if let ExprKind::Column(index) = part.kind
+        expr.visit(&mut |node| {
+            if let ExprKind::Column(index) = node.kind
                 && !read.contains(&index)
             {
                 read.push(index);
-                types.push(part.column_type);
+                types.push(node.column_type);
             }
         });
         let index = |column| read.iter().position(|read| *read == column).unwrap_or(column);

@@ -2,8 +2,8 @@
 //!
 //! A row is a few words: its unit, its group with a bit for each sum that it has a value for, the
 //! values of sums, and those that are kept one by one, as few bits as their ranges need. Rows of a
-//! part are in chunks, which go back to a pool: so memory follows from the number of rows, however
-//! they are spread over the parts.
+//! shard are in chunks, which go back to a pool: so memory follows from the number of rows, however
+//! they are spread over the shards.
 
 use datafusion::arrow::array::{Array, Int64Array};
 use datafusion::error::DataFusionError;
@@ -194,9 +194,9 @@ impl PackedLayout {
 
 /// Rows that are to be bounded.
 pub(super) struct Packed {
-    /// The chunk of each part that is being filled.
+    /// The chunk of each shard that is being filled.
     open: Vec<Vec<u64>>,
-    /// Full chunks of each part.
+    /// Full chunks of each shard.
     full: Vec<Vec<Vec<u64>>>,
     pool: Vec<Vec<u64>>,
     /// How many chunks there are, and how many words each has.
@@ -207,10 +207,10 @@ pub(super) struct Packed {
 
 impl Packed {
     /// Of no row yet.
-    pub(super) fn new(parts: usize, width: usize) -> Self {
+    pub(super) fn new(shards: usize, width: usize) -> Self {
         let (mut open, mut full) = (Vec::new(), Vec::new());
-        open.resize_with(parts, Vec::new);
-        full.resize_with(parts, Vec::new);
+        open.resize_with(shards, Vec::new);
+        full.resize_with(shards, Vec::new);
         Self { open, full, pool: Vec::new(), chunks: 0, words: CHUNK * width, rows: 0 }
     }
 
@@ -225,10 +225,10 @@ impl Packed {
             + self.open.capacity() * 2 * size_of::<Vec<u64>>()
     }
 
-    /// Where a part's next row goes.
-    fn end(&mut self, part: usize) -> &mut Vec<u64> {
+    /// Where a shard's next row goes.
+    fn end(&mut self, shard: usize) -> &mut Vec<u64> {
         self.rows += 1;
-        let open = &mut self.open[part];
+        let open = &mut self.open[shard];
         if open.is_empty() || open.len() == self.words {
             let next = self.pool.pop().unwrap_or_else(|| {
                 self.chunks += 1;
@@ -236,27 +236,27 @@ impl Packed {
             });
             let full = std::mem::replace(open, next);
             if !full.is_empty() {
-                self.full[part].push(full);
+                self.full[shard].push(full);
             }
         }
         open
     }
 
     /// Adds a row.
-    pub(super) fn push(&mut self, part: usize, row: &[u64]) {
-        self.end(part).extend_from_slice(row);
+    pub(super) fn push(&mut self, shard: usize, row: &[u64]) {
+        self.end(shard).extend_from_slice(row);
     }
 
-    /// Bytes of the rows of a part.
-    pub(super) fn bytes_of(&self, part: usize) -> usize {
-        let words = self.full[part].len() * self.words + self.open[part].len();
+    /// Bytes of the rows of a shard.
+    pub(super) fn bytes_of(&self, shard: usize) -> usize {
+        let words = self.full[shard].len() * self.words + self.open[shard].len();
         words * size_of::<u64>()
     }
 
-    /// Takes the chunks of a part away.
-    pub(super) fn take(&mut self, part: usize) -> Vec<Vec<u64>> {
-        let mut chunks = std::mem::take(&mut self.full[part]);
-        chunks.push(std::mem::take(&mut self.open[part]));
+    /// Takes the chunks of a shard away.
+    pub(super) fn take(&mut self, shard: usize) -> Vec<Vec<u64>> {
+        let mut chunks = std::mem::take(&mut self.full[shard]);
+        chunks.push(std::mem::take(&mut self.open[shard]));
         let words: usize = chunks.iter().map(Vec::len).sum();
         self.rows -= words / (self.words / CHUNK);
         chunks

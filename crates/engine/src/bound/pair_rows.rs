@@ -14,8 +14,8 @@ const CHUNK: usize = 64;
 /// No pair.
 const NONE: u32 = u32::MAX;
 
-/// Rows of a part of the units, also of groups that were later pushed out: a word with the place of
-/// the unit in the part and the group, and those of the values. All values of a row are in one
+/// Rows of a shard of the units, also of groups that were later pushed out: a word with the place
+/// of the unit in the shard and the group, and those of the values. All values of a row are in one
 /// place, and are put in the order of their pairs at once.
 #[derive(Default)]
 pub(super) struct PairRows {
@@ -146,7 +146,7 @@ pub(super) fn choose(
     values.extend(hashed.into_iter().take(most).map(|(_, value)| value));
 }
 
-/// Makes room for more elements: by a quarter, not twice, as there are many parts.
+/// Makes room for more elements: by a quarter, not twice, as there are many shards.
 pub(super) fn reserve<T>(elements: &mut Vec<T>, more: usize) {
     if elements.capacity() - elements.len() < more {
         elements.reserve_exact(more.max(elements.len() / 4).max(16));

@@ -19,7 +19,7 @@ enum UnitCodes {
     Numbered { interner: Interner, hashes: Hashes },
 }
 
-/// Rules that are the same for all parts of the units.
+/// Rules that are the same for all shards of the units.
 pub(super) struct Rules {
     codes: UnitCodes,
     key: SamplingKey,

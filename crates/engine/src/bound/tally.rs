@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use datafusion::error::Result;
 
 use super::pair_rows::choose;
-use super::part::{NOTHING, UnitShard, clamped};
 use super::rules::Rules;
+use super::shard::{NOTHING, UnitShard, clamped};
 use super::{Accumulation, ContributionBatch, Listing, by_kind, sum_of};
 use crate::flat::{Flat, Numbers, flat, foreign};
 use crate::sketch::SignedSketch;

@@ -1,5 +1,5 @@
 //! The units while they are bounded: rows wait until there are enough of them, and then go to their
-//! units part by part, so that the units of a part are in the processor's cache.
+//! units shard by shard, so that the units of a shard are in the processor's cache.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -8,22 +8,22 @@ use datafusion::error::DataFusionError;
 
 use super::packed::{Packed, PackedLayout};
 use super::pair_rows::choose;
-use super::part::{UnitShard, UnitState, clamped};
 use super::rules::Rules;
+use super::shard::{UnitShard, UnitState, clamped};
 use super::{Accumulation, ContributionBatch, Listing, by_kind};
 use crate::contributions::SamplingKey;
 use crate::intern::too_many;
 use crate::members::PartialMembers;
 use crate::survey::UnitShares;
 
-/// Parts of the units where there are many rows. Each operator has its own, and there are 16. All
+/// Shards of the units where there are many rows. Each operator has its own, and there are 16. All
 /// three numbers are small in tests, so that few rows come through all of the code.
-const PARTS: usize = if cfg!(test) { 4 } else { 256 };
+const SHARDS: usize = if cfg!(test) { 4 } else { 256 };
 
-/// Bytes of rows from which on there are parts.
+/// Bytes of rows from which on there are shards.
 const MANY: usize = if cfg!(test) { 1 << 10 } else { 128 << 10 };
 
-/// Fewest bytes of rows that go to their units at once, where there are parts.
+/// Fewest bytes of rows that go to their units at once, where there are shards.
 const LEAST: usize = if cfg!(test) { 2 << 10 } else { 1 << 20 };
 
 /// An odd number whose multiples depend on all lower bits: 2^64 over the golden ratio.
@@ -38,9 +38,9 @@ pub(super) struct UnitStates {
     /// The batch that is being added.
     batch: Vec<u64>,
     waiting: Packed,
-    parts: Vec<UnitShard>,
-    /// Bytes of the parts, of the rows that they keep, and of the most that any part takes to bring
-    /// these in order.
+    shards: Vec<UnitShard>,
+    /// Bytes of the shards, of the rows that they keep, and of the most that any shard takes to
+    /// bring these in order.
     bytes: usize,
     bytes_of_rows: usize,
     order: usize,
@@ -63,7 +63,7 @@ impl UnitStates {
             rules,
             batch: Vec::new(),
             waiting,
-            parts: vec![UnitShard::default()],
+            shards: vec![UnitShard::default()],
             bytes: 0,
             bytes_of_rows: 0,
             order: 0,
@@ -92,15 +92,15 @@ impl UnitStates {
         let codes = self.rules.codes(unit)?;
         let Rules { layout, .. } = &self.rules;
         layout.pack((&codes, group_ids), &rows.values, &mut self.batch)?;
-        let parts = self.parts.len();
+        let shards = self.shards.len();
         for row in self.batch.chunks_exact(layout.width) {
-            self.waiting.push(part_of(&self.rules, row[0], parts), row);
+            self.waiting.push(shard_of(&self.rules, row[0], shards), row);
         }
-        if parts == 1 && self.waiting.bytes() >= MANY + self.more % MANY {
+        if shards == 1 && self.waiting.bytes() >= MANY + self.more % MANY {
             self.split();
         }
         // The more there is of the units, the more rows share the time to bring it to the cache.
-        if self.parts.len() > 1 && self.waiting.bytes() >= self.more + LEAST.max(self.bytes / 2) {
+        if self.shards.len() > 1 && self.waiting.bytes() >= self.more + LEAST.max(self.bytes / 2) {
             self.absorb(grown)?;
         }
         Ok(())
@@ -109,14 +109,14 @@ impl UnitStates {
     /// Splits the units. None has a state yet, as all rows wait.
     fn split(&mut self) {
         let width = self.rules.layout.width;
-        let mut waiting = Packed::new(PARTS, width);
+        let mut waiting = Packed::new(SHARDS, width);
         for chunk in self.waiting.take(0) {
             for row in chunk.chunks_exact(width) {
-                waiting.push(part_of(&self.rules, row[0], PARTS), row);
+                waiting.push(shard_of(&self.rules, row[0], SHARDS), row);
             }
         }
         self.waiting = waiting;
-        self.parts.resize_with(PARTS, UnitShard::default);
+        self.shards.resize_with(SHARDS, UnitShard::default);
     }
 
     /// Takes the rows that wait to their units.
@@ -125,38 +125,38 @@ impl UnitStates {
     /// Also when there is too little memory.
     pub(super) fn absorb(&mut self, grown: &mut Grown<'_>) -> Result<(), DataFusionError> {
         let others = self.rules.size() + self.batch_size() + self.waiting.size();
-        for (index, part) in self.parts.iter_mut().enumerate() {
-            // Where few rows wait for a part, these look for their units' state one by one.
-            if self.waiting.bytes_of(index) >= part.size() / 8 {
-                part.bring_to_cache();
+        for (index, shard) in self.shards.iter_mut().enumerate() {
+            // Where few rows wait for a shard, these look for their units' state one by one.
+            if self.waiting.bytes_of(index) >= shard.size() / 8 {
+                shard.bring_to_cache();
             }
-            self.bytes -= part.size();
-            self.bytes_of_rows -= part.size_of_rows();
+            self.bytes -= shard.size();
+            self.bytes_of_rows -= shard.size_of_rows();
             let chunks = self.waiting.take(index);
             for rows in &chunks {
-                part.add(&self.rules, rows)?;
+                shard.add(&self.rules, rows)?;
             }
             self.waiting.give(chunks);
-            self.bytes += part.size();
-            self.bytes_of_rows += part.size_of_rows();
-            self.order = self.order.max(part.size_of_order());
+            self.bytes += shard.size();
+            self.bytes_of_rows += shard.size_of_rows();
+            self.order = self.order.max(shard.size_of_order());
             grown(others + self.bytes + self.bytes_of_rows + self.order)?;
         }
         Ok(())
     }
 
-    /// Hands over the parts, one by one, after the last row.
+    /// Hands over the shards, one by one, after the last row.
     pub(super) fn finish(
         mut self,
         mut each: impl FnMut(&Rules, &UnitShard) -> Result<(), DataFusionError>,
     ) -> Result<(), DataFusionError> {
         // No row waits any more where the end was announced.
         self.absorb(&mut |_| Ok(()))?;
-        let Self { rules, waiting, parts, .. } = self;
+        let Self { rules, waiting, shards, .. } = self;
         drop(waiting);
-        for mut part in parts {
-            part.settle(&rules)?;
-            each(&rules, &part)?;
+        for mut shard in shards {
+            shard.settle(&rules)?;
+            each(&rules, &shard)?;
         }
         Ok(())
     }
@@ -172,10 +172,10 @@ impl UnitStates {
     }
 }
 
-/// The part that a unit is in.
-fn part_of(rules: &Rules, code: u64, parts: usize) -> usize {
-    // Other bits than those by which the part's table finds the unit.
-    (rules.finding.hash_one(code) >> 32) as usize & (parts - 1)
+/// The shard that a unit is in.
+fn shard_of(rules: &Rules, code: u64, shards: usize) -> usize {
+    // Other bits than those by which the shard's table finds the unit.
+    (rules.finding.hash_one(code) >> 32) as usize & (shards - 1)
 }
 
 impl UnitShard {

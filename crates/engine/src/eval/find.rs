@@ -11,15 +11,15 @@ use super::counted::count;
 use super::text_functions::{builder, texts};
 
 /// The position of each second text in its first, from 1; 0 where it is not in it.
-pub(super) fn position(texts_of: &ArrayRef, parts: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let offset = |text: &str, part: &str| {
-        count(|| 2 * (text.len() + part.len()));
-        let Some(at) = text.find(part) else { return Some(0) };
+pub(super) fn position(texts_of: &ArrayRef, needles: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let offset = |text: &str, needle: &str| {
+        count(|| 2 * (text.len() + needle.len()));
+        let Some(at) = text.find(needle) else { return Some(0) };
         let before = text.get(..at)?.chars().count();
         i64::try_from(before).ok()?.checked_add(1)
     };
-    let pairs = texts(texts_of)?.iter().zip(texts(parts)?);
-    let positions: Int64Array = pairs.map(|(text, part)| offset(text?, part?)).collect();
+    let pairs = texts(texts_of)?.iter().zip(texts(needles)?);
+    let positions: Int64Array = pairs.map(|(text, needle)| offset(text?, needle?)).collect();
     Ok(Arc::new(positions))
 }
 
@@ -55,24 +55,24 @@ impl Replacing {
     }
 }
 
-/// A constant that divides texts, and the number of the part to return.
-pub(super) struct SplitPart {
+/// A constant that divides texts, and the number of the field to return.
+pub(super) struct SplitField {
     by: String,
-    part: i32,
+    field: i32,
     or_empty: bool,
 }
 
-impl SplitPart {
-    pub(super) fn new(by: &str, part: i32, or_empty: bool) -> Self {
-        Self { by: by.to_owned(), part, or_empty }
+impl SplitField {
+    pub(super) fn new(by: &str, field: i32, or_empty: bool) -> Self {
+        Self { by: by.to_owned(), field, or_empty }
     }
 
-    fn part<'a>(&self, text: &'a str) -> Option<&'a str> {
-        let skipped = self.part.unsigned_abs().saturating_sub(1) as usize;
-        // Nothing divides nothing: the text is its only part.
+    fn field<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let skipped = self.field.unsigned_abs().saturating_sub(1) as usize;
+        // Nothing divides nothing: the text is its only field.
         let found = match self.by.as_str() {
             "" => (skipped == 0).then_some(text),
-            by if self.part < 0 => text.rsplit(by).nth(skipped),
+            by if self.field < 0 => text.rsplit(by).nth(skipped),
             by => text.split(by).nth(skipped),
         };
         found.or(self.or_empty.then_some(""))
@@ -84,9 +84,9 @@ impl SplitPart {
         for value in values {
             builder.append_option(value.and_then(|text| {
                 count(|| 2 * (text.len() + self.by.len()));
-                let part = self.part(text);
-                count(|| part.map_or(0, str::len) / 16);
-                part
+                let field = self.field(text);
+                count(|| field.map_or(0, str::len) / 16);
+                field
             }));
         }
         Ok(Arc::new(builder.finish()))

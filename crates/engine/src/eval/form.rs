@@ -70,12 +70,12 @@ impl MomentForm {
         column_type: ColumnType,
     ) -> Result<ArrayRef, ArrowError> {
         let moment = |text: &str| {
-            let (mut parts, mut rest) = (MomentParts::default(), text);
+            let (mut fields, mut rest) = (MomentFields::default(), text);
             for piece in &self.0 {
                 count(|| 5);
-                read(*piece, &mut rest, &mut parts)?;
+                read(*piece, &mut rest, &mut fields)?;
             }
-            parts.moment().filter(|_| rest.is_empty())
+            fields.moment().filter(|_| rest.is_empty())
         };
         let read = texts(array)?.iter().map(|text| moment(text?));
         if column_type == ColumnType::Date {
@@ -87,9 +87,9 @@ impl MomentForm {
     }
 }
 
-/// The parts of a moment that were read so far.
+/// The fields of a moment that were read so far.
 #[derive(Default)]
-struct MomentParts {
+struct MomentFields {
     year: i32,
     month: Option<u32>,
     day: Option<u32>,
@@ -101,7 +101,7 @@ struct MomentParts {
     second: u32,
 }
 
-impl MomentParts {
+impl MomentFields {
     fn moment(&self) -> Option<NaiveDateTime> {
         let day = match self.of_year {
             Some(day) => NaiveDate::from_yo_opt(self.year, day)?,
@@ -139,30 +139,30 @@ fn name(rest: &mut &str, mut names: impl Iterator<Item = &'static str>) -> Optio
 }
 
 /// Takes what a piece of a form stands for from the front of a text.
-fn read(piece: FormPiece, rest: &mut &str, parts: &mut MomentParts) -> Option<()> {
+fn read(piece: FormPiece, rest: &mut &str, fields: &mut MomentFields) -> Option<()> {
     use FormPiece as P;
     let short = |name: &&'static str| name.get(..3).unwrap_or_default();
     let mut year = |digits| number(rest, digits).and_then(|year| i32::try_from(year).ok());
     match piece {
         P::Plain(c) => *rest = rest.strip_prefix(c)?,
-        P::Year => parts.year = year(4)?,
+        P::Year => fields.year = year(4)?,
         // POSIX: 69 to 99 are of the last century.
-        P::ShortYear => parts.year = year(2).map(|y| if y < 69 { 2000 + y } else { 1900 + y })?,
-        P::Month => parts.month = Some(number(rest, 2)?),
-        P::MonthName => parts.month = Some(1 + name(rest, MONTHS.into_iter())?),
+        P::ShortYear => fields.year = year(2).map(|y| if y < 69 { 2000 + y } else { 1900 + y })?,
+        P::Month => fields.month = Some(number(rest, 2)?),
+        P::MonthName => fields.month = Some(1 + name(rest, MONTHS.into_iter())?),
         P::ShortMonthName => {
-            parts.month = Some(1 + name(rest, MONTHS.iter().map(short))?);
+            fields.month = Some(1 + name(rest, MONTHS.iter().map(short))?);
         }
-        P::Day => parts.day = Some(number(rest, 2)?),
+        P::Day => fields.day = Some(number(rest, 2)?),
         P::BlankDay => {
             *rest = rest.strip_prefix(' ').unwrap_or(rest);
-            parts.day = Some(number(rest, 2)?);
+            fields.day = Some(number(rest, 2)?);
         }
-        P::DayOfYear => parts.of_year = Some(number(rest, 3)?),
-        P::Hour | P::ShortHour => parts.hour = number(rest, 2)?,
-        P::HalfOfDay => parts.late = Some(name(rest, ["AM", "PM"].into_iter())? == 1),
-        P::Minute => parts.minute = number(rest, 2)?,
-        P::Second => parts.second = number(rest, 2)?,
+        P::DayOfYear => fields.of_year = Some(number(rest, 3)?),
+        P::Hour | P::ShortHour => fields.hour = number(rest, 2)?,
+        P::HalfOfDay => fields.late = Some(name(rest, ["AM", "PM"].into_iter())? == 1),
+        P::Minute => fields.minute = number(rest, 2)?,
+        P::Second => fields.second = number(rest, 2)?,
         // No form that is read has these.
         P::IsoYear
         | P::Quarter

@@ -122,10 +122,10 @@ impl ArrayKernel {
             }
             Function::Position => both(find::position),
             Function::StartsWith => {
-                both(|x, y| text_functions::compare(x, y, |text, part| text.starts_with(part)))
+                both(|x, y| text_functions::compare(x, y, |text, prefix| text.starts_with(prefix)))
             }
             Function::EndsWith => {
-                both(|x, y| text_functions::compare(x, y, |text, part| text.ends_with(part)))
+                both(|x, y| text_functions::compare(x, y, |text, suffix| text.ends_with(suffix)))
             }
             Function::Replace => {
                 let replacing = find::Replacing::new(text(0)?, text(1)?);
@@ -136,8 +136,8 @@ impl ArrayKernel {
                 let pairs = text_functions::sorted(text(0)?.chars().map(|from| (from, to.next())));
                 mapped(move |text| text_functions::translated(text, &pairs).into())
             }
-            Function::SplitPart { part, or_empty } => {
-                let splitting = find::SplitPart::new(text(0)?, part, or_empty);
+            Function::SplitPart { part: field, or_empty } => {
+                let splitting = find::SplitField::new(text(0)?, field, or_empty);
                 first(move |x| splitting.applied(x))
             }
             Function::Concat => all(text_functions::concat),

@@ -1,20 +1,20 @@
 //! LIKE, in one pass over the text, whatever the pattern.
 //!
-//! The parts of a pattern between its `%` are found one after the other. The first and the last
+//! The segments of a pattern between its `%` are found one after the other. The first and the last
 //! stand at the ends of the text. Each of the others is taken as far left as it is found: what
 //! comes after it then has the most room, so no other choice can match where this one does not, and
 //! nothing is tried twice.
 //!
-//! Shift-And finds a part: a bit for each of its bytes says whether the part up to there ends with
-//! the byte that was read last. So a byte of text takes as many steps as the part has words of 64
-//! bits. Library kernels compile patterns to regular expressions, which fails for some, and does so
-//! only where there is a row to match.
+//! Shift-And finds a segment: a bit for each of its bytes says whether the segment up to there ends
+//! with the byte that was read last. So a byte of text takes as many steps as the segment has words
+//! of 64 bits. Library kernels compile patterns to regular expressions, which fails for some, and
+//! does so only where there is a row to match.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray};
 use datafusion::arrow::error::ArrowError;
-use hushtable_lang::like_parts;
+use hushtable_lang::like_segments;
 
 use super::counted::count;
 use super::text_functions::texts;
@@ -23,17 +23,17 @@ use super::text_functions::texts;
 pub(super) struct LikePattern {
     /// The beginning of the text; all of it where there is no `%`.
     first: Vec<Option<u8>>,
-    /// Parts that are found between, in this order.
-    middle: Vec<LikePart>,
+    /// Segments that are found between, in this order.
+    middle: Vec<LikeSegment>,
     /// The end of the text; `None` where there is no `%`.
     last: Option<Vec<Option<u8>>>,
     words: Vec<Word>,
-    /// Whether letters of ASCII match in either case. The parts then have them in lower case.
+    /// Whether letters of ASCII match in either case. The segments then have them in lower case.
     any_case: bool,
 }
 
-/// The bits of a part: all words but its last hold bits of no other part.
-struct LikePart {
+/// The bits of a segment: all words but its last hold bits of no other segment.
+struct LikeSegment {
     /// Its first word.
     word: usize,
     /// How many words it has.
@@ -44,7 +44,7 @@ struct LikePart {
     end: u64,
 }
 
-/// 64 bits, each a byte of a part.
+/// 64 bits, each a byte of a segment.
 struct Word {
     /// For each byte of text, the bits that it may stand at.
     fits: [u64; 256],
@@ -64,24 +64,24 @@ fn end_of_character(text: &[u8], at: usize) -> usize {
 
 impl LikePattern {
     pub(super) fn new(pattern: &str, any_case: bool) -> Self {
-        let mut parts = like_parts(pattern);
+        let mut segments = like_segments(pattern);
         if any_case {
-            parts.iter_mut().flatten().flatten().for_each(|byte| byte.make_ascii_lowercase());
+            segments.iter_mut().flatten().flatten().for_each(|byte| byte.make_ascii_lowercase());
         }
-        let mut parts = parts.into_iter();
-        let first = parts.next().unwrap_or_default();
-        let last = parts.next_back();
+        let mut segments = segments.into_iter();
+        let first = segments.next().unwrap_or_default();
+        let last = segments.next_back();
         let (mut middle, mut words) = (Vec::new(), Vec::new());
         let mut free = 0;
-        for part in parts.filter(|part| !part.is_empty()) {
-            // A part that does not fit the rest of a word begins another.
-            if part.len() > free {
-                words.extend(part.chunks(64).map(|_| Word { fits: [0; 256], any: 0 }));
-                free = part.len().div_ceil(64) * 64;
+        for segment in segments.filter(|segment| !segment.is_empty()) {
+            // A segment that does not fit the rest of a word begins another.
+            if segment.len() > free {
+                words.extend(segment.chunks(64).map(|_| Word { fits: [0; 256], any: 0 }));
+                free = segment.len().div_ceil(64) * 64;
             }
             let bits = words.len() * 64;
-            let (from, to) = (bits - free, bits - free + part.len());
-            for (bit, byte) in (from..).zip(&part) {
+            let (from, to) = (bits - free, bits - free + segment.len());
+            for (bit, byte) in (from..).zip(&segment) {
                 let (word, bit) = (&mut words[bit / 64], 1 << (bit % 64));
                 match byte {
                     Some(byte) => {
@@ -98,9 +98,9 @@ impl LikePattern {
                 }
             }
             free = bits - to;
-            middle.push(LikePart {
+            middle.push(LikeSegment {
                 word: from / 64,
-                words: part.len().div_ceil(64),
+                words: segment.len().div_ceil(64),
                 start: 1 << (from % 64),
                 end: 1 << ((to - 1) % 64),
             });
@@ -122,8 +122,8 @@ impl LikePattern {
             Some(between) => rest = between,
             None => return false,
         }
-        for part in &self.middle {
-            match self.find(part, rest) {
+        for segment in &self.middle {
+            match self.find(segment, rest) {
                 Some(end) => rest = rest.get(end..).unwrap_or_default(),
                 None => return false,
             }
@@ -131,27 +131,27 @@ impl LikePattern {
         true
     }
 
-    /// Where the first occurrence of a part ends.
-    fn find(&self, part: &LikePart, text: &[u8]) -> Option<usize> {
-        let words = self.words.get(part.word..part.word + part.words)?;
+    /// Where the first occurrence of a segment ends.
+    fn find(&self, segment: &LikeSegment, text: &[u8]) -> Option<usize> {
+        let words = self.words.get(segment.word..segment.word + segment.words)?;
         let end = match words {
             [word] => {
                 let mut state = 0;
                 text.iter().position(|&byte| {
-                    state = word.next(state, part.start, byte);
-                    state & part.end != 0
+                    state = word.next(state, segment.start, byte);
+                    state & segment.end != 0
                 })
             }
             words => {
                 let mut states = vec![0u64; words.len()];
                 text.iter().position(|&byte| {
-                    let mut carried = part.start;
+                    let mut carried = segment.start;
                     for (word, state) in words.iter().zip(&mut states) {
                         let next = word.next(*state, carried, byte);
                         carried = *state >> 63;
                         *state = next;
                     }
-                    states.last().is_some_and(|state| state & part.end != 0)
+                    states.last().is_some_and(|state| state & segment.end != 0)
                 })
             }
         };
@@ -162,7 +162,7 @@ impl LikePattern {
 }
 
 impl Word {
-    /// The state after one more byte; `carried` is the lowest bit where a part may begin there.
+    /// The state after one more byte; `carried` is the lowest bit where a segment may begin there.
     fn next(&self, state: u64, carried: u64, byte: u8) -> u64 {
         let stays = if continues(byte) { state & self.any } else { 0 };
         ((state << 1) | carried) & self.fits[usize::from(byte)] | stays
@@ -174,11 +174,11 @@ fn same(pattern: u8, text: u8, any_case: bool) -> bool {
     pattern == if any_case { text.to_ascii_lowercase() } else { text }
 }
 
-/// The rest after `part` in a text that begins with it.
-fn after<'a>(part: &[Option<u8>], text: &'a [u8], any_case: bool) -> Option<&'a [u8]> {
-    count(|| part.len().min(text.len()));
+/// The rest after `segment` in a text that begins with it.
+fn after<'a>(segment: &[Option<u8>], text: &'a [u8], any_case: bool) -> Option<&'a [u8]> {
+    count(|| segment.len().min(text.len()));
     let mut rest = text;
-    for byte in part {
+    for byte in segment {
         let (first, others) = rest.split_first()?;
         rest = match byte {
             Some(byte) if same(*byte, *first, any_case) => others,
@@ -189,11 +189,11 @@ fn after<'a>(part: &[Option<u8>], text: &'a [u8], any_case: bool) -> Option<&'a 
     Some(rest)
 }
 
-/// The rest before `part` in a text that ends with it.
-fn before<'a>(part: &[Option<u8>], text: &'a [u8], any_case: bool) -> Option<&'a [u8]> {
-    count(|| part.len().min(text.len()));
+/// The rest before `segment` in a text that ends with it.
+fn before<'a>(segment: &[Option<u8>], text: &'a [u8], any_case: bool) -> Option<&'a [u8]> {
+    count(|| segment.len().min(text.len()));
     let mut rest = text;
-    for byte in part.iter().rev() {
+    for byte in segment.iter().rev() {
         let (last, others) = rest.split_last()?;
         rest = match byte {
             Some(byte) if same(*byte, *last, any_case) => others,

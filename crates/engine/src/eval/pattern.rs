@@ -81,8 +81,8 @@ impl Matcher {
                             line.push_str(text.get(end..found.start)?);
                             end = found.end;
                             for piece in pieces {
-                                let part = match piece {
-                                    TemplatePiece::Text(part) => part.as_str(),
+                                let replacement = match piece {
+                                    TemplatePiece::Text(literal) => literal.as_str(),
                                     TemplatePiece::Group(group) => {
                                         count(|| if *group == 0 { 0 } else { found.len() });
                                         let found = found.clone();
@@ -92,7 +92,7 @@ impl Matcher {
                                         range.and_then(|range| text.get(range)).unwrap_or_default()
                                     }
                                 };
-                                line.push_str(part);
+                                line.push_str(replacement);
                             }
                             (line.len() <= most).then_some(())
                         })?;

@@ -76,18 +76,18 @@ proptest! {
         prop_assert_eq!(like(&pattern, &text), slow_like(&p, &t), "{} {}", pattern, text);
     }
 
-    /// Parts of more than one word of 64 bits, at every place in a word.
+    /// Segments of more than one word of 64 bits, at every place in a word.
     #[test]
-    fn long_parts_are_found(
+    fn long_segments_are_found(
         before in "[ab]{0,70}",
-        part in "[ab_]{50,200}",
+        segment in "[ab_]{50,200}",
         also in "[ab_é]{1,70}",
         filling in "[abé]{0,70}",
         seed in any::<bool>(),
     ) {
-        let pattern = format!("{before}%{part}%{also}%");
+        let pattern = format!("{before}%{segment}%{also}%");
         let meant = |c: char| if c == '_' { if seed { '日' } else { 'a' } } else { c };
-        let found: String = part.chars().map(meant).collect();
+        let found: String = segment.chars().map(meant).collect();
         let also: String = also.chars().map(meant).collect();
         let text = format!("{before}{filling}{found}{filling}{also}{filling}");
         prop_assert!(like(&pattern, &text), "{} {}", pattern, text);

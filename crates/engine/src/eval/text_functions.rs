@@ -186,9 +186,9 @@ pub(super) fn map(
     let values = texts(array)?;
     let mut builder = builder(values.len());
     for value in values {
-        let part = value.map(&change);
-        count(|| part.as_ref().map_or(0, |part| part.len() / 16));
-        builder.append_option(part.filter(|part| part.len() <= MAX_STRING_BYTES));
+        let changed = value.map(&change);
+        count(|| changed.as_ref().map_or(0, |changed| changed.len() / 16));
+        builder.append_option(changed.filter(|changed| changed.len() <= MAX_STRING_BYTES));
     }
     Ok(Arc::new(builder.finish()))
 }
@@ -236,15 +236,15 @@ pub(super) fn compared(left: &ArrayRef, right: &ArrayRef) -> usize {
 }
 
 pub(super) fn concat(arrays: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
-    let parts = arrays.iter().map(texts).collect::<Result<Vec<_>, _>>()?;
-    let rows = parts.first().map_or(0, |part| part.len());
+    let columns = arrays.iter().map(texts).collect::<Result<Vec<_>, _>>()?;
+    let rows = columns.first().map_or(0, |column| column.len());
     let mut builder = builder(rows);
     let mut line = String::new();
     for row in 0..rows {
         line.clear();
         // Text that would be too long is not put together further.
-        let fits = parts.iter().all(|part| {
-            let text = part.is_valid(row).then(|| part.value(row));
+        let fits = columns.iter().all(|column| {
+            let text = column.is_valid(row).then(|| column.value(row));
             let text = text.filter(|text| line.len() + text.len() <= MAX_KEY_BYTES);
             count(|| 1 + text.map_or(0, str::len) / 16);
             line.push_str(text.unwrap_or_default());
@@ -257,17 +257,17 @@ pub(super) fn concat(arrays: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
 
 /// The texts of each row that are not NULL, with another between them.
 pub(super) fn concat_with(between: &ArrayRef, arrays: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
-    let (between, parts) = (texts(between)?, arrays.iter().map(texts));
-    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    let (between, columns) = (texts(between)?, arrays.iter().map(texts));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
     let mut builder = builder(between.len());
     let mut line = String::new();
     for (row, between) in between.iter().enumerate() {
         line.clear();
         let mut before = "";
         // Text that would be too long is not put together further.
-        let fits = parts.iter().filter(|part| part.is_valid(row)).all(|part| {
+        let fits = columns.iter().filter(|column| column.is_valid(row)).all(|column| {
             let pieces =
-                [std::mem::replace(&mut before, between.unwrap_or_default()), part.value(row)];
+                [std::mem::replace(&mut before, between.unwrap_or_default()), column.value(row)];
             pieces.into_iter().all(|piece| {
                 let fits = line.len() + piece.len() <= MAX_KEY_BYTES;
                 count(|| 1 + if fits { piece.len() / 16 } else { 0 });

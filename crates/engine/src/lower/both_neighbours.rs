@@ -120,10 +120,10 @@ fn a_unit_of_either_population_loses_no_more_than_declared() {
         let (lines, offers) = tables(&mut dice);
         let folder = tempfile::tempdir().unwrap();
         let write = |lines: &[[u64; 5]], offers: &[[u64; 3]]| {
-            let line = |[customer, shop, part, k, n]: &[u64; 5]| {
+            let line = |[customer, shop, item, k, n]: &[u64; 5]| {
                 let k = ["a", "b", "c", "d", "e", "f"][*k as usize];
                 let customer = CUSTOMERS[*customer as usize];
-                format!("{customer},{shop},{part},{k},{n}\n")
+                format!("{customer},{shop},{item},{k},{n}\n")
             };
             let lines: String = lines.iter().map(line).collect();
             let offers: String = offers.iter().map(|[s, p, c]| format!("{s},{p},{c}\n")).collect();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::util::display::array_value_to_string;
 use hushtable_contract::Contract;
-use hushtable_mechanisms::{Additive, AdditiveLaw, TiedPart};
+use hushtable_mechanisms::{Additive, AdditiveLaw, TiedRole};
 use hushtable_plan::{Measure, PrivateQuery, bind};
 use hushtable_privacy::Loss;
 use hushtable_quote::{Noise, Quote};
@@ -191,7 +191,7 @@ pub(super) fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
                 loss += lost(&|change| change[index], additive.additive().unwrap())
             }
             Noise::Tied(tied) => {
-                let TiedPart::Sum(sum) = tied.part else { continue };
+                let TiedRole::Sum(sum) = tied.role else { continue };
                 let span = tied.noise.span(sum).unwrap();
                 let values = tied.values.unwrap_or(tied.count);
                 let ends =

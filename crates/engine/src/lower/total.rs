@@ -108,14 +108,14 @@ impl PhysicalExpr for TotalExpr {
         if step >= rows {
             return Ok(ColumnarValue::Array(self.computed(&columns, rows)?));
         }
-        let mut parts = Vec::new();
+        let mut results = Vec::new();
         for from in (0..rows).step_by(step) {
             let rows = step.min(rows - from);
             let columns: Vec<ArrayRef> = columns.iter().map(|c| c.slice(from, rows)).collect();
-            parts.push(self.computed(&columns, rows)?);
+            results.push(self.computed(&columns, rows)?);
         }
-        let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-        Ok(ColumnarValue::Array(concat(&parts)?))
+        let results: Vec<&dyn Array> = results.iter().map(AsRef::as_ref).collect();
+        Ok(ColumnarValue::Array(concat(&results)?))
     }
 
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {

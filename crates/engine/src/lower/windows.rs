@@ -95,12 +95,12 @@ fn windowed(
     let width = plan.schema().fields().len();
     // Expressions to sort by become columns, so that DataFusion knows the order.
     let order = window.order_by.iter().map(|o| &o.expr);
-    let parts: Vec<&Expr> =
+    let operands: Vec<&Expr> =
         window.partition_by.iter().chain(order).chain(window.function.operand()).collect();
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
         (0..width).map(|index| (column(&plan, index), index.to_string())).collect();
-    for (at, part) in parts.iter().enumerate() {
-        let expr = TotalExpr::over(&needed.renumbered(part), &plan.schema(), padded)?;
+    for (at, operand) in operands.iter().enumerate() {
+        let expr = TotalExpr::over(&needed.renumbered(operand), &plan.schema(), padded)?;
         exprs.push((expr, format!("w{at}")));
     }
     let plan: SharedPlan = Arc::new(ProjectionExec::try_new(exprs, plan)?);
@@ -134,7 +134,7 @@ fn windowed(
         WindowFunction::DenseRank => (udwf(dense_rank_udwf()), Vec::new()),
         WindowFunction::PercentRank => (udwf(percent_rank_udwf()), Vec::new()),
         WindowFunction::CumulativeShare => (udwf(cume_dist_udwf()), Vec::new()),
-        WindowFunction::Ntile(parts) => (udwf(ntile_udwf()), vec![lit(i64::from(*parts))]),
+        WindowFunction::Ntile(buckets) => (udwf(ntile_udwf()), vec![lit(i64::from(*buckets))]),
         WindowFunction::Lag(_, by) => (udwf(lag_udwf()), vec![at(operand), lit(i64::from(*by))]),
         WindowFunction::Lead(_, by) => (udwf(lead_udwf()), vec![at(operand), lit(i64::from(*by))]),
         WindowFunction::FirstValue(_) => (udwf(first_value_udwf()), vec![at(operand)]),

@@ -153,7 +153,7 @@ impl Source for CsvFile {
     }
 
     /// Itself alone: where a row begins can only be told from the rows before it.
-    fn parts(&self) -> Vec<u64> {
+    fn chunks(&self) -> Vec<u64> {
         vec![self.bytes]
     }
 
@@ -161,12 +161,12 @@ impl Source for CsvFile {
     /// text may have.
     fn read(
         &self,
-        part: usize,
+        chunk: usize,
         picks: &[ColumnPick],
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
-        if part > 0 {
+        if chunk > 0 {
             return Err(planned_otherwise());
         }
         let mut records = self.records(progress)?;

@@ -17,7 +17,7 @@ pub(super) trait Bytes: Debug + Send + Sync {
     /// Reads them.
     type Reader: ChunkReader + 'static;
 
-    /// Opens them for reading. Each part of a source is read through a reader of its own.
+    /// Opens them for reading. Each chunk of a source is read through a reader of its own.
     fn open(&self) -> std::io::Result<Self::Reader>;
 
     /// The identity of their state, unlike earlier and later ones.

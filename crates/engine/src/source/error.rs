@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use datafusion::error::DataFusionError;
-use hushtable_errors::{Hint, Parts};
+use hushtable_errors::{ErrorText, Hint};
 use hushtable_lang::ColumnType;
 
 use super::folders::folder_column;
@@ -224,8 +224,8 @@ pub enum SourceError {
 }
 
 impl Hint for SourceError {
-    fn parts(&self) -> Parts {
-        let parts = match self {
+    fn error_text(&self) -> ErrorText {
+        let text = match self {
             Self::Shared { what, hint } => (what.clone(), hint.clone()),
             Self::NothingFound { location, looked } => (
                 format!(
@@ -421,22 +421,23 @@ impl Hint for SourceError {
                 Some("this is a fault in Hushtable: please report it, without data".to_owned()),
             ),
         };
-        Parts::from(parts)
+        ErrorText::from(text)
     }
 }
 
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts().fmt(f)
+        self.error_text().fmt(f)
     }
 }
 
 /// A path without the values that the names of its folders have.
 pub(crate) fn shown(path: &Path) -> String {
-    let hidden = |part: Component<'_>| match folder_column(&part.as_os_str().to_string_lossy()) {
-        Some(column) => PathBuf::from(format!("{column}=…")),
-        None => PathBuf::from(&part),
-    };
+    let hidden =
+        |component: Component<'_>| match folder_column(&component.as_os_str().to_string_lossy()) {
+            Some(column) => PathBuf::from(format!("{column}=…")),
+            None => PathBuf::from(&component),
+        };
     path.components().map(hidden).collect::<PathBuf>().display().to_string()
 }
 

@@ -23,7 +23,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 
 use super::stored::planned_otherwise;
-use super::table::{FilePiece, SourceTable};
+use super::table::{FileChunk, SourceTable};
 use super::{ReadProgress, SourceError};
 use crate::invariant::Invariant;
 
@@ -33,7 +33,7 @@ const MOST_PARTITIONS: usize = 1024;
 /// Batches that wait for their consumer.
 const BATCHES_AHEAD: usize = 2;
 
-/// Reads the parts of files that its input lists.
+/// Reads the chunks of files that its input lists.
 ///
 /// The list is the input of this operator, and not a part of it, so that a backend of several
 /// processes can divide the list among them: an operator that reads everything by itself would do
@@ -76,10 +76,10 @@ impl SourceExec {
         partitions: usize,
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, SourceError> {
-        let pieces = table.pieces()?;
-        progress.expect(pieces.iter().map(|piece| piece.bytes).sum());
+        let chunks = table.chunks()?;
+        progress.expect(chunks.iter().map(|chunk| chunk.bytes).sum());
         let refused = |_| SourceError::Internal { what: "the list of a scan was refused" };
-        let list = list(share_out(pieces, partitions)).map_err(refused)?;
+        let list = list(share_out(chunks, partitions)).map_err(refused)?;
         Self::new(list, Arc::new(table), Arc::clone(progress)).map_err(refused)
     }
 
@@ -94,7 +94,7 @@ fn no_list() -> DataFusionError {
     Invariant::new("a source is to read what is no list of its parts").into()
 }
 
-/// The columns of a list of work: the place of a file, that of one of its parts, and its bytes.
+/// The columns of a list of work: the place of a file, that of one of its chunks, and its bytes.
 fn list_schema() -> SchemaRef {
     let field = |name, of| Field::new(name, of, false);
     Arc::new(Schema::new(vec![
@@ -105,16 +105,16 @@ fn list_schema() -> SchemaRef {
 }
 
 /// A list of work, one batch for each partition that has any.
-fn list(shares: Vec<Vec<FilePiece>>) -> Result<Arc<dyn ExecutionPlan>> {
+fn list(shares: Vec<Vec<FileChunk>>) -> Result<Arc<dyn ExecutionPlan>> {
     let schema = list_schema();
     let batches = shares.into_iter().map(|share| {
         if share.is_empty() {
             return Ok(Vec::new());
         }
-        let files: UInt32Array = share.iter().map(|piece| Some(piece.file)).collect();
-        let parts: UInt32Array = share.iter().map(|piece| Some(piece.part)).collect();
-        let bytes: UInt64Array = share.iter().map(|piece| Some(piece.bytes)).collect();
-        let columns: Vec<ArrayRef> = vec![Arc::new(files), Arc::new(parts), Arc::new(bytes)];
+        let files: UInt32Array = share.iter().map(|chunk| Some(chunk.file)).collect();
+        let indices: UInt32Array = share.iter().map(|chunk| Some(chunk.index)).collect();
+        let bytes: UInt64Array = share.iter().map(|chunk| Some(chunk.bytes)).collect();
+        let columns: Vec<ArrayRef> = vec![Arc::new(files), Arc::new(indices), Arc::new(bytes)];
         Ok(vec![RecordBatch::try_new(Arc::clone(&schema), columns)?])
     });
     let batches = batches.collect::<Result<Vec<_>>>()?;
@@ -123,7 +123,7 @@ fn list(shares: Vec<Vec<FilePiece>>) -> Result<Arc<dyn ExecutionPlan>> {
     Ok(DataSourceExec::from_data_source(list.with_show_sizes(false)))
 }
 
-/// Files and parts of a batch of a list.
+/// Files and chunks of a batch of a list.
 fn listed(batch: &RecordBatch) -> Result<Vec<(u32, u32)>> {
     let column = |index: usize| {
         let column = batch.columns().get(index);
@@ -133,18 +133,18 @@ fn listed(batch: &RecordBatch) -> Result<Vec<(u32, u32)>> {
     Ok(column(0)?.values().iter().copied().zip(column(1)?.values().iter().copied()).collect())
 }
 
-/// Shares work out to partitions of about the same size: the largest piece first, always to the
+/// Shares work out to partitions of about the same size: the largest chunk first, always to the
 /// partition that has least. How many partitions there are does not depend on the files.
-fn share_out(mut work: Vec<FilePiece>, partitions: usize) -> Vec<Vec<FilePiece>> {
+fn share_out(mut work: Vec<FileChunk>, partitions: usize) -> Vec<Vec<FileChunk>> {
     // Never none: the other operators need a partition even if there is nothing to read.
-    let mut shares: Vec<(u64, Vec<FilePiece>)> = Vec::new();
+    let mut shares: Vec<(u64, Vec<FileChunk>)> = Vec::new();
     shares.resize_with(partitions.clamp(1, MOST_PARTITIONS), Default::default);
-    work.sort_by_key(|piece| std::cmp::Reverse(piece.bytes));
-    for piece in work {
+    work.sort_by_key(|chunk| std::cmp::Reverse(chunk.bytes));
+    for chunk in work {
         if let Some((sum, share)) = shares.iter_mut().min_by_key(|(sum, _)| *sum) {
-            // Even an empty piece costs something.
-            *sum = sum.saturating_add(piece.bytes.max(1));
-            share.push(piece);
+            // Even an empty chunk costs something.
+            *sum = sum.saturating_add(chunk.bytes.max(1));
+            share.push(chunk);
         }
     }
     shares.into_iter().map(|(_, share)| share).collect()
@@ -210,7 +210,7 @@ impl ExecutionPlan for SourceExec {
         let schema = Arc::clone(table.schema());
         let mut stream = RecordBatchReceiverStreamBuilder::new(Arc::clone(&schema), BATCHES_AHEAD);
         let sender = stream.tx();
-        let read = move |pieces: Vec<(u32, u32)>| {
+        let read = move |chunks: Vec<(u32, u32)>| {
             let (mut wanted, mut failed) = (true, None);
             let mut emit = |arrays: Vec<ArrayRef>, rows: usize| {
                 let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -229,20 +229,20 @@ impl ExecutionPlan for SourceExec {
                 }
                 wanted && failed.is_none()
             };
-            for (file, part) in pieces {
+            for (file, chunk) in chunks {
                 if sender.is_closed() {
                     break;
                 }
-                table.read(file, part, &progress, &mut emit)?;
+                table.read(file, chunk, &progress, &mut emit)?;
             }
             failed.map_or(Ok(()), Err)
         };
         stream.spawn(async move {
-            let mut pieces = Vec::new();
+            let mut chunks = Vec::new();
             while let Some(batch) = list.next().await {
-                pieces.extend(listed(&batch?)?);
+                chunks.extend(listed(&batch?)?);
             }
-            tokio::task::spawn_blocking(move || read(pieces))
+            tokio::task::spawn_blocking(move || read(chunks))
                 .await
                 .map_err(|_| SourceError::Internal { what: "reading was interrupted" })?
         });

@@ -26,8 +26,8 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 /// listed once, under the first of them, as its rows must not count twice. The result is sorted by
 /// path and never empty.
 ///
-/// Folders such as `year=2024` below the location, or below the part of a pattern that has no `*`,
-/// `?` or `[`, give each of their files a value of a column.
+/// Folders such as `year=2024` below the location, or below the components of a pattern that have
+/// no `*`, `?` or `[`, give each of their files a value of a column.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceEr
         Ok(found) if found.is_dir() => (walk(&root)?, root.clone()),
         Ok(_) => (vec![root.clone()], root.clone()),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            let fixed = location.split('/').take_while(|part| !part.contains(PATTERN));
+            let fixed = location.split('/').take_while(|component| !component.contains(PATTERN));
             let fixed: Vec<&str> = fixed.collect();
             (matches_of(location, base)?, base.join(fixed.join("/")))
         }
@@ -228,12 +228,12 @@ fn matches_of(location: &str, base: &Path) -> Result<Vec<PathBuf>, SourceError> 
         require_literal_separator: true,
         require_literal_leading_dot: true,
     };
-    let names_underscore = location.split('/').any(|part| starts_with(part, &['_']));
+    let names_underscore = location.split('/').any(|component| starts_with(component, &['_']));
     let mut files = Vec::new();
     for found in glob::glob_with(&pattern, options).map_err(|e| bad(e.msg.to_owned()))? {
         let path = found.map_err(|e| unreadable(e.path(), e.error()))?;
         let within = path.strip_prefix(base).unwrap_or(&path);
-        let underscore = within.components().any(|part| match part {
+        let underscore = within.components().any(|component| match component {
             Component::Normal(name) => starts_with(&name.to_string_lossy(), &['_']),
             _ => false,
         });

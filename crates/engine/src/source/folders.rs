@@ -47,19 +47,20 @@ pub(super) fn folder_column(name: &str) -> Option<&str> {
 
 /// The values in the names of a file's folders below `named`.
 pub(super) fn folder_values(path: &Path, named: &Path) -> Vec<FolderValue> {
-    let parts = |path: &Path| path.components().filter(|part| *part != Component::CurDir).count();
+    let depth =
+        |path: &Path| path.components().filter(|component| *component != Component::CurDir).count();
     // Neither what is named nor the file itself.
-    let folders = parts(path).saturating_sub(1);
-    let below = path.components().filter(|part| *part != Component::CurDir).take(folders);
-    let value = |part: Component<'_>| {
-        let name = part.as_os_str().as_encoded_bytes();
+    let folders = depth(path).saturating_sub(1);
+    let below = path.components().filter(|component| *component != Component::CurDir).take(folders);
+    let value = |component: Component<'_>| {
+        let name = component.as_os_str().as_encoded_bytes();
         let equals = name.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
         let text = percent_decoded(&name[equals + 1..]);
         let text = (!text.is_empty() && text != NULL).then_some(text);
         let column = String::from_utf8_lossy(&percent_decoded(&name[..equals])).into_owned();
         Some(FolderValue { column, text })
     };
-    below.skip(parts(named)).filter_map(value).collect()
+    below.skip(depth(named)).filter_map(value).collect()
 }
 
 /// The columns in the names of a file's folders, outermost first.

@@ -102,11 +102,11 @@ impl<B: Bytes> ArrowFile<B> {
         })
     }
 
-    /// Hands over the batches of a part, with the columns in these places and the bytes of each,
+    /// Hands over the batches of a chunk, with the columns in these places and the bytes of each,
     /// until it is enough.
     fn each(
         &self,
-        part: usize,
+        chunk: usize,
         indices: &[usize],
         work: &mut dyn FnMut(Decoded, u64) -> ControlFlow<()>,
     ) -> Result<(), SourceError> {
@@ -117,7 +117,7 @@ impl<B: Bytes> ArrowFile<B> {
         };
         match &self.form {
             IpcForm::File { batches, dictionaries, known } => {
-                let span = *batches.get(part).ok_or_else(planned_otherwise)?;
+                let span = *batches.get(chunk).ok_or_else(planned_otherwise)?;
                 let batch = guard(path, FORMAT, || {
                     // Of several readers all but the first wait.
                     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,8 +140,8 @@ impl<B: Bytes> ArrowFile<B> {
                 }
                 Ok(())
             }
-            // It is one part, and reading it twice would count its rows twice.
-            IpcForm::Stream { .. } if part > 0 => Err(planned_otherwise()),
+            // It is one chunk, and reading it twice would count its rows twice.
+            IpcForm::Stream { .. } if chunk > 0 => Err(planned_otherwise()),
             IpcForm::Stream { from, to } => {
                 let (mut dictionaries, mut at) = (Dictionaries::new(), *from);
                 loop {
@@ -211,7 +211,7 @@ impl<B: Bytes> Source for ArrowFile<B> {
         &self.columns
     }
 
-    fn parts(&self) -> Vec<u64> {
+    fn chunks(&self) -> Vec<u64> {
         match &self.form {
             IpcForm::File { batches, .. } => {
                 batches.iter().map(|span| span.length as u64).collect()
@@ -222,7 +222,7 @@ impl<B: Bytes> Source for ArrowFile<B> {
 
     fn read(
         &self,
-        part: usize,
+        chunk: usize,
         picks: &[ColumnPick],
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
@@ -231,7 +231,7 @@ impl<B: Bytes> Source for ArrowFile<B> {
         indices.sort_unstable();
         indices.dedup();
         let mut failed = false;
-        self.each(part, &indices, &mut |batch, bytes| {
+        self.each(chunk, &indices, &mut |batch, bytes| {
             let all = (batch.num_rows() as u64).max(1);
             let mut sink = Watched { sink: &mut *sink, progress, bytes, all };
             let columns = batch.columns().iter().map(plain).collect::<Option<Vec<_>>>();

@@ -12,8 +12,8 @@ use super::convert::{Stored, plain, type_name};
 use super::provided::{Provider, RowsIdentity};
 use super::stored::planned_otherwise;
 
-/// Most rows of a part.
-const PART_ROWS: usize = 1 << 17;
+/// Most rows of a chunk.
+const CHUNK_ROWS: usize = 1 << 17;
 /// Bytes that are hashed at once.
 const HASHED_AT_ONCE: usize = 1 << 16;
 
@@ -25,8 +25,8 @@ const HASHED_AT_ONCE: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct MemoryTable {
     schema: SchemaRef,
-    parts: Vec<RecordBatch>,
-    /// The bytes of each part.
+    chunks: Vec<RecordBatch>,
+    /// The bytes of each chunk.
     bytes: Vec<u64>,
     identity: RowsIdentity,
 }
@@ -40,7 +40,7 @@ impl MemoryTable {
         schema: SchemaRef,
         batches: impl IntoIterator<Item = RecordBatch>,
     ) -> Result<Self, SourceError> {
-        let mut parts = Vec::new();
+        let mut chunks = Vec::new();
         for (number, batch) in batches.into_iter().enumerate() {
             let fields = batch.schema_ref().fields().iter();
             let columns = fields.map(|field| (field.name(), field.data_type()));
@@ -48,19 +48,19 @@ impl MemoryTable {
             if !columns.eq(expected) {
                 return Err(SourceError::OtherColumns { batch: number + 1 });
             }
-            for from in (0..batch.num_rows()).step_by(PART_ROWS) {
-                parts.push(batch.slice(from, PART_ROWS.min(batch.num_rows() - from)));
+            for from in (0..batch.num_rows()).step_by(CHUNK_ROWS) {
+                chunks.push(batch.slice(from, CHUNK_ROWS.min(batch.num_rows() - from)));
             }
         }
-        let identity = identity(&schema, &parts)?;
+        let identity = identity(&schema, &chunks)?;
         let bytes = |array: &ArrayRef| array.to_data().get_slice_memory_size().unwrap_or(0) as u64;
-        let bytes = parts.iter().map(|part| part.columns().iter().map(bytes).sum()).collect();
-        Ok(Self { schema, parts, bytes, identity })
+        let bytes = chunks.iter().map(|chunk| chunk.columns().iter().map(bytes).sum()).collect();
+        Ok(Self { schema, chunks, bytes, identity })
     }
 
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        self.parts.iter().map(RecordBatch::num_rows).sum()
+        self.chunks.iter().map(RecordBatch::num_rows).sum()
     }
 }
 
@@ -73,18 +73,18 @@ impl Provider for MemoryTable {
         Arc::clone(&self.schema)
     }
 
-    fn parts(&self) -> Vec<u64> {
+    fn chunks(&self) -> Vec<u64> {
         self.bytes.clone()
     }
 
     fn read(
         &self,
-        part: usize,
+        chunk: usize,
         columns: &[usize],
         each: &mut dyn FnMut(RecordBatch) -> bool,
     ) -> io::Result<()> {
         let missing = || io::Error::other("the table has no such part");
-        let batch = self.parts.get(part).ok_or_else(missing)?;
+        let batch = self.chunks.get(chunk).ok_or_else(missing)?;
         each(batch.project(columns).map_err(|_| missing())?);
         Ok(())
     }
@@ -92,9 +92,9 @@ impl Provider for MemoryTable {
 
 /// A hash of the names, types and values of all columns that can be read. Columns of other types
 /// change no answer.
-fn identity(schema: &SchemaRef, parts: &[RecordBatch]) -> Result<RowsIdentity, SourceError> {
+fn identity(schema: &SchemaRef, chunks: &[RecordBatch]) -> Result<RowsIdentity, SourceError> {
     let mut whole = blake3::Hasher::new();
-    let rows: usize = parts.iter().map(RecordBatch::num_rows).sum();
+    let rows: usize = chunks.iter().map(RecordBatch::num_rows).sum();
     whole.update(&(rows as u64).to_le_bytes());
     for (index, field) in schema.fields().iter().enumerate() {
         let name = [field.name().as_str(), &type_name(field.data_type())];
@@ -106,8 +106,8 @@ fn identity(schema: &SchemaRef, parts: &[RecordBatch]) -> Result<RowsIdentity, S
             continue;
         }
         let mut column = ColumnHash::default();
-        for part in parts {
-            let array = part.columns().get(index).and_then(plain).ok_or_else(planned_otherwise)?;
+        for chunk in chunks {
+            let array = chunk.columns().get(index).and_then(plain).ok_or_else(planned_otherwise)?;
             column.add(&array)?;
         }
         whole.update(&column.finish());

@@ -70,20 +70,20 @@ impl<B: Bytes> Source for ParquetFile<B> {
     }
 
     /// Its row groups.
-    fn parts(&self) -> Vec<u64> {
+    fn chunks(&self) -> Vec<u64> {
         let groups = self.metadata.metadata().row_groups().iter();
         groups.map(|group| u64::try_from(group.total_byte_size()).unwrap_or(0)).collect()
     }
 
     fn read(
         &self,
-        part: usize,
+        chunk: usize,
         picks: &[ColumnPick],
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
         let metadata = self.metadata.metadata();
-        let group = metadata.row_groups().get(part).ok_or_else(planned_otherwise)?;
+        let group = metadata.row_groups().get(chunk).ok_or_else(planned_otherwise)?;
         let number = |n: i64| u64::try_from(n).unwrap_or(0);
         let (bytes, all) = (number(group.total_byte_size()), number(group.num_rows()).max(1));
         let mut sink = Watched { sink, progress, bytes, all };
@@ -95,7 +95,7 @@ impl<B: Bytes> Source for ParquetFile<B> {
             let file = self.bytes.open()?;
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
                 .with_projection(mask)
-                .with_row_groups(vec![part])
+                .with_row_groups(vec![chunk])
                 .with_batch_size(BATCH_ROWS)
                 .build()
         })?;

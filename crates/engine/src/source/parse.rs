@@ -273,7 +273,7 @@ fn plain_number<'a>(text: &'a str, format: &NumberFormat) -> Option<Cow<'a, str>
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (mantissa, None),
     };
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let mut plain = String::with_capacity(text.len());
     if negative {
         plain.push('-');
@@ -345,16 +345,21 @@ fn instant(text: &str, order: DateOrder) -> Option<(NaiveDate, i64)> {
     if !['.', '/', '-'].contains(&separator) {
         return None;
     }
-    let mut parts = day.split(separator);
-    let parts = [parts.next()?, parts.next()?, parts.next().filter(|_| parts.next().is_none())?];
+    let mut fields = day.split(separator);
+    let fields =
+        [fields.next()?, fields.next()?, fields.next().filter(|_| fields.next().is_none())?];
     let [year, month, day] = match order {
-        DateOrder::DayMonthYear => [parts[2], parts[1], parts[0]],
-        DateOrder::MonthDayYear => [parts[2], parts[0], parts[1]],
-        DateOrder::YearMonthDay => parts,
+        DateOrder::DayMonthYear => [fields[2], fields[1], fields[0]],
+        DateOrder::MonthDayYear => [fields[2], fields[0], fields[1]],
+        DateOrder::YearMonthDay => fields,
     };
-    let number = |part: &str, least: usize, most: usize| {
-        let digits = part.bytes().all(|byte| byte.is_ascii_digit());
-        if digits && (least..=most).contains(&part.len()) { part.parse::<u32>().ok() } else { None }
+    let number = |field: &str, least: usize, most: usize| {
+        let digits = field.bytes().all(|byte| byte.is_ascii_digit());
+        if digits && (least..=most).contains(&field.len()) {
+            field.parse::<u32>().ok()
+        } else {
+            None
+        }
     };
     let year = i32::try_from(number(year, 4, 4)?).ok()?;
     let day = NaiveDate::from_ymd_opt(year, number(month, 1, 2)?, number(day, 1, 2)?)?;

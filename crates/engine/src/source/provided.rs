@@ -20,9 +20,9 @@ use super::{ReadProgress, SourceError, SourceIdentity};
 /// become NULL, one by one. A provider keeps these rules:
 ///
 /// - Whether it fails, and with which kind of error, depends on no value of its rows.
-/// - Equal identities mean an equal schema, equal parts and equal rows, each row in one part.
-/// - [`identity`](Self::identity), [`schema`](Self::schema) and [`parts`](Self::parts) are quick:
-///   they are asked for with every question, and the identity around every part that is read.
+/// - Equal identities mean an equal schema, equal chunks and equal rows, each row in one chunk.
+/// - [`identity`](Self::identity), [`schema`](Self::schema) and [`chunks`](Self::chunks) are quick:
+///   they are asked for with every question, and the identity around every chunk that is read.
 ///
 /// ```
 /// use std::io;
@@ -44,12 +44,12 @@ use super::{ReadProgress, SourceError, SourceIdentity};
 ///     fn schema(&self) -> SchemaRef {
 ///         Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]))
 ///     }
-///     fn parts(&self) -> Vec<u64> {
+///     fn chunks(&self) -> Vec<u64> {
 ///         vec![80]
 ///     }
 ///     fn read(
 ///         &self,
-///         _part: usize,
+///         _chunk: usize,
 ///         columns: &[usize],
 ///         each: &mut dyn FnMut(RecordBatch) -> bool,
 ///     ) -> io::Result<()> {
@@ -72,11 +72,11 @@ pub trait Provider: Debug + Send + Sync {
     /// The names and types of the columns.
     fn schema(&self) -> SchemaRef;
 
-    /// About how many bytes each part has. Parts are read on their own, in any order and at the
+    /// About how many bytes each chunk has. Chunks are read on their own, in any order and at the
     /// same time.
-    fn parts(&self) -> Vec<u64>;
+    fn chunks(&self) -> Vec<u64>;
 
-    /// Hands the rows of a part to `each`, in batches of any size, until `each` returns false. The
+    /// Hands the rows of a chunk to `each`, in batches of any size, until `each` returns false. The
     /// batches have the columns at these indices of the schema, which ascend; there may be none,
     /// and the number of rows counts then.
     ///
@@ -84,7 +84,7 @@ pub trait Provider: Debug + Send + Sync {
     /// When the rows cannot be read. Of the error, its kind alone is shown.
     fn read(
         &self,
-        part: usize,
+        chunk: usize,
         columns: &[usize],
         each: &mut dyn FnMut(RecordBatch) -> bool,
     ) -> io::Result<()>;
@@ -110,7 +110,7 @@ pub(crate) struct Provided {
     identity: RowsIdentity,
     schema: SchemaRef,
     columns: Arc<[StoredColumn]>,
-    parts: Vec<u64>,
+    chunks: Vec<u64>,
 }
 
 impl Provided {
@@ -120,7 +120,7 @@ impl Provided {
     /// When they change meanwhile.
     pub(crate) fn new(table: &str, provider: Arc<dyn Provider>) -> Result<Self, SourceError> {
         let identity = provider.identity();
-        let (schema, parts) = (provider.schema(), provider.parts());
+        let (schema, chunks) = (provider.schema(), provider.chunks());
         let columns = schema.fields().iter().map(|field| StoredColumn {
             name: field.name().clone(),
             stored: Stored::of(field.data_type()),
@@ -132,7 +132,7 @@ impl Provided {
             columns: columns.collect(),
             identity,
             schema,
-            parts,
+            chunks,
             provider,
         };
         match provided.is_unchanged() {
@@ -193,18 +193,18 @@ impl Source for Provided {
         &self.columns
     }
 
-    fn parts(&self) -> Vec<u64> {
-        self.parts.clone()
+    fn chunks(&self) -> Vec<u64> {
+        self.chunks.clone()
     }
 
     fn read(
         &self,
-        part: usize,
+        chunk: usize,
         picks: &[ColumnPick],
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
-        let bytes = *self.parts.get(part).ok_or_else(planned_otherwise)?;
+        let bytes = *self.chunks.get(chunk).ok_or_else(planned_otherwise)?;
         let mut indices: Vec<usize> = picks.iter().map(|pick| pick.index).collect();
         indices.sort_unstable();
         indices.dedup();
@@ -222,7 +222,7 @@ impl Source for Provided {
                 false
             })
         };
-        let read = self.provider.read(part, &indices, &mut each);
+        let read = self.provider.read(chunk, &indices, &mut each);
         progress.advance(bytes);
         if let Some(error) = failed {
             return Err(error);

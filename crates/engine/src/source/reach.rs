@@ -36,8 +36,8 @@ pub fn would_read(location: &str, base: &Path, path: &Path) -> bool {
     let start = if location.starts_with('/') { PathBuf::from("/") } else { base.to_owned() };
     let start = if start.as_os_str().is_empty() { PathBuf::from(".") } else { start };
     let mut reached = vec![start];
-    for part in folders.split('/').filter(|part| !part.is_empty()) {
-        reached = reached.into_iter().flat_map(|folder| step(folder, part)).collect();
+    for component in folders.split('/').filter(|component| !component.is_empty()) {
+        reached = reached.into_iter().flat_map(|folder| step(folder, component)).collect();
     }
     if last == "**" {
         reached = reached.into_iter().flat_map(all_within).collect();
@@ -66,18 +66,18 @@ pub fn same(one: &Path, other: &Path) -> bool {
     one == other || (one.parent() == other.parent() && name(one) == name(other))
 }
 
-/// The folders that a part of a pattern leads to.
-fn step(folder: PathBuf, part: &str) -> Vec<PathBuf> {
-    if part == "**" {
+/// The folders that a component of a pattern leads to.
+fn step(folder: PathBuf, component: &str) -> Vec<PathBuf> {
+    if component == "**" {
         return all_within(folder);
     }
-    if part.contains(['*', '?', '[']) {
+    if component.contains(['*', '?', '[']) {
         return folders_in(&folder)
-            .filter(|(name, _)| fits(part, name))
+            .filter(|(name, _)| fits(component, name))
             .map(|(_, path)| path)
             .collect();
     }
-    vec![folder.join(part)]
+    vec![folder.join(component)]
 }
 
 fn fits(pattern: &str, name: &str) -> bool {

@@ -25,15 +25,15 @@ pub(super) trait Source: Debug + Send + Sync {
     /// Its columns in their order. Those without a name cannot be asked for.
     fn columns(&self) -> &[StoredColumn];
 
-    /// The bytes of each of its parts. Parts are read on their own, in any order.
-    fn parts(&self) -> Vec<u64>;
+    /// The bytes of each of its chunks. Chunks are read on their own, in any order.
+    fn chunks(&self) -> Vec<u64>;
 
-    /// Hands the rows of a part to `sink`, in batches of at most [`BATCH_ROWS`](super::BATCH_ROWS)
-    /// rows with an array for each pick, until it wants no more. Reports how much of the part's
+    /// Hands the rows of a chunk to `sink`, in batches of at most [`BATCH_ROWS`](super::BATCH_ROWS)
+    /// rows with an array for each pick, until it wants no more. Reports how much of the chunk's
     /// bytes has been read.
     fn read(
         &self,
-        part: usize,
+        chunk: usize,
         picks: &[ColumnPick],
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,

@@ -17,8 +17,8 @@ use super::{BATCH_ROWS, ReadProgress, SourceError, TableData, Wanted};
 const UNIT: &str = "\0unit";
 /// The name of the column that tells rows apart.
 const ROW: &str = "\0row";
-/// Most rows of a part that are numbered.
-const PART_ROWS: i64 = 1 << 40;
+/// Most rows of a chunk that are numbered.
+const CHUNK_ROWS: i64 = 1 << 40;
 
 /// Files whose schemas have been read, and the columns wanted of them.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ struct PlannedFile {
     source: Arc<dyn Source>,
     picks: Vec<ColumnPick>,
     layout: ColumnLayout,
-    /// Parts of the files before it.
-    parts_before: usize,
+    /// Chunks of the files before it.
+    chunks_before: usize,
 }
 
 /// Where columns come to stand.
@@ -60,13 +60,13 @@ struct Constant {
     misfit: Option<Vec<u8>>,
 }
 
-/// A part of a file that is read on its own.
+/// A chunk of a file that is read on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FilePiece {
+pub(super) struct FileChunk {
     /// The file's place among the table's.
     pub(super) file: u32,
-    /// The part's place among the file's.
-    pub(super) part: u32,
+    /// The chunk's place among the file's.
+    pub(super) index: u32,
     pub(super) bytes: u64,
 }
 
@@ -97,7 +97,7 @@ impl SourceTable {
         }
         let mut files: Vec<PlannedFile> = Vec::with_capacity(opened.len());
         for file in opened {
-            let before = files.last().map_or(0, |f| f.parts_before + f.source.parts().len());
+            let before = files.last().map_or(0, |f| f.chunks_before + f.source.chunks().len());
             files.push(PlannedFile::new(file, &columns, before)?);
         }
         if wanted.rows {
@@ -117,44 +117,44 @@ impl SourceTable {
         &self.of
     }
 
-    /// All parts of the table.
+    /// All chunks of the table.
     ///
     /// # Errors
     /// When there is more than can be numbered.
-    pub(super) fn pieces(&self) -> Result<Vec<FilePiece>, SourceError> {
+    pub(super) fn chunks(&self) -> Result<Vec<FileChunk>, SourceError> {
         let many = |_| SourceError::Internal { what: "a table has too many parts" };
-        let mut pieces = Vec::new();
+        let mut chunks = Vec::new();
         for (file, planned) in self.files.iter().enumerate() {
             let file = u32::try_from(file).map_err(many)?;
-            for (part, bytes) in planned.source.parts().into_iter().enumerate() {
-                pieces.push(FilePiece { file, part: u32::try_from(part).map_err(many)?, bytes });
+            for (index, bytes) in planned.source.chunks().into_iter().enumerate() {
+                chunks.push(FileChunk { file, index: u32::try_from(index).map_err(many)?, bytes });
             }
         }
-        Ok(pieces)
+        Ok(chunks)
     }
 
-    /// Hands the rows of a part to `sink`.
+    /// Hands the rows of a chunk to `sink`.
     ///
     /// # Errors
-    /// When the file cannot be read or is damaged, or there is no such part.
+    /// When the file cannot be read or is damaged, or there is no such chunk.
     pub(super) fn read(
         &self,
         file: u32,
-        part: u32,
+        chunk: u32,
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
         let none = || SourceError::Internal { what: "a part of a file that is not there" };
         let planned = self.files.get(file as usize).ok_or_else(none)?;
-        let rows = if self.rows { Some(planned.numbers(part)?) } else { None };
+        let rows = if self.rows { Some(planned.numbers(chunk)?) } else { None };
         let PlannedFile { source, picks, layout, .. } = planned;
         let mut sink = ColumnSink { sink, layout, rows, short: false };
-        // The rows must be those that the charge is for, to the end of the part. A file that was
+        // The rows must be those that the charge is for, to the end of the chunk. A file that was
         // replaced may look damaged.
         let changed = || SourceError::Changed { path: source.path().to_owned() };
         let unchanged = || if source.is_unchanged() { Ok(()) } else { Err(changed()) };
         unchanged()?;
-        let read = source.read(part as usize, picks, progress, &mut sink);
+        let read = source.read(chunk as usize, picks, progress, &mut sink);
         unchanged()?;
         read?;
         match sink.short {
@@ -175,12 +175,12 @@ pub(crate) fn observe(
     sink: &mut dyn Sink,
 ) -> Result<(), SourceError> {
     let table = SourceTable::open(data, wanted)?;
-    let pieces = table.pieces()?;
-    progress.expect(pieces.iter().map(|piece| piece.bytes).sum());
+    let chunks = table.chunks()?;
+    progress.expect(chunks.iter().map(|chunk| chunk.bytes).sum());
     let mut sink = Heeded { sink, wanted: true };
-    for FilePiece { file, part, .. } in pieces {
+    for FileChunk { file, index, .. } in chunks {
         if sink.wanted {
-            table.read(file, part, progress, &mut sink)?;
+            table.read(file, index, progress, &mut sink)?;
         }
     }
     Ok(())
@@ -208,7 +208,7 @@ impl PlannedFile {
     fn new(
         file: Opened,
         columns: &[(&str, ColumnType, ReadType)],
-        parts_before: usize,
+        chunks_before: usize,
     ) -> Result<Self, SourceError> {
         let (mut picks, mut indices, mut constants) = (Vec::new(), Vec::new(), Vec::new());
         for (at, &(name, declared, to)) in columns.iter().enumerate() {
@@ -225,14 +225,15 @@ impl PlannedFile {
             }
         }
         let layout = ColumnLayout { indices, constants };
-        Ok(Self { source: file.source, picks, layout, parts_before })
+        Ok(Self { source: file.source, picks, layout, chunks_before })
     }
 
-    /// The numbers of a part's rows: they follow from the part's place among all, whoever reads it.
-    fn numbers(&self, part: u32) -> Result<Range<i64>, SourceError> {
-        let before = i64::try_from(self.parts_before).ok();
-        let first = before.and_then(|n| n.checked_add(part.into())?.checked_mul(PART_ROWS));
-        let range = first.and_then(|first| Some(first..first.checked_add(PART_ROWS)?));
+    /// The numbers of a chunk's rows: they follow from the chunk's place among all, whoever reads
+    /// it.
+    fn numbers(&self, chunk: u32) -> Result<Range<i64>, SourceError> {
+        let before = i64::try_from(self.chunks_before).ok();
+        let first = before.and_then(|n| n.checked_add(chunk.into())?.checked_mul(CHUNK_ROWS));
+        let range = first.and_then(|first| Some(first..first.checked_add(CHUNK_ROWS)?));
         range.ok_or(SourceError::Internal { what: "a table has too many parts" })
     }
 }

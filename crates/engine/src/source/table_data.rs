@@ -32,11 +32,12 @@ impl TableData {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Files(files) => files.iter().map(|file| file.bytes).fold(0, u64::saturating_add),
-            Self::Provided(table) => table.parts().into_iter().fold(0, u64::saturating_add),
+            Self::Provided(table) => table.chunks().into_iter().fold(0, u64::saturating_add),
         }
     }
 
-    /// The identities of its parts: of each file with the values in the names of its folders.
+    /// The identities of all that it is read from: of each file with the values in the names of its
+    /// folders.
     ///
     /// # Errors
     /// When a file is gone.

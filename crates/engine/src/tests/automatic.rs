@@ -393,7 +393,7 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
         ("qcew2016_county_naics6_private.csv.gz", "wages_q1", "naics6", 10_000),
         ("qcew2016_county_naics6_private.csv.gz", "wages_q1", "area_fips", 1_000),
     ];
-    for (file, value, key, part) in tables {
+    for (file, value, key, divisor) in tables {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(file);
         let Ok(file) = std::fs::File::open(&path) else {
             eprintln!("skipped: {} is not here", path.display());
@@ -410,7 +410,7 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
             let line = line.unwrap();
             let number = |column: usize| line[column].trim().parse::<i64>().ok();
             if let (Some(value), Some(key)) = (number(value_index), number(key_index)) {
-                rows_of_unit.push((key / part, value));
+                rows_of_unit.push((key / divisor, value));
             }
         }
         let mut groups: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
@@ -463,7 +463,7 @@ fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
             ratios.push((cut(high.to_f64()) + noise(high.to_f64(), 0.9)) / best);
         }
         let ratio = (ratios.iter().sum::<f64>() / ratios.len() as f64).sqrt();
-        println!("{value} by {key} / {part}, {} groups: {ratio:.2}", groups.len());
+        println!("{value} by {key} / {divisor}, {} groups: {ratio:.2}", groups.len());
         assert!(ratio <= 1.3, "{value} by {key}: {ratio}");
     }
 }

@@ -308,7 +308,7 @@ impl Backend for Shares {
         let shares = (self.0)(plan.partitions()).into_iter().map(|share| {
             let bytes = plan.encode(share).unwrap();
             let received = Executor::new(None).unwrap().decode(&bytes).unwrap();
-            received.run().map(move |part| part.map(change))
+            received.run().map(move |partial| partial.map(change))
         });
         Box::pin(futures::stream::iter(shares.collect::<Vec<_>>()).flatten())
     }

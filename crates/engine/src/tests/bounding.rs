@@ -68,11 +68,11 @@ fn sums_of(total: &GroupTotals) -> &[i128] {
     }
 }
 
-fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
+fn exact(partitions: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
     let mut merged = Merged::new(&KEPT);
-    for part in parts {
+    for partition in partitions {
         let mut bounder = Bounder::of_units(KEPT.to_vec(), true, KEY, most);
-        for rows in part.chunks(batch_rows) {
+        for rows in partition.chunks(batch_rows) {
             bounder.add(&batch(rows), &mut |_| Ok(())).unwrap();
         }
         merged.add(bounder.finish().unwrap()).unwrap();
@@ -226,10 +226,10 @@ proptest! {
     }
 }
 
-/// How many values are left when those of the part are taken away; `None` if they are not all
+/// How many values are left when some of them are taken away; `None` if they are not all
 /// there.
-fn left_over(mut all: Vec<i64>, part: &[i64]) -> Option<usize> {
-    for value in part {
+fn left_over(mut all: Vec<i64>, some: &[i64]) -> Option<usize> {
+    for value in some {
         let index = all.iter().position(|other| other == value)?;
         all.swap_remove(index);
     }

@@ -27,7 +27,7 @@ fn batch(rows: &[Row]) -> ContributionBatch {
 
 /// How many different values each group has, of units that have at most that many groups, and that
 /// many values in each.
-fn counts(parts: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
+fn counts(partitions: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
     let listing = Listing {
         range: (i64::MIN, i64::MAX),
         rows: values,
@@ -37,9 +37,9 @@ fn counts(parts: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
     };
     let kept = vec![Accumulation::Values(listing)];
     let mut merged = Merged::new(&kept);
-    for part in parts {
+    for partition in partitions {
         let mut bounder = Bounder::of_units(kept.clone(), true, SamplingKey([7; 16]), groups);
-        for rows in part.chunks(20) {
+        for rows in partition.chunks(20) {
             bounder.add(&batch(rows), &mut |_| Ok(())).unwrap();
         }
         merged.add(bounder.finish().unwrap()).unwrap();
@@ -80,7 +80,7 @@ proptest! {
         prop_assert!(moved <= groups, "{moved} groups moved");
     }
 
-    /// With room for all of them, values are counted exactly, and parts and order do not matter.
+    /// With room for all of them, values are counted exactly, whatever partitions and order are.
     #[test]
     fn values_are_counted_once(rows in rows()) {
         let mut plain: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();

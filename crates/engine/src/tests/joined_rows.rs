@@ -352,15 +352,15 @@ fn one_row_adds_no_more_than_is_said_before_the_charge() {
             let (steps, _) = steps_of(|| runtime.block_on(run).unwrap());
             Some((row, steps, joined(&operators), operations(query.relation())))
         };
-        let (Some((row, steps, rows, parts)), Some((_, fewer_steps, fewer_rows, _))) =
+        let (Some((row, steps, rows, nodes)), Some((_, fewer_steps, fewer_rows, _))) =
             (cost(&with), cost(&without))
         else {
             refused += 1;
             continue;
         };
         accepted += 1;
-        // A batch that one row begins, in each partition, takes 64 steps for each part.
-        let batches = 64 * (parts + 100) * 16;
+        // A batch that one row begins, in each partition, takes 64 steps for each node.
+        let batches = 64 * (nodes + 100) * 16;
         let counted = steps.saturating_sub(fewer_steps) + 100 * rows.saturating_sub(fewer_rows);
         assert!(counted <= row.operations + batches, "{counted}, {row:?}: {sql}");
         assert!(rows.saturating_sub(fewer_rows) <= row.operations / 300, "{row:?}: {sql}");

@@ -63,10 +63,10 @@ fn dearest(term: &str, contract: &Contract) -> PrivateQuery {
     };
     assert!(bound(2000).is_err(), "{term}");
     let fits = last_whole(1, 2000, |terms| bound(terms).is_ok());
-    // The simplest conditions come to their most parts before.
+    // The simplest conditions come to their most nodes before.
     let refusal = bound(fits + 1).unwrap_err().to_string();
     let known = ["one row could cost", "more than 5000 parts"];
-    assert!(known.iter().any(|part| refusal.contains(part)), "{term}: {refusal}");
+    assert!(known.iter().any(|words| refusal.contains(words)), "{term}: {refusal}");
     bound(fits).unwrap()
 }
 

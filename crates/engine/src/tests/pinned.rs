@@ -181,8 +181,8 @@ fn rows_that_were_lost_elsewhere_count() {
         for (from, want) in cases(&rows) {
             let (plan, found) = counted(&fixture, &memory, from).await;
             assert_eq!(found.unwrap(), expected(&want), "{from}\n{plan}");
-            for part in ["Dynamic", "fetch", "LimitExec", "TopK", "prun", "predicate", "file"] {
-                assert!(!plan.contains(part), "{part}\n{plan}");
+            for word in ["Dynamic", "fetch", "LimitExec", "TopK", "prun", "predicate", "file"] {
+                assert!(!plan.contains(word), "{word}\n{plan}");
             }
             let names = plan.lines().filter_map(|line| line.trim().split([':', ' ', ',']).next());
             operators.extend(names.map(str::to_owned));

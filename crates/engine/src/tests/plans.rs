@@ -99,7 +99,7 @@ impl Backend for Travelling {
     fn run(&self, plan: OpenedPlan) -> PartialStream {
         let bytes = plan.encode(0..plan.partitions()).unwrap();
         let received = Executor::new(None).unwrap().decode(&bytes).unwrap();
-        let travelled = received.run().map(|part| PartialGroups::decode(&part?.encode()?));
+        let travelled = received.run().map(|partial| PartialGroups::decode(&partial?.encode()?));
         Box::pin(travelled)
     }
 }
@@ -191,7 +191,7 @@ fn private(select: &str) -> String {
 const JOINED: &str = "area, COUNT(*) AS c, SUM(n + 1, contribution_bounds_per_group => (0, 9)) AS \
                       s FROM t JOIN towns ON t.town = towns.town GROUP BY area";
 
-/// The structure and nothing of the data: not how large files are, nor how many parts they have.
+/// The structure and nothing of the data: not how large files are, nor how many chunks they have.
 #[test]
 fn owners_see_the_plan() {
     let shown = |units: usize| {
@@ -255,7 +255,7 @@ fn foreign(plan: Arc<dyn ExecutionPlan>, ours: &[u8]) -> Vec<u8> {
 /// DataFusion knows how to read many operators and constants that no plan of this program has: a
 /// list of constants, say, comes as an Arrow stream, whose reader makes room for what it says.
 #[test]
-fn plans_have_the_parts_of_plans_alone() {
+fn plans_have_the_nodes_of_plans_alone() {
     let fixture = fixture(10);
     let session = fixture.session();
     let (plan, bytes) = plans(&session, &private(JOINED)).wait();

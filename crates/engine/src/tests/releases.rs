@@ -223,16 +223,16 @@ fn row_order_and_files_change_no_exact_value() {
         "town, COUNT(DISTINCT person) AS n, COUNT(*) AS r, SUM(spent) AS s, SUM(load) AS l \
          FROM visits GROUP BY town HAVING COUNT(*) > 0",
     );
-    let table = |parts: usize, reversed: bool| {
+    let table = |files: usize, reversed: bool| {
         let fixture = Fixture::new(&CONTRACT.replace("visits.csv", "part-*.csv"), &[]);
-        for part in 0..parts {
+        for file in 0..files {
             let mut lines: Vec<&str> =
-                rows.iter().skip(part).step_by(parts).map(String::as_str).collect();
+                rows.iter().skip(file).step_by(files).map(String::as_str).collect();
             if reversed {
                 lines.reverse();
             }
             let text = format!("{header}\n{}\n", lines.join("\n"));
-            std::fs::write(fixture.path().join(format!("part-{part}.csv")), text).unwrap();
+            std::fs::write(fixture.path().join(format!("part-{file}.csv")), text).unwrap();
         }
         fixture.rows(&sql)
     };

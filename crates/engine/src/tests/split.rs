@@ -72,7 +72,7 @@ fn clipping_reports_leave_out_sums_that_are_not_clamped() {
     let answer = fixture().ask(both, 1).unwrap();
     let report = &answer.statement.clipping_reports[0];
     let shares =
-        report.shares.iter().map(|part| format!("{} {:.1}", part.what, part.share.unwrap()));
+        report.shares.iter().map(|line| format!("{} {:.1}", line.what, line.share.unwrap()));
     let shares: Vec<String> = shares.collect();
     // Of 7, -3 and a million, one is within. The report sees 40 of each.
     assert_eq!(shares, ["units cut in the sum of jobs 0.5", "part cut of the sum of jobs 0.9"]);

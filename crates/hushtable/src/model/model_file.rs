@@ -66,7 +66,7 @@ pub enum Publication {
     /// Expressions over the records and the noise, published together.
     Expressions {
         /// At least one.
-        parts: Vec<WrittenText>,
+        written: Vec<WrittenText>,
         /// Random variables that only the mechanism sees.
         noise: Vec<RandomVariable>,
     },
@@ -221,16 +221,16 @@ fn publication(
         return rows.iter().map(row).collect::<Result<_, _>>().map(Publication::Table);
     }
     let item = mechanism.required("publishes", MECHANISM)?;
-    let parts: Vec<WrittenText> =
+    let written: Vec<WrittenText> =
         texts(&item, "an SQL expression", MECHANISM)?.into_iter().map(|(_, text)| text).collect();
-    if parts.is_empty() {
+    if written.is_empty() {
         return Err(item.error("`publishes` is empty", MECHANISM));
     }
     let noise = match mechanism.get("noise") {
         Some(item) => variables(&item.section("[mechanism.noise]", VALUES)?, names)?,
         None => Vec::new(),
     };
-    Ok(Publication::Expressions { parts, noise })
+    Ok(Publication::Expressions { written, noise })
 }
 
 fn row(item: &Item<'_, '_>) -> Result<TableRow, ContractError> {
@@ -332,7 +332,7 @@ fn column_type(item: &Item<'_, '_>, items: &[Item<'_, '_>]) -> Result<ColumnType
         let expected = format!("a number with at most {MAX_SCALE} decimal places");
         let text = item.number_text(&expected, VALUES)?;
         let number = Number::parse(&text).ok_or_else(|| item.wrong(&expected, VALUES))?;
-        scale = scale.max(number.parts().1);
+        scale = scale.max(number.digits_and_scale().1);
     }
     let whole = scale == 0 && items.iter().all(|i| matches!(i.value, DeValue::Integer(_)));
     Ok(if whole { ColumnType::Int } else { ColumnType::Decimal { scale } })

@@ -1,4 +1,4 @@
-//! Bounds of all parts' counts, passed on between cells and parts.
+//! Bounds of all blocks' counts, passed on between cells and blocks.
 
 use super::combinations::KnownCount;
 use super::{Published, PublishedCount};
@@ -10,41 +10,42 @@ pub(super) const NONE: u64 = 1 << 52;
 /// Most passes over all sums.
 const PASSES: usize = 100;
 
-/// A sum of parts with bounds.
+/// A sum of blocks with bounds.
 #[derive(Clone, Debug)]
-pub(super) struct PartSum {
-    pub(super) parts: Vec<u32>,
+pub(super) struct BoundedSum {
+    pub(super) blocks: Vec<u32>,
     pub(super) count: PublishedCount,
 }
 
 /// Bounds that hold in every table that agrees with what is published.
 pub(super) struct CountBounds {
-    pub(super) parts: Vec<PublishedCount>,
+    pub(super) blocks: Vec<PublishedCount>,
     /// First the suppressed cells, in their order.
-    pub(super) sums: Vec<PartSum>,
+    pub(super) sums: Vec<BoundedSum>,
 }
 
 impl CountBounds {
     pub(super) fn new(published: &Published, known: &[KnownCount]) -> Self {
         let suppressed = published.cells.iter().filter(|cell| !cell.count.is_exact());
-        let suppressed = suppressed.map(|c| PartSum { parts: c.parts.clone(), count: c.count });
+        let suppressed =
+            suppressed.map(|c| BoundedSum { blocks: c.blocks.clone(), count: c.count });
         // Exact cells are among the known sets.
-        let exact = known.iter().map(|set| PartSum {
-            parts: set.parts.clone(),
+        let exact = known.iter().map(|set| BoundedSum {
+            blocks: set.blocks.clone(),
             count: PublishedCount::exact(set.count),
         });
-        let parts = vec![PublishedCount { low: 0, high: NONE }; published.parts];
-        Self { parts, sums: suppressed.chain(exact).collect() }
+        let blocks = vec![PublishedCount { low: 0, high: NONE }; published.blocks];
+        Self { blocks, sums: suppressed.chain(exact).collect() }
     }
 
-    pub(super) fn part(&self, part: u32) -> PublishedCount {
-        self.parts.get(part as usize).copied().unwrap_or(PublishedCount { low: 0, high: NONE })
+    pub(super) fn block(&self, block: u32) -> PublishedCount {
+        self.blocks.get(block as usize).copied().unwrap_or(PublishedCount { low: 0, high: NONE })
     }
 
-    fn total(&self, parts: &[u32]) -> (u64, u64) {
+    fn total(&self, blocks: &[u32]) -> (u64, u64) {
         let (mut low, mut high) = (0, 0u64);
-        for part in parts {
-            let count = self.part(*part);
+        for block in blocks {
+            let count = self.block(*block);
             low += count.low;
             high = high.saturating_add(count.high).min(NONE);
         }
@@ -70,19 +71,20 @@ impl CountBounds {
 
     fn pass(&mut self, index: usize) -> Result<bool, KnowledgeError> {
         let none = || KnowledgeError::Contradiction { cells: Vec::new() };
-        let PartSum { parts, count } = self.sums[index].clone();
-        let (low, high) = self.total(&parts);
+        let BoundedSum { blocks, count } = self.sums[index].clone();
+        let (low, high) = self.total(&blocks);
         let narrowed = PublishedCount { low: count.low.max(low), high: count.high.min(high) };
         if narrowed.low > narrowed.high {
             return Err(none());
         }
         let mut moved = narrowed != count;
         self.sums[index].count = narrowed;
-        let bounded = parts.iter().map(|part| self.part(*part).high).filter(|high| *high < NONE);
+        let bounded =
+            blocks.iter().map(|block| self.block(*block).high).filter(|high| *high < NONE);
         let (bounded, finite) = bounded.fold((0, 0), |(n, sum), high| (n + 1, sum + high));
-        let unbounded = parts.len() - bounded;
-        for part in &parts {
-            let now = self.part(*part);
+        let unbounded = blocks.len() - bounded;
+        for block in &blocks {
+            let now = self.block(*block);
             // The others take their least, or their most; sums are those before this pass, which
             // hold.
             let most = narrowed.high - (low - now.low);
@@ -100,7 +102,7 @@ impl CountBounds {
             }
             if next != now {
                 moved = true;
-                self.parts[*part as usize] = next;
+                self.blocks[*block as usize] = next;
             }
         }
         Ok(moved)

@@ -1,17 +1,17 @@
-//! Sets of parts whose counts are sums and differences of exact cells.
+//! Sets of blocks whose counts are sums and differences of exact cells.
 
 use std::collections::HashMap;
 
 use super::{Combination, Published};
 use crate::error::KnowledgeError;
 
-/// Most parts and terms that are looked at.
+/// Most blocks and terms that are looked at.
 const WORK: usize = 30_000_000;
 
-/// A set of parts whose count is known.
+/// A set of blocks whose count is known.
 #[derive(Clone, Debug)]
 pub(super) struct KnownCount {
-    pub(super) parts: Vec<u32>,
+    pub(super) blocks: Vec<u32>,
     pub(super) count: u64,
     terms: Vec<(usize, i64)>,
 }
@@ -19,14 +19,14 @@ pub(super) struct KnownCount {
 /// Disjoint known sets.
 struct DisjointSets {
     sets: Vec<usize>,
-    /// The index in `sets`, by part.
-    of_part: HashMap<u32, usize>,
+    /// The index in `sets`, by block.
+    of_block: HashMap<u32, usize>,
 }
 
 /// All known sets.
 pub(super) struct Search {
     sets: Vec<KnownCount>,
-    by_parts: HashMap<Vec<u32>, usize>,
+    by_blocks: HashMap<Vec<u32>, usize>,
     levels: Vec<DisjointSets>,
     work: usize,
 }
@@ -35,15 +35,15 @@ impl Search {
     /// With the exact cells.
     ///
     /// # Errors
-    /// If two cells of the same parts have different counts.
+    /// If two cells of the same blocks have different counts.
     pub(super) fn new(published: &Published) -> Result<Self, KnowledgeError> {
         let mut search =
-            Self { sets: Vec::new(), by_parts: HashMap::new(), levels: Vec::new(), work: 0 };
+            Self { sets: Vec::new(), by_blocks: HashMap::new(), levels: Vec::new(), work: 0 };
         let mut by_level = vec![Vec::new(); published.levels];
         for (index, cell) in published.cells.iter().enumerate() {
             if cell.count.is_exact() {
                 let known = KnownCount {
-                    parts: cell.parts.clone(),
+                    blocks: cell.blocks.clone(),
                     count: cell.count.high,
                     terms: vec![(index, 1)],
                 };
@@ -89,29 +89,29 @@ impl Search {
         &self.sets
     }
 
-    pub(super) fn knows(&self, parts: &[u32]) -> bool {
-        self.by_parts.contains_key(parts)
+    pub(super) fn knows(&self, blocks: &[u32]) -> bool {
+        self.by_blocks.contains_key(blocks)
     }
 
-    /// Sets of fewer than `k` records, without those that only add empty parts to another set.
+    /// Sets of fewer than `k` records, without those that only add empty blocks to another set.
     pub(super) fn below(&self, k: u64) -> Vec<Combination> {
         let mut small: Vec<&KnownCount> = self.sets.iter().filter(|set| set.count < k).collect();
-        small.sort_by_key(|set| (set.count == 0, set.count, set.parts.len(), set.terms.len()));
+        small.sort_by_key(|set| (set.count == 0, set.count, set.blocks.len(), set.terms.len()));
         let mut sets: Vec<&KnownCount> = Vec::new();
-        // The sets by their first parts.
+        // The sets by their first blocks.
         let mut with: HashMap<u32, Vec<usize>> = HashMap::new();
         for set in small {
-            // Of the set that is within this one, some part comes first, and this one has it.
+            // Of the set that is within this one, some block comes first, and this one has it.
             let within =
-                set.parts.iter().filter_map(|part| with.get(part)).flatten().any(|&other| {
+                set.blocks.iter().filter_map(|block| with.get(block)).flatten().any(|&other| {
                     sets.get(other).is_some_and(|other: &&KnownCount| {
-                        other.count == set.count && is_within(&other.parts, &set.parts)
+                        other.count == set.count && is_within(&other.blocks, &set.blocks)
                     })
                 });
             if set.count > 0 && within {
                 continue;
             }
-            if let Some(first) = set.parts.first() {
+            if let Some(first) = set.blocks.first() {
                 with.entry(*first).or_default().push(sets.len());
             }
             sets.push(set);
@@ -119,7 +119,7 @@ impl Search {
         sets.into_iter()
             .map(|set| Combination {
                 terms: set.terms.clone(),
-                parts: set.parts.clone(),
+                blocks: set.blocks.clone(),
                 count: set.count,
             })
             .collect()
@@ -143,11 +143,11 @@ impl Search {
         let mut rests = Vec::new();
         for index in 0..self.levels[b].sets.len() {
             let covered = self.levels[b].sets[index];
-            let parts = &self.sets[covered].parts;
-            self.work += parts.len();
+            let blocks = &self.sets[covered].blocks;
+            self.work += blocks.len();
             let level = &self.levels[a];
             let over: Option<Vec<usize>> =
-                parts.iter().map(|part| level.of_part.get(part).copied()).collect();
+                blocks.iter().map(|block| level.of_block.get(block).copied()).collect();
             let Some(mut over) = over else { continue };
             over.sort_unstable();
             over.dedup();
@@ -160,38 +160,38 @@ impl Search {
         Ok(rests)
     }
 
-    /// Disjoint sets together, without the sets of a level that they contain: parts, the sum's
+    /// Disjoint sets together, without the sets of a level that they contain: blocks, the sum's
     /// terms and the count; `None` if they contain none.
     fn less_contained(&mut self, level: usize, wholes: &[usize]) -> Option<(KnownCount, i128)> {
         let mut hits: HashMap<usize, usize> = HashMap::new();
-        let of_part = &self.levels[level].of_part;
+        let of_block = &self.levels[level].of_block;
         for &whole in wholes {
-            let parts = &self.sets[whole].parts;
-            self.work += parts.len();
-            for index in parts.iter().filter_map(|part| of_part.get(part)) {
+            let blocks = &self.sets[whole].blocks;
+            self.work += blocks.len();
+            for index in blocks.iter().filter_map(|block| of_block.get(block)) {
                 *hits.entry(*index).or_default() += 1;
             }
         }
         let sets = &self.levels[level].sets;
         let contained = |index: &usize| {
             let set = &self.sets[sets[*index]];
-            hits.get(index) == Some(&set.parts.len()) && !wholes.contains(&sets[*index])
+            hits.get(index) == Some(&set.blocks.len()) && !wholes.contains(&sets[*index])
         };
         let mut inner: Vec<usize> = hits.keys().copied().filter(contained).collect();
         if inner.is_empty() {
             return None;
         }
         inner.sort_unstable();
-        let mut parts = Vec::new();
+        let mut blocks = Vec::new();
         let mut count = 0;
         let mut terms: HashMap<usize, i64> = HashMap::new();
         for &whole in wholes {
             let set = &self.sets[whole];
             count += i128::from(set.count);
-            let left = set.parts.iter().filter(|part| {
-                of_part.get(part).is_none_or(|index| inner.binary_search(index).is_err())
+            let left = set.blocks.iter().filter(|block| {
+                of_block.get(block).is_none_or(|index| inner.binary_search(index).is_err())
             });
-            parts.extend(left.copied());
+            blocks.extend(left.copied());
             set.terms.iter().for_each(|(cell, factor)| *terms.entry(*cell).or_default() += factor);
         }
         for index in inner {
@@ -200,11 +200,11 @@ impl Search {
             count -= i128::from(set.count);
             set.terms.iter().for_each(|(cell, factor)| *terms.entry(*cell).or_default() -= factor);
         }
-        parts.sort_unstable();
+        blocks.sort_unstable();
         let mut terms: Vec<(usize, i64)> = terms.into_iter().filter(|(_, f)| *f != 0).collect();
         // Added cells come before subtracted ones.
         terms.sort_unstable_by_key(|(cell, factor)| (*factor < 0, *cell));
-        Some((KnownCount { parts, count: 0, terms }, count))
+        Some((KnownCount { blocks, count: 0, terms }, count))
     }
 
     /// Keeps a new set.
@@ -212,7 +212,7 @@ impl Search {
         let Some((mut known, count)) = rest else { return Ok(None) };
         let disagree = || KnowledgeError::Contradiction { cells: cells_of(&known.terms) };
         let count = u64::try_from(count).map_err(|_| disagree())?;
-        if known.parts.is_empty() {
+        if known.blocks.is_empty() {
             // All of it is in the cells that are subtracted.
             return if count == 0 { Ok(None) } else { Err(disagree()) };
         }
@@ -223,7 +223,7 @@ impl Search {
 
     /// The set, and whether it is new.
     fn add(&mut self, known: KnownCount) -> Result<(usize, bool), KnowledgeError> {
-        if let Some(&before) = self.by_parts.get(&known.parts) {
+        if let Some(&before) = self.by_blocks.get(&known.blocks) {
             let other = &self.sets[before];
             if other.count == known.count {
                 return Ok((before, false));
@@ -234,7 +234,7 @@ impl Search {
             cells.dedup();
             return Err(KnowledgeError::Contradiction { cells });
         }
-        self.by_parts.insert(known.parts.clone(), self.sets.len());
+        self.by_blocks.insert(known.blocks.clone(), self.sets.len());
         self.sets.push(known);
         Ok((self.sets.len() - 1, true))
     }
@@ -245,12 +245,12 @@ impl Search {
             let mut covered = std::collections::HashSet::new();
             let (mut level, mut rest) = (Vec::new(), Vec::new());
             for set in sets {
-                let parts = &self.sets[set].parts;
-                self.work += parts.len();
-                if parts.iter().any(|part| covered.contains(part)) {
+                let blocks = &self.sets[set].blocks;
+                self.work += blocks.len();
+                if blocks.iter().any(|block| covered.contains(block)) {
                     rest.push(set);
                 } else {
-                    covered.extend(parts.iter().copied());
+                    covered.extend(blocks.iter().copied());
                     level.push(set);
                 }
             }
@@ -263,12 +263,11 @@ impl Search {
     }
 
     fn push(&mut self, sets: Vec<usize>) {
-        let of_part = sets
-            .iter()
-            .enumerate()
-            .flat_map(|(index, &set)| self.sets[set].parts.iter().map(move |part| (*part, index)));
-        let of_part = of_part.collect();
-        self.levels.push(DisjointSets { sets, of_part });
+        let of_block = sets.iter().enumerate().flat_map(|(index, &set)| {
+            self.sets[set].blocks.iter().map(move |block| (*block, index))
+        });
+        let of_block = of_block.collect();
+        self.levels.push(DisjointSets { sets, of_block });
     }
 }
 
@@ -276,7 +275,7 @@ fn cells_of(terms: &[(usize, i64)]) -> Vec<usize> {
     terms.iter().map(|(cell, _)| *cell).collect()
 }
 
-/// Whether all parts of `inner` are in `outer`; both are sorted.
+/// Whether all blocks of `inner` are in `outer`; both are sorted.
 fn is_within(inner: &[u32], outer: &[u32]) -> bool {
-    inner.iter().all(|part| outer.binary_search(part).is_ok())
+    inner.iter().all(|block| outer.binary_search(block).is_ok())
 }

@@ -10,14 +10,14 @@ use super::Published;
 use super::bounds::{CountBounds, NONE};
 use crate::error::KnowledgeError;
 
-/// Most parts in one linear programme.
-const MOST_PARTS: usize = 2_000;
+/// Most blocks in one linear programme.
+const MOST_BLOCKS: usize = 2_000;
 
-/// Up to this number of parts, counts are taken to be whole numbers; with more, any numbers, which
+/// Up to this number of blocks, counts are taken to be whole numbers; with more, any numbers, which
 /// gives bounds that hold and may be wider.
-const WHOLE_PARTS: usize = 60;
+const WHOLE_BLOCKS: usize = 60;
 
-/// Most parts of all programmes together.
+/// Most blocks of all programmes together.
 const WORK: usize = 2_000_000;
 
 /// Larger counts are no integer variables.
@@ -29,22 +29,22 @@ const NODES: u64 = 2_000;
 /// The largest distance of a solution from a whole number.
 const TOLERANCE: f64 = 1e-5;
 
-/// Parts that cells tie to each other, and to no others, once settled counts are taken out.
+/// Blocks that cells tie to each other, and to no others, once settled counts are taken out.
 struct Component {
-    parts: Vec<u32>,
-    /// Sums of its parts, with what they come to beside the fixed ones.
+    blocks: Vec<u32>,
+    /// Sums of its blocks, with what they come to beside the fixed ones.
     sums: Vec<(Vec<u32>, i64, i64)>,
     targets: Vec<BoundTarget>,
 }
 
-/// The object of a bound: a suppressed cell, by its index among the sums, or a part.
+/// The object of a bound: a suppressed cell, by its index among the sums, or a block.
 struct BoundTarget {
     cell: Option<usize>,
-    parts: Vec<u32>,
+    blocks: Vec<u32>,
     fixed: i64,
 }
 
-/// Tightens the bounds of suppressed cells and of parts as far as possible, and says whether that
+/// Tightens the bounds of suppressed cells and of blocks as far as possible, and says whether that
 /// was possible for all.
 ///
 /// # Errors
@@ -56,7 +56,7 @@ pub(super) fn tighten(
     let mut left = WORK;
     let mut complete = true;
     for component in components(published, bounds) {
-        if component.parts.len() > MOST_PARTS {
+        if component.blocks.len() > MOST_BLOCKS {
             complete = false;
             continue;
         }
@@ -70,11 +70,11 @@ pub(super) fn tighten(
                 if low == high || (minimise && least <= low) || (!minimise && most >= high) {
                     continue;
                 }
-                if left < component.parts.len() {
+                if left < component.blocks.len() {
                     complete = false;
                     continue;
                 }
-                left -= component.parts.len();
+                left -= component.blocks.len();
                 match optimum(&component, index, bounds, direction)? {
                     Some(Optimum { count, table }) => {
                         narrow(&component.targets[index], bounds, minimise, count);
@@ -102,8 +102,8 @@ struct Optimum {
 
 impl Component {
     fn agrees(&self, table: &BTreeMap<u32, i64>) -> bool {
-        self.sums.iter().all(|(parts, low, high)| {
-            let sum: i64 = parts.iter().filter_map(|part| table.get(part)).sum();
+        self.sums.iter().all(|(blocks, low, high)| {
+            let sum: i64 = blocks.iter().filter_map(|block| table.get(block)).sum();
             (*low..=*high).contains(&sum)
         })
     }
@@ -111,7 +111,7 @@ impl Component {
 
 impl BoundTarget {
     fn count(&self, table: &BTreeMap<u32, i64>) -> i64 {
-        self.fixed + self.parts.iter().filter_map(|part| table.get(part)).sum::<i64>()
+        self.fixed + self.blocks.iter().filter_map(|block| table.get(block)).sum::<i64>()
     }
 }
 
@@ -120,18 +120,18 @@ fn signed(count: u64) -> i64 {
 }
 
 fn now(target: &BoundTarget, bounds: &CountBounds) -> (i64, i64) {
-    let count = match (target.cell, target.parts.as_slice()) {
+    let count = match (target.cell, target.blocks.as_slice()) {
         (Some(cell), _) => bounds.sums[cell].count,
-        (None, parts) => bounds.part(parts.first().copied().unwrap_or(u32::MAX)),
+        (None, blocks) => bounds.block(blocks.first().copied().unwrap_or(u32::MAX)),
     };
     (signed(count.low), signed(count.high))
 }
 
 fn narrow(target: &BoundTarget, bounds: &mut CountBounds, minimise: bool, bound: i64) {
     let bound = u64::try_from(bound).unwrap_or(0);
-    let count = match (target.cell, target.parts.as_slice()) {
+    let count = match (target.cell, target.blocks.as_slice()) {
         (Some(cell), _) => &mut bounds.sums[cell].count,
-        (None, [part]) => &mut bounds.parts[*part as usize],
+        (None, [block]) => &mut bounds.blocks[*block as usize],
         (None, _) => return,
     };
     if minimise {
@@ -141,56 +141,56 @@ fn narrow(target: &BoundTarget, bounds: &mut CountBounds, minimise: bool, bound:
     }
 }
 
-/// The parts whose counts are not settled, by what ties them together.
+/// The blocks whose counts are not settled, by what ties them together.
 fn components(published: &Published, bounds: &CountBounds) -> Vec<Component> {
-    let open = |part: &u32| {
-        let count = bounds.part(*part);
+    let open = |block: &u32| {
+        let count = bounds.block(*block);
         count.low < count.high
     };
-    let mut root: Vec<u32> = (0..u32::try_from(published.parts).unwrap_or(u32::MAX)).collect();
-    let find = |root: &mut Vec<u32>, mut part: u32| {
-        while root[part as usize] != part {
-            root[part as usize] = root[root[part as usize] as usize];
-            part = root[part as usize];
+    let mut root: Vec<u32> = (0..u32::try_from(published.blocks).unwrap_or(u32::MAX)).collect();
+    let find = |root: &mut Vec<u32>, mut block: u32| {
+        while root[block as usize] != block {
+            root[block as usize] = root[root[block as usize] as usize];
+            block = root[block as usize];
         }
-        part
+        block
     };
     for cell in &published.cells {
-        let mut parts = cell.parts.iter().filter(|part| open(part));
-        if let Some(&first) = parts.next() {
-            for &part in parts {
-                let (a, b) = (find(&mut root, first), find(&mut root, part));
+        let mut blocks = cell.blocks.iter().filter(|block| open(block));
+        if let Some(&first) = blocks.next() {
+            for &block in blocks {
+                let (a, b) = (find(&mut root, first), find(&mut root, block));
                 root[a as usize] = b;
             }
         }
     }
-    // Parts that are bounded as cells.
-    let alone = published.cells.iter().filter(|cell| cell.parts.len() == 1);
-    let alone: HashSet<u32> = alone.map(|cell| cell.parts[0]).collect();
+    // Blocks that are bounded as cells.
+    let alone = published.cells.iter().filter(|cell| cell.blocks.len() == 1);
+    let alone: HashSet<u32> = alone.map(|cell| cell.blocks[0]).collect();
     let mut components: BTreeMap<u32, Component> = BTreeMap::new();
-    for part in (0..root.len() as u32).filter(|part| open(part)) {
-        let component = components.entry(find(&mut root, part)).or_insert_with(|| Component {
-            parts: Vec::new(),
+    for block in (0..root.len() as u32).filter(|block| open(block)) {
+        let component = components.entry(find(&mut root, block)).or_insert_with(|| Component {
+            blocks: Vec::new(),
             sums: Vec::new(),
             targets: Vec::new(),
         });
-        component.parts.push(part);
-        if bounds.part(part).high < NONE && !alone.contains(&part) {
-            component.targets.push(BoundTarget { cell: None, parts: vec![part], fixed: 0 });
+        component.blocks.push(block);
+        if bounds.block(block).high < NONE && !alone.contains(&block) {
+            component.targets.push(BoundTarget { cell: None, blocks: vec![block], fixed: 0 });
         }
     }
     let mut suppressed = 0;
     for cell in &published.cells {
-        let (settled, parts): (Vec<u32>, Vec<u32>) = cell.parts.iter().partition(|p| !open(p));
-        let fixed = signed(settled.iter().map(|part| bounds.part(*part).low).sum());
+        let (settled, blocks): (Vec<u32>, Vec<u32>) = cell.blocks.iter().partition(|p| !open(p));
+        let fixed = signed(settled.iter().map(|block| bounds.block(*block).low).sum());
         let sum_index = (!cell.count.is_exact()).then_some(suppressed);
         suppressed += usize::from(sum_index.is_some());
-        let Some(first) = parts.first() else { continue };
+        let Some(first) = blocks.first() else { continue };
         let Some(component) = components.get_mut(&find(&mut root, *first)) else { continue };
         let (low, high) = (signed(cell.count.low) - fixed, signed(cell.count.high) - fixed);
-        component.sums.push((parts.clone(), low, high));
+        component.sums.push((blocks.clone(), low, high));
         if sum_index.is_some() {
-            component.targets.push(BoundTarget { cell: sum_index, parts, fixed });
+            component.targets.push(BoundTarget { cell: sum_index, blocks, fixed });
         }
     }
     components.into_values().collect()
@@ -207,10 +207,10 @@ fn optimum(
     let minimise = direction == OptimizationDirection::Minimize;
     let mut problem = Problem::new(direction);
     let mut variables: BTreeMap<u32, Variable> = BTreeMap::new();
-    let whole = component.parts.len() <= WHOLE_PARTS;
-    for &part in &component.parts {
-        let count = bounds.part(part);
-        let factor = if target.parts.contains(&part) { 1.0 } else { 0.0 };
+    let whole = component.blocks.len() <= WHOLE_BLOCKS;
+    for &block in &component.blocks {
+        let count = bounds.block(block);
+        let factor = if target.blocks.contains(&block) { 1.0 } else { 0.0 };
         let ends = (i32::try_from(count.low), i32::try_from(count.high));
         let variable = match ends {
             (Ok(low), Ok(high)) if whole && count.high <= LARGEST => {
@@ -221,11 +221,11 @@ fn optimum(
                 problem.add_var(factor, (count.low as f64, high))
             }
         };
-        variables.insert(part, variable);
+        variables.insert(block, variable);
     }
-    for (parts, low, high) in &component.sums {
+    for (blocks, low, high) in &component.sums {
         let sum: Vec<(Variable, f64)> =
-            parts.iter().filter_map(|part| Some((*variables.get(part)?, 1.0))).collect();
+            blocks.iter().filter_map(|block| Some((*variables.get(block)?, 1.0))).collect();
         if low == high {
             problem.add_constraint(&sum, ComparisonOp::Eq, *low as f64);
         } else {
@@ -248,10 +248,10 @@ fn optimum(
     let bound = if minimise { (value - TOLERANCE).ceil() } else { (value + TOLERANCE).floor() };
     let table: Option<BTreeMap<u32, i64>> = variables
         .iter()
-        .map(|(part, variable)| {
+        .map(|(block, variable)| {
             let value = solution.var_value(*variable);
             let near = (value - value.round()).abs() < TOLERANCE;
-            near.then_some((*part, value.round() as i64))
+            near.then_some((*block, value.round() as i64))
         })
         .collect();
     Ok(Some(Optimum { count: bound as i64 + target.fixed, table }))

@@ -61,8 +61,8 @@ pub(super) fn candidates(
     let mut laws = vec![OutputWeights::new(); classes];
     for (database, weight) in &real {
         let (class, _) = sight(*database);
-        for (output, part) in mechanism.of(*database)? {
-            *laws[*class].entry(*output).or_default() += weight * part;
+        for (output, chance) in mechanism.of(*database)? {
+            *laws[*class].entry(*output).or_default() += weight * chance;
         }
     }
     simulators.extend(evened(laws));

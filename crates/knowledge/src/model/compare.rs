@@ -195,24 +195,24 @@ fn by_output<'a>(
     Ok(all)
 }
 
-/// PK Definitions 17 and 18: how much more the last part of what is published reveals to someone
-/// who has seen the parts before it. `parts` has for each output the numbers of the parts before
-/// and of the last.
+/// PK Definitions 17 and 18: how much more the last number that is published reveals to someone
+/// who has seen those before it. `split` has for each output a number for all of those before, and
+/// one for the last.
 ///
-/// Outputs of which the parts before alone, or the last alone, rule b out are left out: there is
-/// nothing left to tell. In PK Theorem 6 they are in the delta of these parts. (By the letter of
+/// Outputs of which those before alone, or the last alone, rule b out are left out: there is
+/// nothing left to tell. In PK Theorem 6 they are in the delta of these. (By the letter of
 /// Definition 17, the latter are infinitely dependent.)
 pub(super) fn dependence(
     model: &Model,
     mechanism: &Mechanism,
-    parts: &[[u32; 2]],
+    split: &[[u32; 2]],
 ) -> Result<Curves, ModelError> {
     let mut curves = Curves::default();
-    let marginal = |law: &OutputWeights, part: usize| -> Result<OutputWeights, ModelError> {
+    let marginal = |law: &OutputWeights, side: usize| -> Result<OutputWeights, ModelError> {
         let mut marginal = OutputWeights::new();
         for (output, weight) in law {
-            let parts = parts.get(*output as usize).ok_or(ModelError::Inconsistent)?;
-            *marginal.entry(parts[part]).or_default() += weight;
+            let pair = split.get(*output as usize).ok_or(ModelError::Inconsistent)?;
+            *marginal.entry(pair[side]).or_default() += weight;
         }
         Ok(marginal)
     };
@@ -233,7 +233,7 @@ pub(super) fn dependence(
                     let mut ratios = Vec::new();
                     for (output, weight) in law {
                         let [first, second] =
-                            *parts.get(*output as usize).ok_or(ModelError::Inconsistent)?;
+                            *split.get(*output as usize).ok_or(ModelError::Inconsistent)?;
                         let Some(seen) = other_before.get(&first) else { continue };
                         let Some(alone) = other_last.get(&second) else { continue };
                         let (above, below) = match other_law.get(output) {

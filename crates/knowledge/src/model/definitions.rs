@@ -76,8 +76,8 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Compares what a mechanism publishes of a model. If it publishes several `parts`, they are,
-    /// for each output, a number for all parts before the last and one for the last.
+    /// Compares what a mechanism publishes of a model. If it publishes several numbers, `split`
+    /// has, for each output, a number for all of them before the last and one for the last.
     ///
     /// # Errors
     /// If the model is too large. If it is so for the simulators of distributional privacy only,
@@ -85,7 +85,7 @@ impl Definitions {
     pub fn new(
         model: &Model,
         mechanism: &Mechanism,
-        parts: Option<&[[u32; 2]]>,
+        split: Option<&[[u32; 2]]>,
     ) -> Result<Self, ModelError> {
         let largest = (0..model.databases().len())
             .map(|database| mechanism.of(database).map(|law| law.len()))
@@ -105,7 +105,7 @@ impl Definitions {
             inference: compare::inference(model, mechanism)?,
             passive: compare::passive(model, mechanism)?,
             simulators: Simulators::new(model, mechanism),
-            dependence: parts.map(|p| compare::dependence(model, mechanism, p)).transpose()?,
+            dependence: split.map(|p| compare::dependence(model, mechanism, p)).transpose()?,
             normalisations: model.targets.iter().map(|target| check(model, target)).collect(),
         })
     }
@@ -158,8 +158,8 @@ impl Definitions {
         Ok(rounded(worst))
     }
 
-    /// The least mu for which the last part of what is published is (mu, nu)-bounded dependent on
-    /// those before (PK Definition 18); `None` if there are no parts.
+    /// The least mu for which the last number that is published is (mu, nu)-bounded dependent on
+    /// those before (PK Definition 18); `None` if there is no `split`.
     pub fn dependence(&self, nu: &Fraction) -> Option<LeastAmount<Option<Epsilon>>> {
         self.dependence.as_ref().map(|curves| rounded(curves.least(nu)))
     }

@@ -94,8 +94,8 @@ impl Mechanism {
     ) -> Result<OutputWeights, ModelError> {
         let mut all = OutputWeights::new();
         for (database, weight) in &case.databases {
-            for (output, part) in self.of(change(*database)?)? {
-                *all.entry(*output).or_default() += weight * part;
+            for (output, chance) in self.of(change(*database)?)? {
+                *all.entry(*output).or_default() += weight * chance;
             }
         }
         Ok(all)

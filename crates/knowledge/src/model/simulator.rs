@@ -161,8 +161,8 @@ impl Simulated {
         for case in &self.cases {
             let mut simulated = OutputWeights::new();
             for (class, weight) in &case.classes {
-                for (output, part) in &simulator.laws[*class] {
-                    *simulated.entry(*output).or_default() += weight * part;
+                for (output, chance) in &simulator.laws[*class] {
+                    *simulated.entry(*output).or_default() += weight * chance;
                 }
             }
             let terms = side_by_side(&case.law, &simulator.total, &simulated, &self.total);

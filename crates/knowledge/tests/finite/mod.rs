@@ -36,15 +36,15 @@ impl Small {
     }
 
     pub(crate) fn definitions(&self) -> Definitions {
-        self.with_parts(None)
+        self.with_split(None)
     }
 
-    /// Where outputs are of two parts.
-    pub(crate) fn split_definitions(&self, parts: &[[u32; 2]]) -> Definitions {
-        self.with_parts(Some(parts))
+    /// Where outputs are pairs.
+    pub(crate) fn split_definitions(&self, split: &[[u32; 2]]) -> Definitions {
+        self.with_split(Some(split))
     }
 
-    fn with_parts(&self, parts: Option<&[[u32; 2]]>) -> Definitions {
+    fn with_split(&self, split: Option<&[[u32; 2]]>) -> Definitions {
         let model = self.model();
         let table: Vec<Vec<(u32, Fraction)>> = model
             .databases()
@@ -52,7 +52,7 @@ impl Small {
             .map(|database| (0..OUTPUTS).zip(fractions(self.law(database))).collect())
             .collect();
         let mechanism = Mechanism::table(&model, &table).unwrap();
-        Definitions::new(&model, &mechanism, parts).unwrap()
+        Definitions::new(&model, &mechanism, split).unwrap()
     }
 
     fn law(&self, database: &[u32]) -> &[u32] {

@@ -135,7 +135,7 @@ impl<R: Resolve> Binder<'_, R> {
 }
 
 impl<R: Resolve> Binder<'_, R> {
-    /// A part of a text: SPLIT(x, '/')[OFFSET(0)], or SAFE_OFFSET, ORDINAL, SAFE_ORDINAL.
+    /// An item of a divided text: SPLIT(x, '/')[OFFSET(0)], or SAFE_OFFSET, ORDINAL, SAFE_ORDINAL.
     pub(super) fn item(
         &mut self,
         root: &ast::Expr,
@@ -173,12 +173,12 @@ impl<R: Resolve> Binder<'_, R> {
             }
             _ => None,
         };
-        let part = offset.filter(|n| *n >= 0).and_then(|n| i32::try_from(n.checked_add(1)?).ok());
-        let Some(part) = part else {
+        let number = offset.filter(|n| *n >= 0).and_then(|n| i32::try_from(n.checked_add(1)?).ok());
+        let Some(number) = number else {
             return Err(odd(format!("[{index}] is not a constant place in the result of SPLIT")));
         };
         let operands = vec![self.text(x, "SPLIT")?, by];
-        let split = Function::SplitPart { part, or_empty: false };
+        let split = Function::SplitPart { part: number, or_empty: false };
         Ok(Expr::call(split, operands, ColumnType::String))
     }
 

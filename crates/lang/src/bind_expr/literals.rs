@@ -43,7 +43,7 @@ pub(super) fn constant(value: &ast::Value) -> Result<Value, Refusal> {
             Ok(n) => Some(Value::Int(n)),
             Err(_) => match Number::parse(text) {
                 Some(number) => {
-                    let (digits, scale) = number.parts();
+                    let (digits, scale) = number.digits_and_scale();
                     Some(Value::Decimal { digits, scale })
                 }
                 None => Value::parse(text, ColumnType::Float),

@@ -74,7 +74,7 @@ impl StateTable {
         anchored: Anchored,
         work: &mut StepsLeft,
     ) -> Result<Self, Odd> {
-        let parts = nfa.states().len();
+        let nfa_states = nfa.states().len();
         let config = dfa::Config::new()
             .match_kind(kind)
             .cache_capacity(ROOM)
@@ -103,7 +103,7 @@ impl StateTable {
             // these are shows in the memory of all states.
             let bytes = (cache.memory_usage() - empty.min(cache.memory_usage()))
                 / numbered.states.len().max(1);
-            let stands_for = (bytes.saturating_sub(row + BESIDE) / BYTES_EACH).min(parts);
+            let stands_for = (bytes.saturating_sub(row + BESIDE) / BYTES_EACH).min(nfa_states);
             work.take((width * (stands_for + 4)) as u64)?;
             let mut to = |state: Result<LazyStateID, _>| {
                 let number = state.ok().and_then(|state| numbered.number(state));

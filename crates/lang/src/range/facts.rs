@@ -143,7 +143,7 @@ impl<'a> FactScope<'a> {
     fn narrow(&mut self, test: &'a Expr, truth: bool, or_null: bool) {
         match &test.kind {
             ExprKind::Not(inner) => self.narrow(inner, !truth, or_null),
-            // All parts of AND are true, and all parts of OR are not.
+            // All operands of AND are true, and all operands of OR are not.
             ExprKind::Binary(BinaryOp::And, left, right) if truth => {
                 self.narrow(left, truth, or_null);
                 self.narrow(right, truth, or_null);

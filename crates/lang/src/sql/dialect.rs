@@ -409,10 +409,10 @@ fn position(parser: &mut Parser, first: &Word, before_in: u8) -> Result<Expr, Pa
     let mut operands = Vec::new();
     if parser.peek_token_ref().token != Token::RParen {
         operands.push(parser.parse_subexpr(before_in)?);
-        if let Some(part) = operands.pop_if(|_| parser.parse_keyword(Keyword::IN)) {
+        if let Some(needle) = operands.pop_if(|_| parser.parse_keyword(Keyword::IN)) {
             let text = parser.parse_expr()?;
             parser.expect_token(&Token::RParen)?;
-            return Ok(Expr::Position { expr: Box::new(part), r#in: Box::new(text) });
+            return Ok(Expr::Position { expr: Box::new(needle), r#in: Box::new(text) });
         }
         while parser.consume_token(&Token::Comma) {
             operands.push(parser.parse_expr()?);

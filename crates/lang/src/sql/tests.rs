@@ -38,7 +38,7 @@ fn without_a_clause_or_options() {
 
 #[test]
 fn what_is_not_one_select_is_refused() {
-    for (text, part) in [
+    for (text, expected) in [
         ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon 1) 1 FROM t", "where `=`"),
         ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon=1", "the end"),
         ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (a=1, a=2) 1 FROM t", "twice"),
@@ -49,7 +49,7 @@ fn what_is_not_one_select_is_refused() {
         ("SELECT 'a", "not valid SQL"),
     ] {
         let refusal = parse(text).unwrap_err();
-        assert!(refusal.what.contains(part), "{text}: {}", refusal.what);
+        assert!(refusal.what.contains(expected), "{text}: {}", refusal.what);
     }
     let deep = format!("SELECT {}1{} FROM t", "(".repeat(500), ")".repeat(500));
     assert!(parse(&deep).unwrap_err().what.contains("nested"));
@@ -161,7 +161,7 @@ fn types_in_types_are_bounded() {
 
 #[test]
 fn brackets_must_match() {
-    for (text, part) in [
+    for (text, expected) in [
         ("SELECT f(a FROM t", "the `(` at line 1, column 9 is never closed"),
         ("SELECT f(a))\nFROM t", "the `)` at line 1, column 12 closes nothing"),
         (
@@ -170,7 +170,7 @@ fn brackets_must_match() {
         ),
     ] {
         let refusal = parse(text).unwrap_err();
-        assert!(refusal.what.contains(part), "{text}: {}", refusal.what);
+        assert!(refusal.what.contains(expected), "{text}: {}", refusal.what);
     }
     assert!(parse("SELECT ')', `(` FROM t -- ((").is_ok());
 }

@@ -26,7 +26,7 @@ fn any_loss() -> impl Strategy<Value = Loss> {
 }
 
 /// Amount and delta in units, and whether in rho.
-fn parts(loss: Loss) -> (u128, u128, bool) {
+fn amounts(loss: Loss) -> (u128, u128, bool) {
     let delta = u128::from(loss.delta().units());
     match loss {
         Loss::Approximate { epsilon, .. } => (epsilon.units().into(), delta, false),
@@ -34,11 +34,11 @@ fn parts(loss: Loss) -> (u128, u128, bool) {
     }
 }
 
-/// The parts of a loss in rho, in units of 10^-12.
+/// The amounts of a loss in rho, in units of 10^-12.
 fn in_rho(loss: Loss) -> (u128, u128) {
-    match parts(loss) {
+    match amounts(loss) {
         (rho, delta, true) => (rho, delta),
-        (_, delta, false) => (parts(loss.in_rho()).0, delta),
+        (_, delta, false) => (amounts(loss.in_rho()).0, delta),
     }
 }
 
@@ -64,7 +64,7 @@ proptest! {
             Loss::Approximate { epsilon, .. } if !rho_limit => Loss::Approximate { epsilon, delta },
             _ => Loss::Concentrated { rho: "0.6".parse().unwrap(), delta },
         };
-        let (max, max_delta, _) = parts(limit);
+        let (max, max_delta, _) = amounts(limit);
         let mut sums = [(0, 0); 2];
         let mut released = std::collections::HashSet::<(usize, u64, i64)>::new();
         // A charge that is paid and neither drawn nor recorded is taken up again.
@@ -77,11 +77,11 @@ proptest! {
             let (units, delta) = if rho_limit {
                 in_rho(loss)
             } else {
-                let p = parts(loss);
+                let p = amounts(loss);
                 (p.0, p.1)
             };
             let sum = (sums[who].0 + units, sums[who].1 + delta);
-            let wrong_currency = parts(loss).2 && !rho_limit;
+            let wrong_currency = amounts(loss).2 && !rho_limit;
             let fits = !wrong_currency && sum.0 <= max && sum.1 <= max_delta;
             let before = ledger.charges().unwrap();
             match ledger.charge(&request) {
@@ -121,7 +121,7 @@ proptest! {
             }
             for (who, analyst) in ["alice", "bob"].iter().enumerate() {
                 let account = ledger.account(analyst, "visits", limit).unwrap();
-                let (spent, delta, rho) = parts(account.spent);
+                let (spent, delta, rho) = amounts(account.spent);
                 prop_assert_eq!((spent, delta), sums[who]);
                 prop_assert!(spent <= max && delta <= max_delta);
                 prop_assert_eq!(rho, rho_limit);

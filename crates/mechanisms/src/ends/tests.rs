@@ -222,10 +222,10 @@ fn without_noise_numbers_are_exact() {
         }
         for n in [0i128, 1, 2, 99, 1 << 40, (1 << 62) + 1] {
             let values: Vec<i128> = vec![n, n / 2].into_iter().take(tied.columns()).collect();
-            for parts in [0, 1, 3, 4] {
+            for quarters in [0, 1, 3, 4] {
                 let sum = |(s, column): (&ValueSpan, Option<usize>)| {
                     let count = column.map_or(n, |column| values[column]);
-                    vec![count * i128::from(s.low) + (count * s.width()) / 4 * parts]
+                    vec![count * i128::from(s.low) + (count * s.width()) / 4 * quarters]
                 };
                 let exact = TiedNumbers {
                     counts: vec![n],
@@ -287,28 +287,28 @@ fn check(tied: &TiedSums, count: i128, values: &[i128], sums: &[i128]) {
     let mut numbers =
         TiedNumbers { counts: vec![count; RUNS], values: many(values), sums: many(sums) };
     tied.release(&mut TestSeed(11).generator(), &mut numbers).unwrap();
-    let counts = std::iter::once((TiedPart::Count, count, &numbers.counts));
+    let counts = std::iter::once((TiedRole::Count, count, &numbers.counts));
     let values = numbers.values.iter().zip(values).enumerate();
-    let values = values.map(|(index, (drawn, &c))| (TiedPart::Values(index), c, drawn));
+    let values = values.map(|(index, (drawn, &c))| (TiedRole::Values(index), c, drawn));
     let sums = numbers.sums.iter().zip(sums).enumerate();
-    let sums = sums.map(|(index, (drawn, &sum))| (TiedPart::Sum(index), sum, drawn));
-    for (part, exact, drawn) in counts.chain(values).chain(sums) {
+    let sums = sums.map(|(index, (drawn, &sum))| (TiedRole::Sum(index), sum, drawn));
+    for (role, exact, drawn) in counts.chain(values).chain(sums) {
         let errors: Vec<f64> = drawn.iter().map(|&y| (y - exact) as f64).collect();
         let mean = errors.iter().sum::<f64>() / RUNS as f64;
         let deviation = (errors.iter().map(|e| e * e).sum::<f64>() / RUNS as f64).sqrt();
         // Rounding adds a twelfth to the variance.
-        let stated = tied.deviation(part).hypot((1.0f64 / 12.0).sqrt());
-        assert!(mean.abs() < 6.0 * stated / (RUNS as f64).sqrt() + 0.05, "{part:?} {mean}");
-        assert!((deviation / stated - 1.0).abs() < 0.05, "{part:?} {deviation} {stated}");
+        let stated = tied.deviation(role).hypot((1.0f64 / 12.0).sqrt());
+        assert!(mean.abs() < 6.0 * stated / (RUNS as f64).sqrt() + 0.05, "{role:?} {mean}");
+        assert!((deviation / stated - 1.0).abs() < 0.05, "{role:?} {deviation} {stated}");
         for level in [0.5, 0.95, 0.999] {
-            let width = tied.half_width(part, level, 1);
+            let width = tied.half_width(role, level, 1);
             let within = drawn.iter().filter(|y| (*y - exact).unsigned_abs() <= width).count();
             let share = within as f64 / RUNS as f64;
             let off = 6.0 * (level * (1.0 - level) / RUNS as f64).sqrt();
-            assert!(share > level - off, "{part:?} {level}: {share}");
+            assert!(share > level - off, "{role:?} {level}: {share}");
             // Wider by no more than half a step of each draw and of the result may hold.
-            let steps = 1.0 + tied.draws(part).iter().map(|(times, _)| times.abs()).sum::<f64>();
-            assert!(share < level + off + 0.01 + steps / stated, "{part:?} {level}: {share}");
+            let steps = 1.0 + tied.draws(role).iter().map(|(times, _)| times.abs()).sum::<f64>();
+            assert!(share < level + off + 0.01 + steps / stated, "{role:?} {level}: {share}");
         }
     }
 }
@@ -363,9 +363,9 @@ fn one_measurement_is_more_precise_than_two() {
         (rho("0.01"), rho("0.005"), 1.0, 2f64.sqrt()),
     ] {
         let tied = TiedSums::new(&[tied_sum(range, whole)], 4, relation).unwrap();
-        let gain = separate(100, half) / tied.deviation(TiedPart::Count);
+        let gain = separate(100, half) / tied.deviation(TiedRole::Count);
         assert!((gain - count).abs() < 0.001, "{gain}");
-        let gain = separate(100_000_000, half) / tied.deviation(TiedPart::Sum(0));
+        let gain = separate(100_000_000, half) / tied.deviation(TiedRole::Sum(0));
         assert!((gain - sum).abs() < 0.001, "{gain}");
     }
 }
@@ -379,12 +379,12 @@ fn rows_without_a_value_cost_a_third_end() {
     let tied = TiedSums::new(&[sum], 1, Neighbouring::AddRemove).unwrap();
     // One end has a deviation of sqrt(2) m / epsilon, in counts.
     let end = 2f64.sqrt() * 3.0 / 0.01;
-    for (part, want) in [
-        (TiedPart::Count, 3f64.sqrt() * end),
-        (TiedPart::Values(0), 2f64.sqrt() * end),
-        (TiedPart::Sum(0), 100.0 * end),
+    for (role, want) in [
+        (TiedRole::Count, 3f64.sqrt() * end),
+        (TiedRole::Values(0), 2f64.sqrt() * end),
+        (TiedRole::Sum(0), 100.0 * end),
     ] {
-        assert!((tied.deviation(part) / want - 1.0).abs() < 1e-4, "{part:?}");
+        assert!((tied.deviation(role) / want - 1.0).abs() < 1e-4, "{role:?}");
     }
 }
 
@@ -428,12 +428,12 @@ fn estimates_are_those_of_least_squares() {
             }
         }
         let least = inverse(information);
-        let parts = std::iter::once(TiedPart::Count)
-            .chain((0..tied.columns()).map(TiedPart::Values))
-            .chain((0..4).map(TiedPart::Sum));
-        for (index, part) in parts.enumerate() {
-            let variance = tied.deviation(part).powi(2);
-            assert!((variance / least[index][index] - 1.0).abs() < 1e-4, "{columns:?} {part:?}");
+        let roles = std::iter::once(TiedRole::Count)
+            .chain((0..tied.columns()).map(TiedRole::Values))
+            .chain((0..4).map(TiedRole::Sum));
+        for (index, role) in roles.enumerate() {
+            let variance = tied.deviation(role).powi(2);
+            assert!((variance / least[index][index] - 1.0).abs() < 1e-4, "{columns:?} {role:?}");
         }
     }
 }

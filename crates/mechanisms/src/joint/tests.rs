@@ -55,7 +55,7 @@ fn joint_delta_is_the_divergence_of_the_mechanism() {
 }
 
 #[test]
-fn joint_delta_lies_between_its_parts() {
+fn joint_delta_lies_between_its_terms() {
     let appears = [0.0, 1e-9, 1e-3, 0.5, 1.0];
     for epsilon in [0.0, 0.1, 1.0, 5.0] {
         for mu in [0.0, 0.1, 1.0, 3.0] {
@@ -147,8 +147,8 @@ fn small_tables_show_what_the_formula_says() {
     }
 }
 
-/// Every unit of at most that many groups, by the part of its squared weights in unshared groups
-/// and the probability that one of these appears.
+/// Every unit of at most that many groups, by the fraction of its squared weights in unshared
+/// groups and the probability that one of these appears.
 fn units(most: u64, weights: Weights, (sigma, threshold): (f64, f64)) -> Vec<(f64, f64)> {
     let of = |groups: u64| {
         let (weight, whole) = match weights {
@@ -242,15 +242,19 @@ fn many_groups_meet_their_promise_too() {
                     let sigma = law.sigma().to_f64() / FINE as f64;
                     let threshold = threshold as f64 / FINE as f64;
                     let mut worst: f64 = 0.0;
-                    for part in [0.0, 1.0 / groups as f64, 0.5, 1.0] {
-                        let appear = match part {
+                    for fraction in [0.0, 1.0 / groups as f64, 0.5, 1.0] {
+                        let appear = match fraction {
                             0.0 => 0.0,
-                            part => {
-                                appears_with_part(threshold, sigma, groups, weights, (part, part))
-                            }
+                            fraction => appears_with_fraction(
+                                threshold,
+                                sigma,
+                                groups,
+                                weights,
+                                (fraction, fraction),
+                            ),
                         };
                         let entered = f64::from(u8::from(neighbouring == Neighbouring::Replace));
-                        let mu = weights.distance(groups, [1.0 - part, entered]) / sigma;
+                        let mu = weights.distance(groups, [1.0 - fraction, entered]) / sigma;
                         worst = worst.max(joint_delta(epsilon, mu, appear, 0.0));
                     }
                     let case = format!("{epsilon} {neighbouring:?} {weights:?} {groups}");

@@ -14,7 +14,7 @@ fn percentiles(ten_thousandths: &[u32]) -> Vec<Percentile> {
 }
 
 /// k/n for all k in between.
-fn equal_parts(n: u32) -> Vec<Percentile> {
+fn equal_shares(n: u32) -> Vec<Percentile> {
     percentiles(&(1..n).map(|k| k * WHOLE / n).collect::<Vec<_>>())
 }
 
@@ -274,7 +274,7 @@ fn ties_are_broken_without_a_loss() {
 fn levels_share_the_loss() {
     for (count, levels) in [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4), (19, 5), (99, 7)] {
         assert_eq!(JointQuantiles::levels(count), levels);
-        let of = equal_parts(count as u32 + 1);
+        let of = equal_shares(count as u32 + 1);
         for (loss, relation, groups) in [
             (pure("1"), ADD, (1, true)),
             (pure("1"), REPLACE, (3, false)),
@@ -302,7 +302,7 @@ fn levels_share_the_loss() {
         }
     }
     // Deciles as four draws of a quarter each.
-    let deciles = JointQuantiles::new(&equal_parts(10), ((0, 9), 9), 1, (1, true), ADD, pure("1"));
+    let deciles = JointQuantiles::new(&equal_shares(10), ((0, 9), 9), 1, (1, true), ADD, pure("1"));
     let all: Vec<_> = deciles.unwrap().events().into_iter().map(|event| (event, 1)).collect();
     let at = Epsilon::from_f64_down(0.999).unwrap();
     let delta = Composition::new(&all).unwrap().delta_at(at);
@@ -339,7 +339,7 @@ fn far(values: &[i64], p: Percentile, point: i64) -> f64 {
 #[test]
 fn deciles_of_ties_are_near() {
     let mut generator = TestSeed(51).generator();
-    let of = equal_parts(10);
+    let of = equal_shares(10);
     // 55 % zero, 25 % at ten, and the rest spread.
     let mut values = vec![0i64; 5_500];
     values.extend([10; 2_500]);
@@ -361,10 +361,10 @@ fn deciles_of_ties_are_near() {
                 }
             };
             assert!(points.is_sorted());
-            for (part, (p, point)) in of.iter().zip(&points).enumerate() {
-                let stated = joint.rank_distance_even(part, 0.95);
+            for (nth, (p, point)) in of.iter().zip(&points).enumerate() {
+                let stated = joint.rank_distance_even(nth, 0.95);
                 assert!(stated < 150.0, "{stated}");
-                missed[part][at] += u32::from(far(&values, *p, *point) > stated);
+                missed[nth][at] += u32::from(far(&values, *p, *point) > stated);
             }
         }
     }
@@ -389,7 +389,7 @@ fn joint_draws_are_nearer_than_separate_ones() {
         (9, rho("0.05"), 1.15),
         (19, rho("0.05"), 1.4),
     ] {
-        let of = equal_parts(count + 1);
+        let of = equal_shares(count + 1);
         let joint = JointQuantiles::new(&of, range, 1, (1, true), ADD, loss).unwrap();
         let share = match loss {
             Loss::Approximate { epsilon, .. } => Loss::pure(epsilon.split(&vec![1; of.len()])[0]),
@@ -409,7 +409,7 @@ fn joint_draws_are_nearer_than_separate_ones() {
             }
         }
         let gain = (squares[1] / squares[0]).sqrt();
-        let variances = (0..of.len()).map(|part| joint.deviation_even(part).powi(2));
+        let variances = (0..of.len()).map(|nth| joint.deviation_even(nth).powi(2));
         let variances = variances.sum::<f64>();
         let others: f64 = alone.iter().map(|quantile| quantile.deviation_even().powi(2)).sum();
         let formula = (others / variances).sqrt();
@@ -431,19 +431,19 @@ fn rank_distances_are_kept() {
     let mut squares = [0.0f64; 7];
     for _ in 0..2_000 {
         let points = joint.release(&mut generator, &values).unwrap();
-        for (part, point) in points.iter().enumerate() {
-            let far = far(&values, of[part], *point);
-            beyond[part][0] += u32::from(far > joint.rank_distance_even(part, 0.9));
-            beyond[part][1] += u32::from(far > joint.rank_distance(part, 0.9));
-            squares[part] += far * far / 2_000.0;
+        for (nth, point) in points.iter().enumerate() {
+            let far = far(&values, of[nth], *point);
+            beyond[nth][0] += u32::from(far > joint.rank_distance_even(nth, 0.9));
+            beyond[nth][1] += u32::from(far > joint.rank_distance(nth, 0.9));
+            squares[nth] += far * far / 2_000.0;
         }
     }
-    for (part, [even, worst]) in beyond.into_iter().enumerate() {
-        assert!((140..=250).contains(&even), "{part}: {beyond:?}");
-        assert!(worst <= 20, "{part}: {beyond:?}");
-        assert!(joint.rank_distance(part, 0.9) > joint.rank_distance_even(part, 0.9));
-        let deviation = squares[part].sqrt() / joint.deviation_even(part);
-        assert!((deviation - 1.0).abs() < 0.15, "{part}: {deviation}");
+    for (nth, [even, worst]) in beyond.into_iter().enumerate() {
+        assert!((140..=250).contains(&even), "{nth}: {beyond:?}");
+        assert!(worst <= 20, "{nth}: {beyond:?}");
+        assert!(joint.rank_distance(nth, 0.9) > joint.rank_distance_even(nth, 0.9));
+        let deviation = squares[nth].sqrt() / joint.deviation_even(nth);
+        assert!((deviation - 1.0).abs() < 0.15, "{nth}: {deviation}");
     }
 }
 
@@ -469,7 +469,7 @@ fn one_alone_is_a_quantile() {
 fn all_of_the_lattice_is_drawn_from() {
     let mut generator = TestSeed(54).generator();
     let far = 1i64 << 60;
-    let of = equal_parts(20);
+    let of = equal_shares(20);
     for (low, high, scale) in
         [(-far, far, far), (-far, far, 1), (0, far, 1000), (far - 1, far, far)]
     {
@@ -516,9 +516,9 @@ proptest! {
         let loss = Loss::pure(Epsilon::from_units(milli * 1_000_000_000).unwrap());
         let of = percentiles(&of);
         let joint = JointQuantiles::new(&of, ((-40, 59), 59), 1, (1, true), ADD, loss).unwrap();
-        prop_assert_eq!(joint.parts(), of.len());
+        prop_assert_eq!(joint.quantiles(), of.len());
         let points = joint.release(&mut TestSeed(seed).generator(), &values).unwrap();
-        let mut pairs: Vec<_> = of.iter().map(|p| p.parts()).zip(points).collect();
+        let mut pairs: Vec<_> = of.iter().map(|p| p.ten_thousandths()).zip(points).collect();
         pairs.sort_unstable();
         prop_assert!(pairs.is_sorted_by_key(|(_, point)| *point));
         prop_assert!(pairs.windows(2).all(|w| w[0].0 != w[1].0 || w[0].1 == w[1].1));

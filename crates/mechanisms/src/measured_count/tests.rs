@@ -153,8 +153,8 @@ fn released(law: AdditiveLaw, threshold: i128, count: i128, sum: Option<i128>) -
         match sum {
             None => all.push(mass),
             Some(sum) => all.extend((-far..=far + 9).map(|x| {
-                let part = law.tail(x - sum) - law.tail(x + 1 - sum);
-                mass * part
+                let between = law.tail(x - sum) - law.tail(x + 1 - sum);
+                mass * between
             })),
         }
     }
@@ -188,8 +188,8 @@ fn small_tables_share_delta_between_noise_and_groups() {
             (1, AddRemove, true),
         ] {
             let reach = Reach { groups: u64::from(groups), neighbouring: relation };
-            let parts = Strategy::MeasuredCount.parts_unshared(reach);
-            let mu = gaussian_groups_mu(epsilon, delta, shown, parts);
+            let mu_shares = Strategy::MeasuredCount.mu_squared_shares(reach);
+            let mu = gaussian_groups_mu(epsilon, delta, shown, mu_shares);
             let numbers = if sums { 2 } else { 1 };
             let rho = Rho::from_f64_down(0.5 * mu * mu).unwrap().share(numbers);
             let unit = Contribution { groups, single_group: false, low: 0, high: 1, beside: None };

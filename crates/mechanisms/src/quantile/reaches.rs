@@ -64,9 +64,10 @@ impl QuantileReaches {
         relation: Neighbouring,
         loss: Loss,
     ) -> Result<Self, MechanismError> {
-        let farther = |p: &Percentile| p.parts().max(Percentile::PARTS - p.parts());
+        let farther =
+            |p: &Percentile| p.ten_thousandths().max(Percentile::WHOLE - p.ten_thousandths());
         let below = percentiles.iter().map(farther).max().ok_or(MechanismError::NoSensitivity)?;
-        let farthest = Percentile { below, of: Percentile::PARTS };
+        let farthest = Percentile { below, of: Percentile::WHOLE };
         let scale = i64::try_from(range.0.unsigned_abs().max(range.1.unsigned_abs()));
         let scale = scale.map_err(|_| MechanismError::NoSensitivity)?;
         let prior = Prior::new(range.0, range.1, scale).ok_or(MechanismError::NoSensitivity)?;
@@ -79,7 +80,7 @@ impl QuantileReaches {
         if aim.is_nan() || aim > Self::HIGHEST_AIM {
             return Err(MechanismError::TooLarge);
         }
-        let aim = (aim * f64::from(Percentile::PARTS)).ceil() as i128;
+        let aim = (aim * f64::from(Percentile::WHOLE)).ceil() as i128;
         Ok(Self { percentiles: percentiles.to_vec(), quantile, range, largest, aim })
     }
 
@@ -100,7 +101,7 @@ impl QuantileReaches {
     }
 
     /// How many quantiles there are.
-    pub fn parts(&self) -> usize {
+    pub fn quantiles(&self) -> usize {
         self.percentiles.len()
     }
 
@@ -112,7 +113,7 @@ impl QuantileReaches {
     /// The number of values that are aimed at, from each quantile to the end of its interval that
     /// is nearer by their number.
     pub fn aim(&self) -> f64 {
-        self.aim as f64 / f64::from(Percentile::PARTS)
+        self.aim as f64 / f64::from(Percentile::WHOLE)
     }
 
     /// Distances for sorted values and the points that were released for their quantiles, all in
@@ -126,7 +127,7 @@ impl QuantileReaches {
         values: &[i64],
         points: &[i64],
     ) -> Result<Vec<i64>, BatchError> {
-        if points.len() != self.parts() {
+        if points.len() != self.quantiles() {
             return Err(ParameterError::LengthsDiffer.into());
         }
         let candidates = self.candidates(points);
@@ -154,13 +155,13 @@ impl QuantileReaches {
     /// for all distances; `None` for no distance of these.
     pub fn log_ratio(
         &self,
-        (part, distance): (usize, i64),
+        (nth, distance): (usize, i64),
         points: &[i64],
         values: [&[i64]; 2],
     ) -> Option<f64> {
         let distance = u64::try_from(distance).ok()?;
         let candidates = self.candidates(points);
-        let is_this = |of: &Vec<u64>| of.get(part) == Some(&distance);
+        let is_this = |of: &Vec<u64>| of.get(nth) == Some(&distance);
         let index = candidates.iter().position(is_this)?;
         let of = |values| self.losses(values, points, &candidates).get(index).copied();
         let [first, second] = values.map(of);
@@ -202,11 +203,11 @@ impl QuantileReaches {
 
     /// The least margin of distances around points; `None` where all intervals are the range.
     fn margin(&self, values: &[i64], points: &[i64], distances: &[u64]) -> Option<i128> {
-        let of = i128::from(Percentile::PARTS);
+        let of = i128::from(Percentile::WHOLE);
         let ends = self.percentiles.iter().zip(points).zip(distances);
         let margins = ends.flat_map(|((percentile, &point), &distance)| {
             let (low, high) = Self::interval(self.range, point.into(), distance.into());
-            let target = i128::from(percentile.parts()) * values.len() as i128;
+            let target = i128::from(percentile.ten_thousandths()) * values.len() as i128;
             let below = (low > self.range.0.into()).then(|| {
                 let below = values.partition_point(|&value| i128::from(value) < low);
                 target - of * below as i128

@@ -182,7 +182,7 @@ fn exchanges_of_several_rows_in_several_groups_are_as_near_as_promised() {
     }
 }
 
-/// The promise for several groups: each has its part, as exact sums or as sums of squares.
+/// The promise for several groups: each has its share, as exact sums or as sums of squares.
 #[test]
 fn several_groups_share_the_loss() {
     let range = (0, 9);
@@ -234,7 +234,7 @@ fn events_cover_what_a_unit_changes() {
                 let all = Composition::new(&[(quantile.event(), 1)]).unwrap();
                 let at: Vec<(f64, f64)> = [0.1, 0.4, 0.7, 0.95]
                     .into_iter()
-                    .map(|part| Epsilon::from_f64_down(part * 1.3).unwrap())
+                    .map(|share| Epsilon::from_f64_down(share * 1.3).unwrap())
                     .map(|epsilon| (epsilon.to_f64(), all.delta_at(epsilon)))
                     .collect();
                 let check = |laws: [&Law; 2]| {
@@ -327,17 +327,17 @@ fn rates_are_rounded_down() {
                     };
                     assert_eq!(make(pure("1")).percentile.of, q);
                     let one = BigUint::from(Rho::units_per_one());
-                    let parts = |quantile: &Quantile| {
+                    let fraction_of = |quantile: &Quantile| {
                         let rate = quantile.weights.rate();
                         (BigUint::from(rate.numerator()), BigUint::from(rate.denominator()))
                     };
                     let mechanism = make(Loss::pure(Epsilon::from_units(units).unwrap()));
-                    let (n, d) = parts(&mechanism);
+                    let (n, d) = fraction_of(&mechanism);
                     below(&n * &apart * groups * &one, d * units, n);
                     // rate^2 apart^2 groups / 8 <= rho, unless a pure epsilon of a group's is
                     // larger.
                     let mechanism = make(Loss::concentrated(Rho::from_units(units).unwrap()));
-                    let (n, d) = parts(&mechanism);
+                    let (n, d) = fraction_of(&mechanism);
                     let drawn = &n * &n * &apart * &apart * groups * &one;
                     if units / u64::from(groups) > 8 * Rho::units_per_one() {
                         assert!(drawn > &d * &d * units * 8u8);

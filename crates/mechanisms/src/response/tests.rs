@@ -67,8 +67,8 @@ fn answers_have_their_probabilities() {
             response.respond_all(&vec![value; draws], &mut answers, &mut generator).unwrap();
             for answer in 0..categories {
                 let count = answers.iter().filter(|a| **a == answer).count() as f64;
-                let part = if answer == value { e } else { 1.0 };
-                let p = part / (e + f64::from(categories) - 1.0);
+                let weight = if answer == value { e } else { 1.0 };
+                let p = weight / (e + f64::from(categories) - 1.0);
                 let n = draws as f64;
                 let deviation = (n * p * (1.0 - p)).sqrt();
                 assert!((count - n * p).abs() < 6.0 * deviation, "{epsilon} {value} {answer}");
@@ -86,10 +86,10 @@ fn batches() {
     let mut answers = vec![9; 1000];
     response.respond_all(&values, &mut answers, &mut many).unwrap();
     assert!(answers.iter().all(|answer| *answer < 4));
-    for part in [0..256, 256..512, 744..1000] {
-        let same = part.clone().filter(|i| answers[*i] == values[*i]).count();
+    for range in [0..256, 256..512, 744..1000] {
+        let same = range.clone().filter(|i| answers[*i] == values[*i]).count();
         // 0.31 of 256 are kept, with a standard deviation of 7.4: six are 45.
-        assert!((35..125).contains(&same), "{part:?}: {same}");
+        assert!((35..125).contains(&same), "{range:?}: {same}");
     }
     // A probability of 1 - e^-40 to keep.
     let sure = RandomisedResponse::new("40".parse().unwrap(), 4).unwrap();

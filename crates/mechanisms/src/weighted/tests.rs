@@ -52,15 +52,15 @@ fn rounds_compose_to_the_budget() {
                 .filter(|unshared| *unshared < 20 || unshared % 97 == 0 || *unshared == groups);
             let mut worst: f64 = 0.0;
             for unshared in some.clone() {
-                let part = unshared as f64 / groups as f64;
+                let fraction = unshared as f64 / groups as f64;
                 if neighbouring == Neighbouring::AddRemove {
-                    let mu = (mu_squared * (1.0 - part)).sqrt();
+                    let mu = (mu_squared * (1.0 - fraction)).sqrt();
                     worst = worst.max(joint_delta(1.0, mu, appear(unshared), 0.0));
                     worst = worst.max(joint_delta(1.0, mu, 0.0, appear(unshared)));
                     continue;
                 }
                 for other in some.clone() {
-                    let apart = 2.0 - part - other as f64 / groups as f64;
+                    let apart = 2.0 - fraction - other as f64 / groups as f64;
                     let mu = (mu_squared * apart).sqrt();
                     worst = worst.max(joint_delta(1.0, mu, appear(unshared), appear(other)));
                 }
@@ -94,8 +94,8 @@ fn measurements_and_weights_share_delta() {
         {
             let reach = Reach { groups, neighbouring };
             let shown = delta.share(2);
-            let parts = strategy.parts_unshared(reach);
-            let mu = gaussian_groups_mu(epsilon, delta, shown, parts);
+            let mu_shares = strategy.mu_squared_shares(reach);
+            let mu = gaussian_groups_mu(epsilon, delta, shown, mu_shares);
             let rho = Rho::from_f64_down(0.5 * mu * mu).unwrap();
             let [chosen, _] = rho.split(&[1, 2])[..] else { panic!("shares") };
             let of_numbers = 2.0 * (rho.to_f64() - chosen.to_f64());
@@ -117,7 +117,7 @@ fn measurements_and_weights_share_delta() {
                 .filter(|all| *all < 5 || *all == groups)
                 .flat_map(|all| (0..=all).map(move |unshared| (unshared, all)))
                 .collect();
-            // Shared parts of the weights, and of the numbers of k groups.
+            // Shared fractions of the weights, and of the numbers of k groups.
             let shared = |(unshared, all): (u64, u64)| {
                 let left = (all - unshared) as f64;
                 (left / all as f64, left / groups as f64)

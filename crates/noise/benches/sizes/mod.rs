@@ -41,8 +41,8 @@ fn quarters(
     }
     draws.sort_by_key(|(size, _)| *size);
     let mut columns = Vec::new();
-    for part in draws.chunks(DRAWS / 4).chain([&draws[DRAWS - DRAWS / 100..]]) {
-        let (mean, median) = typical(part.iter().map(|(_, time)| *time));
+    for chunk in draws.chunks(DRAWS / 4).chain([&draws[DRAWS - DRAWS / 100..]]) {
+        let (mean, median) = typical(chunk.iter().map(|(_, time)| *time));
         columns.push(format!("{mean:>7.1} ({median:.0})"));
     }
     println!("{name:<30}{} ns", columns.join(""));

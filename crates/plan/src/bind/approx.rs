@@ -7,26 +7,26 @@ use sqlparser::ast;
 
 use super::collected::Aggregates;
 
-/// Most parts that the values are divided into.
-const MAX_PARTS: u32 = 100;
+/// Most buckets that the values are divided into.
+const MAX_BUCKETS: u32 = 100;
 
 const FORM: &str = "APPROX_QUANTILES(x, 4)[OFFSET(1)] is the first quartile; alone in SELECT, \
                     APPROX_QUANTILES(x, 4) shows three columns";
 
 impl Aggregates<'_> {
-    /// How many parts the call divides the values into.
-    pub(super) fn parts(&self, function: &ast::Function) -> Result<u32, Refusal> {
-        let parts = match &function.args {
+    /// How many buckets the call divides the values into.
+    pub(super) fn buckets(&self, function: &ast::Function) -> Result<u32, Refusal> {
+        let buckets = match &function.args {
             ast::FunctionArguments::List(list) => list.args.get(1),
             _ => None,
         };
-        let parts = match parts {
+        let buckets = match buckets {
             Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(node))) => self.small(node),
             _ => None,
         };
-        parts.filter(|n| (2..=MAX_PARTS).contains(n)).ok_or_else(|| {
+        buckets.filter(|n| (2..=MAX_BUCKETS).contains(n)).ok_or_else(|| {
             Refusal::new(
-                format!("`{function}` needs a constant number of parts from 2 to {MAX_PARTS}"),
+                format!("`{function}` needs a constant number of parts from 2 to {MAX_BUCKETS}"),
                 FORM,
             )
         })
@@ -39,22 +39,22 @@ impl Aggregates<'_> {
         }
     }
 
-    /// The quantile at an index of the list, from 1 to one less than there are parts.
+    /// The quantile at an index of the list, from 1 to one less than there are buckets.
     pub(super) fn quantile_of(
         &mut self,
         function: &ast::Function,
         index: u32,
         keys: usize,
     ) -> Result<Expr, Refusal> {
-        let parts = self.parts(function)?;
-        if !(1..parts).contains(&index) {
+        let buckets = self.buckets(function)?;
+        if !(1..buckets).contains(&index) {
             return Err(Refusal::new(
                 format!("`{function}` at {index} is the value of one record"),
-                format!("[OFFSET(1)] to [OFFSET({})]", parts - 1),
+                format!("[OFFSET(1)] to [OFFSET({})]", buckets - 1),
             ));
         }
         // To four decimal places, which are all that quantiles are told apart by.
-        let share = (2 * 10_000 * index + parts) / (2 * parts);
+        let share = (2 * 10_000 * index + buckets) / (2 * buckets);
         let share = ast::Value::Number(format!("0.{share:04}"), false);
         let mut one = function.clone();
         if let ast::FunctionArguments::List(list) = &mut one.args

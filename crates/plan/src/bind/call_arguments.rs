@@ -189,7 +189,7 @@ impl Aggregates<'_> {
             }
             "weight" => {
                 let weight = self.constant(value, "weight => 2")?;
-                let (digits, scale) = weight.parts();
+                let (digits, scale) = weight.digits_and_scale();
                 match u32::try_from(digits) {
                     Ok(n) if scale == 0 && (1..=MAX_WEIGHT).contains(&n) => arguments.weight = n,
                     _ => {

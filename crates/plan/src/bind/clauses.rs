@@ -366,9 +366,9 @@ fn outputs(
         // A list has a column for each of its values.
         let columns = match quantiles(node) {
             Some(function) => {
-                let parts = scope.aggregates.parts(function)?;
+                let buckets = scope.aggregates.buckets(function)?;
                 let at = |index| scope.aggregates.quantile_of(function, index, keys.len());
-                let all = (1..parts).map(at).collect::<Result<Vec<_>, _>>()?;
+                let all = (1..buckets).map(at).collect::<Result<Vec<_>, _>>()?;
                 all.into_iter().zip(1..).map(|(e, index)| (format!("{name}_{index}"), e)).collect()
             }
             None => {

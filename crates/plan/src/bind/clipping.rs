@@ -101,8 +101,8 @@ impl PrivateQuery {
                     // Which groups count is by chance: this is the part that is dropped on average.
                     let most = call(Function::Least, vec![in_groups.clone(), number(most)]);
                     let beyond = arithmetic(BinaryOp::Sub, in_groups.clone(), most);
-                    let part = arithmetic(BinaryOp::Div, beyond, in_groups.clone());
-                    let dropped = arithmetic(BinaryOp::Mul, counts, part);
+                    let dropped_share = arithmetic(BinaryOp::Div, beyond, in_groups.clone());
+                    let dropped = arithmetic(BinaryOp::Mul, counts, dropped_share);
                     arithmetic(BinaryOp::Add, changed, dropped)
                 }
             };
@@ -367,15 +367,20 @@ fn unclamped(size: Expr) -> UnitContribution {
 
 /// The quotient of two released numbers, by their indices; within 0 and 1 where no limit adds
 /// anything. A noisy denominator of zero or less is no base for a share.
-fn share((part, whole): (usize, usize), only_less: bool, column_type: ColumnType) -> Expr {
+fn share(
+    (numerator, denominator): (usize, usize),
+    only_less: bool,
+    column_type: ColumnType,
+) -> Expr {
     let column = |index| Expr::column(index, column_type);
-    let mut quotient = arithmetic(BinaryOp::Div, float(column(part)), float(column(whole)));
+    let mut quotient =
+        arithmetic(BinaryOp::Div, float(column(numerator)), float(column(denominator)));
     if only_less {
         quotient = call(Function::Least, vec![quotient, number(1)]);
     }
     quotient = call(Function::Greatest, vec![quotient, number(0)]);
     let zero = cast(Expr::literal(Value::Int(0)), column_type);
-    let positive = compare(BinaryOp::Gt, column(whole), zero);
+    let positive = compare(BinaryOp::Gt, column(denominator), zero);
     Expr::new(ExprKind::Case(vec![(positive, quotient)], None), ColumnType::Float)
 }
 

@@ -281,10 +281,10 @@ impl<'a> QueryTables<'a> {
                 let (left_scope, right_scope) =
                     (left.scope(), RowScope::new(right.columns.iter().map(shifted).collect()));
                 for name in names {
-                    let [part] = name.0.as_slice() else {
+                    let [only] = name.0.as_slice() else {
                         return Err(Refusal::new(format!("USING ({name})"), "USING (column)"));
                     };
-                    let ident = part.as_ident().cloned().unwrap_or_else(|| ast::Ident::new(""));
+                    let ident = only.as_ident().cloned().unwrap_or_else(|| ast::Ident::new(""));
                     let node = ast::Expr::Identifier(ident);
                     let left_value = bind_row_expression(&node, &left_scope)?;
                     let other = bind_row_expression(&node, &right_scope)?;

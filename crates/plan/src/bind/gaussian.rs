@@ -6,22 +6,22 @@ use hushtable_privacy::{Delta, Loss, Rho, analytic_gaussian_mu, gaussian_groups_
 
 use super::{Groups, Measure, PrivateQuery};
 
-/// The number of parts that a delta is divided into.
+/// The number of equal shares that a delta is divided into.
 const ALL_OF_DELTA: u32 = 64;
 
-/// Parts of delta, of `ALL_OF_DELTA`, that choosing groups by that strategy may have beside
+/// Shares of delta, of `ALL_OF_DELTA`, that choosing groups by that strategy may have beside
 /// Gaussian noise, as a rule the first. Where a unit that has groups for itself moves the noise by
 /// much less, noise and groups both have nearly all of delta.
-pub fn delta_parts(query: &PrivateQuery, strategy: Strategy) -> &'static [u32] {
-    match strategy.parts_unshared(query.reach()).get() {
+pub fn delta_shares(query: &PrivateQuery, strategy: Strategy) -> &'static [u32] {
+    match strategy.mu_squared_shares(query.reach()).get() {
         ..=4 => &[62],
         _ => &[32, 8, 1],
     }
 }
 
-/// The ways in which a query's groups may be chosen beside Gaussian noise, each with its part of
-/// delta; none of them where all groups are public. Strategies that come to the same rho are there
-/// once.
+/// The ways in which a query's groups may be chosen beside Gaussian noise, each with its share
+/// of delta; none of them where all groups are public. Strategies that come to the same rho are
+/// there once.
 pub fn gaussian_choices(query: &PrivateQuery) -> Vec<Option<(Strategy, u32)>> {
     let Groups::Private { strategy, .. } = query.groups() else { return vec![None] };
     let strategies = match strategy {
@@ -29,13 +29,14 @@ pub fn gaussian_choices(query: &PrivateQuery) -> Vec<Option<(Strategy, u32)>> {
         None => vec![Strategy::GaussianThreshold, Strategy::Sips],
     };
     let gaussian = strategies.into_iter().filter(|strategy| is_gaussian(*strategy));
-    let parts = |strategy| delta_parts(query, strategy).iter().map(move |part| (strategy, *part));
-    gaussian.flat_map(parts).map(Some).collect()
+    let shares =
+        |strategy| delta_shares(query, strategy).iter().map(move |share| (strategy, *share));
+    gaussian.flat_map(shares).map(Some).collect()
 }
 
 /// Gaussian noise at the cost of a query in epsilon and delta, with groups that are chosen by that
 /// strategy, if any are: a rho for all of it, and the delta that choosing groups has: that
-/// number of parts, of `ALL_OF_DELTA`.
+/// number of shares, of `ALL_OF_DELTA`.
 ///
 /// *Proof.* Mechanisms with Gaussian noise whose rhos add up to rho are together Gaussian
 /// differentially private with mu^2 = 2 rho, except for the chance that a group appears that only
@@ -62,11 +63,11 @@ pub fn as_gaussian(query: &PrivateQuery, chosen: Option<(Strategy, u32)>) -> Res
         ));
     }
     let (selection, mu) = match chosen {
-        Some((strategy, parts)) => {
-            let others = ALL_OF_DELTA.saturating_sub(parts);
-            let part = delta.split(&[parts, others]).first().copied().unwrap_or(Delta::ZERO);
-            let unshared = strategy.parts_unshared(query.reach());
-            (part, gaussian_groups_mu(epsilon, delta, part, unshared))
+        Some((strategy, share)) => {
+            let others = ALL_OF_DELTA.saturating_sub(share);
+            let of_groups = delta.split(&[share, others]).first().copied().unwrap_or(Delta::ZERO);
+            let unshared = strategy.mu_squared_shares(query.reach());
+            (of_groups, gaussian_groups_mu(epsilon, delta, of_groups, unshared))
         }
         None if query.noise_delta().is_zero() => (Delta::ZERO, 0.0),
         None => {

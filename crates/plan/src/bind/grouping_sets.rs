@@ -42,8 +42,8 @@ pub(super) fn sets(
     let mut all: Vec<Vec<ast::Expr>> = vec![Vec::new()];
     for node in nodes {
         let item_sets = match node {
-            ast::Expr::Rollup(parts) => rollup(parts)?,
-            ast::Expr::Cube(parts) => cube(parts)?,
+            ast::Expr::Rollup(items) => rollup(items)?,
+            ast::Expr::Cube(items) => cube(items)?,
             ast::Expr::GroupingSets(sets) => of_sets(sets)?,
             ast::Expr::Tuple(keys) => vec![keys.clone()],
             other => vec![vec![other.clone()]],
@@ -60,23 +60,23 @@ pub(super) fn sets(
     Ok(all)
 }
 
-/// All parts, and then one less at a time.
-fn rollup(parts: &[Vec<ast::Expr>]) -> Result<Vec<Vec<ast::Expr>>, Refusal> {
-    if parts.len() >= MAX_LEVELS {
-        return Err(too_many(&(parts.len() + 1).to_string()));
+/// All items, and then one less at a time.
+fn rollup(items: &[Vec<ast::Expr>]) -> Result<Vec<Vec<ast::Expr>>, Refusal> {
+    if items.len() >= MAX_LEVELS {
+        return Err(too_many(&(items.len() + 1).to_string()));
     }
-    Ok((0..=parts.len()).rev().map(|many| parts[..many].concat()).collect())
+    Ok((0..=items.len()).rev().map(|many| items[..many].concat()).collect())
 }
 
-/// Every choice of parts.
-fn cube(parts: &[Vec<ast::Expr>]) -> Result<Vec<Vec<ast::Expr>>, Refusal> {
+/// Every choice of items.
+fn cube(items: &[Vec<ast::Expr>]) -> Result<Vec<Vec<ast::Expr>>, Refusal> {
     let most = MAX_LEVELS.ilog2() as usize;
-    if parts.len() > most {
-        return Err(too_many(&format!("2^{}", parts.len())));
+    if items.len() > most {
+        return Err(too_many(&format!("2^{}", items.len())));
     }
     let mut all: Vec<Vec<ast::Expr>> = vec![Vec::new()];
-    for part in parts.iter().rev() {
-        let with = all.iter().map(|set| part.iter().chain(set).cloned().collect());
+    for item in items.iter().rev() {
+        let with = all.iter().map(|set| item.iter().chain(set).cloned().collect());
         all = with.chain(all.iter().cloned()).collect();
     }
     Ok(all)
@@ -87,8 +87,8 @@ fn of_sets(sets: &[Vec<ast::Expr>]) -> Result<Vec<Vec<ast::Expr>>, Refusal> {
     for set in sets {
         match set.as_slice() {
             [ast::Expr::Function(called)] => match nested(called) {
-                Some((true, parts)) => all.extend(cube(&parts)?),
-                Some((false, parts)) => all.extend(rollup(&parts)?),
+                Some((true, items)) => all.extend(cube(&items)?),
+                Some((false, items)) => all.extend(rollup(&items)?),
                 None => all.push(set.clone()),
             },
             _ => all.push(set.clone()),
@@ -101,21 +101,21 @@ fn of_sets(sets: &[Vec<ast::Expr>]) -> Result<Vec<Vec<ast::Expr>>, Refusal> {
 }
 
 /// ROLLUP or CUBE within GROUPING SETS, which the parser takes for functions: whether it is CUBE,
-/// and its parts.
+/// and its items.
 fn nested(function: &ast::Function) -> Option<(bool, Vec<Vec<ast::Expr>>)> {
     let name = function.name.to_string().to_uppercase();
     let ast::FunctionArguments::List(list) = &function.args else { return None };
     if !matches!(name.as_str(), "ROLLUP" | "CUBE") {
         return None;
     }
-    let part = |argument: &ast::FunctionArg| match argument {
+    let item = |argument: &ast::FunctionArg| match argument {
         ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Tuple(keys))) => {
             Some(keys.clone())
         }
         ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(key)) => Some(vec![key.clone()]),
         _ => None,
     };
-    Some((name == "CUBE", list.args.iter().map(part).collect::<Option<_>>()?))
+    Some((name == "CUBE", list.args.iter().map(item).collect::<Option<_>>()?))
 }
 
 fn too_many(levels: &str) -> Refusal {

@@ -14,9 +14,9 @@ use super::rowset::References;
 use crate::one_row::{Added, MAX_ADDED_OPERATIONS, PublicSide, added, rows_joined};
 use crate::relation::{JoinKind, NamedExpr, Operator, Relation, UnitAggregate};
 
-/// Most parts of an expression that is written out over a table's columns. Of longer ones, all rows
+/// Most nodes of an expression that is written out over a table's columns. Of longer ones, all rows
 /// are taken to agree in them.
-const MAX_PARTS: usize = 5_000;
+const MAX_NODES: usize = 5_000;
 
 /// A join of a query in which a protected row can meet rows of public tables.
 #[derive(Clone, Debug)]
@@ -199,15 +199,15 @@ impl PrivateQuery {
     }
 
     fn added_by(&self, most: &mut dyn FnMut(PublicSide<'_>) -> u64) -> Added {
-        added(&self.relation, (&self.outer_parts(), self.measurements.len()), most)
+        added(&self.relation, (&self.outer_expressions(), self.measurements.len()), most)
     }
 
     /// The query with a limit on the rows of a unit in every join in which they can meet each
     /// other: `most`, or as many as one row may add to the query.
     pub(super) fn with_rows_joined(mut self, most: Option<u32>) -> Result<Self, Refusal> {
         if self.relation.has_meeting_rows() {
-            let parts = self.outer_parts();
-            let usual = || rows_joined(&self.relation, (&parts, self.measurements.len()));
+            let expressions = self.outer_expressions();
+            let usual = || rows_joined(&self.relation, (&expressions, self.measurements.len()));
             let rows = most.unwrap_or_else(usual);
             self.relation = self.relation.with_rows_joined(rows)?;
         }
@@ -338,12 +338,12 @@ fn reads_from(expr: &Expr, width: usize) -> bool {
 /// column, or is too long, is left out: more rows agree without it.
 fn written_out(keys: Vec<Expr>, columns: &[&Expr]) -> Vec<Expr> {
     let write = |mut key: Expr| {
-        let (mut parts, mut known) = (key.size().1, true);
+        let (mut nodes, mut known) = (key.size().1, true);
         key.visit_columns(&mut |index| match columns.get(index) {
-            Some(column) => parts = parts.saturating_add(column.size().1),
+            Some(column) => nodes = nodes.saturating_add(column.size().1),
             None => known = false,
         });
-        if !known || parts > MAX_PARTS {
+        if !known || nodes > MAX_NODES {
             return None;
         }
         let null = ExprKind::Literal(Value::Null);

@@ -112,7 +112,7 @@ impl Aggregates<'_> {
     fn percentile(&self, node: &ast::Expr) -> Result<Percentile, Refusal> {
         let form = "PERCENTILE_CONT(x, 0.9)";
         let number = self.constant(node, form)?;
-        let (digits, scale) = number.parts();
+        let (digits, scale) = number.digits_and_scale();
         Percentile::new(digits, scale).ok_or_else(|| {
             Refusal::new(
                 format!(

@@ -1,7 +1,7 @@
 //! The checked query.
 
 use hushtable_contract::{IntervalRequest, LearntBounds, NoiseKind, Prefer};
-use hushtable_lang::cost::RowPart;
+use hushtable_lang::cost::RowExpression;
 use hushtable_lang::{ColumnType, Expr, Refusal, cost};
 use hushtable_mechanisms::{Reach, RecordMechanism};
 use hushtable_numbers::MAX_LATTICE;
@@ -335,11 +335,11 @@ impl PrivateQuery {
         self
     }
 
-    /// The query with all bounds of sums `times`/`parts` as large; `None` where they are then too
+    /// The query with all bounds of sums `times`/`divisor` as large; `None` where they are then too
     /// large to be exact. Owners use it to compare bounds.
-    pub fn with_bounds_times(mut self, times: u32, parts: u32) -> Option<Self> {
+    pub fn with_bounds_times(mut self, times: u32, divisor: u32) -> Option<Self> {
         let scaled = |bound: i64| {
-            let bound = i128::from(bound) * i128::from(times) / i128::from(parts.max(1));
+            let bound = i128::from(bound) * i128::from(times) / i128::from(divisor.max(1));
             i64::try_from(bound).ok().filter(|steps| steps.abs() <= MAX_LATTICE)
         };
         for measurement in self.measurements.iter_mut().filter(|m| m.has_bounds()) {
@@ -400,7 +400,7 @@ impl PrivateQuery {
 
     /// Refuses a query in which one row can cost more than it may.
     pub(super) fn check_cost(&self) -> Result<(), Refusal> {
-        let mut parts = self.relation.row_parts();
+        let mut expressions = self.relation.row_expressions();
         let operations = self.relation.operations();
         if operations > MAX_RELATION_OPERATIONS {
             return Err(Refusal::new(
@@ -426,32 +426,33 @@ impl PrivateQuery {
                  computes in the condition; or to WHERE, after the join",
             ));
         }
-        parts.extend(self.outer_parts());
-        cost::check(&parts)
+        expressions.extend(self.outer_expressions());
+        cost::check(&expressions)
     }
 
     /// Everything that is computed from single rows of the relation, and where in the query it is.
-    pub(super) fn outer_parts(&self) -> Vec<RowPart<'_>> {
-        let mut parts = Vec::new();
-        let part = |context: String, expr| {
+    pub(super) fn outer_expressions(&self) -> Vec<RowExpression<'_>> {
+        let mut expressions = Vec::new();
+        let row_expression = |context: String, expr| {
             let columns = self.column_bytes.clone();
-            RowPart { clause: context, expr, columns }
+            RowExpression { clause: context, expr, columns }
         };
         // Public keys are looked up in their lists, together with WHERE.
         let public = self.keys.iter().any(|key| key.public.is_some());
         let clause = if public { "WHERE or the public keys" } else { "WHERE" };
-        parts.extend(self.filter.iter().map(|e| part(clause.to_owned(), e)));
-        parts.extend(self.keys.iter().map(|key| part("GROUP BY".to_owned(), &key.expr)));
+        expressions.extend(self.filter.iter().map(|e| row_expression(clause.to_owned(), e)));
+        expressions
+            .extend(self.keys.iter().map(|key| row_expression("GROUP BY".to_owned(), &key.expr)));
         for measurement in &self.measurements {
             let context = || format!("the {}", measurement.name);
-            parts.extend(measurement.measure.operand().map(|e| part(context(), e)));
+            expressions.extend(measurement.measure.operand().map(|e| row_expression(context(), e)));
             let classes =
                 measurement.measure.per_record().and_then(|s| s.thresholds.classes.as_ref());
             if let Some(classes) = classes.filter(|_| self.chooses_by_pieces()) {
-                parts.push(part(context(), &classes.expr));
+                expressions.push(row_expression(context(), &classes.expr));
             }
         }
-        parts
+        expressions
     }
 
     /// The privacy unit as readers know it: the column that names it, or `row`.

@@ -392,11 +392,11 @@ impl References {
                 _ => return None,
             };
         }
-        let column_of = |part: &Origin| {
+        let column_of = |sought: &Origin| {
             exprs.clone().find_map(|expr| match expr.kind {
                 ExprKind::Column(column) => {
                     let origin = rows.fields().get(column)?.origin.as_ref()?;
-                    (origin == part).then_some(column)
+                    (origin == sought).then_some(column)
                 }
                 _ => None,
             })
@@ -469,7 +469,7 @@ impl References {
     }
 }
 
-/// Most parts of all expressions of a query when sub-queries' columns stand in place of their
+/// Most nodes of all expressions of a query when sub-queries' columns stand in place of their
 /// names.
 const MAX_INLINED: usize = 20_000;
 
@@ -480,11 +480,11 @@ fn check_inlined<'a>(
     columns: &[NamedExpr],
 ) -> Result<(), Refusal> {
     let sizes: Vec<usize> = columns.iter().map(|column| column.expr.size().1).collect();
-    let (mut parts, mut known) = (0usize, true);
+    let (mut nodes, mut known) = (0usize, true);
     for expr in exprs {
-        parts = parts.saturating_add(expr.size().1);
+        nodes = nodes.saturating_add(expr.size().1);
         expr.visit_columns(&mut |index| match sizes.get(index) {
-            Some(size) => parts = parts.saturating_add(*size),
+            Some(size) => nodes = nodes.saturating_add(*size),
             None => known = false,
         });
     }
@@ -494,10 +494,10 @@ fn check_inlined<'a>(
             "use columns that the sub-query's SELECT lists",
         ));
     }
-    if parts > MAX_INLINED {
+    if nodes > MAX_INLINED {
         return Err(Refusal::new(
             format!(
-                "the query has {parts} parts when its sub-queries' columns are written out; at \
+                "the query has {nodes} parts when its sub-queries' columns are written out; at \
                  most {MAX_INLINED} are allowed"
             ),
             "use shorter columns in the sub-query, or fewer conditions on them",

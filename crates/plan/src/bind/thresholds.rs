@@ -94,7 +94,7 @@ impl InForce {
 }
 
 /// The values that `expr` can have in a row for which the condition holds, where it says: from its
-/// parts of the forms `expr = constant` and `expr IN (constants)` that must all hold.
+/// conjuncts of the forms `expr = constant` and `expr IN (constants)` that must all hold.
 pub(super) fn possible_values(condition: &Expr, expr: &Expr) -> Option<Vec<Value>> {
     match &condition.kind {
         ExprKind::Binary(BinaryOp::And, left, right) => {

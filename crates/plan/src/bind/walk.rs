@@ -143,11 +143,11 @@ fn date_part_index(function: &ast::Function) -> Option<usize> {
     }
 }
 
-/// A table's name without quotes, its parts joined by points.
+/// A table's name without quotes, its identifiers joined by points.
 pub(super) fn table_name(name: &ast::ObjectName) -> String {
-    let part =
+    let text =
         |p: &ast::ObjectNamePart| p.as_ident().map_or_else(|| p.to_string(), |i| i.value.clone());
-    name.0.iter().map(part).collect::<Vec<_>>().join(".")
+    name.0.iter().map(text).collect::<Vec<_>>().join(".")
 }
 
 /// The conditions of ON.

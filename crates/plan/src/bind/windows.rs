@@ -16,7 +16,7 @@ const MAX_WINDOWS: usize = 32;
 /// Furthest row that LAG and LEAD look at.
 const MAX_OFFSET: i64 = 1_000_000;
 
-/// Furthest end of a frame, and most parts of NTILE.
+/// Furthest end of a frame, and most buckets of NTILE.
 const MAX_ROWS: i64 = 10_000;
 
 const FUNCTIONS: &str = "use ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, \
@@ -136,7 +136,7 @@ impl<'a> Windows<'a> {
             ("DENSE_RANK", []) => Ok(WindowFunction::DenseRank),
             ("PERCENT_RANK", []) => Ok(WindowFunction::PercentRank),
             ("CUME_DIST", []) => Ok(WindowFunction::CumulativeShare),
-            ("NTILE", [parts]) => Ok(WindowFunction::Ntile(from_one(parts)?)),
+            ("NTILE", [buckets]) => Ok(WindowFunction::Ntile(from_one(buckets)?)),
             ("LAG", [x, by @ ..]) if by.len() < 2 => {
                 Ok(WindowFunction::Lag(x.clone(), offset(by.first())?))
             }

@@ -83,9 +83,9 @@ pub(crate) fn bytes_of(input: &[Field]) -> Vec<usize> {
 /// Checks that an expression reads columns that there are, by their types.
 pub(super) fn check(expr: &Expr, input: &[Field]) -> Result<(), Refusal> {
     let mut fits = true;
-    expr.visit(&mut |part| {
-        if let ExprKind::Column(index) = part.kind {
-            fits &= input.get(index).is_some_and(|f| f.column_type == part.column_type);
+    expr.visit(&mut |node| {
+        if let ExprKind::Column(index) = node.kind {
+            fits &= input.get(index).is_some_and(|f| f.column_type == node.column_type);
         }
     });
     if fits { Ok(()) } else { Err(misfit("an expression reads a column that its input lacks")) }

@@ -295,7 +295,7 @@ impl Known {
             WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank => {
                 (Some(Range::Exact(1, any)), true)
             }
-            WindowFunction::Ntile(parts) => (Some(Range::Exact(1, (*parts).into())), true),
+            WindowFunction::Ntile(buckets) => (Some(Range::Exact(1, (*buckets).into())), true),
             WindowFunction::PercentRank | WindowFunction::CumulativeShare => {
                 (Some(Range::Float(0.0, 1.0)), true)
             }

@@ -43,8 +43,8 @@ fn event(epsilon: f64, draws: u32) -> Event {
 fn the_closed_form_is_the_largest_of_all_t() {
     for range in [0.05, 0.7, 3.0] {
         for draws in [1u64, 2, 3, 9, 30] {
-            for part in [-0.4, 0.0, 0.1, 0.35, 0.6, 0.9] {
-                let epsilon = part * draws as f64 * range;
+            for fraction in [-0.4, 0.0, 0.1, 0.35, 0.6, 0.9] {
+                let epsilon = fraction * draws as f64 * range;
                 let ranges = Ranges { range, draws };
                 let got = ranges.delta_in_advance(epsilon).unwrap();
                 let grid =
@@ -52,9 +52,9 @@ fn the_closed_form_is_the_largest_of_all_t() {
                 let most = grid.fold((-epsilon.exp_m1()).max(0.0), f64::max);
                 assert!(
                     got >= most.min(1.0) * (1.0 - 1e-12),
-                    "{range} {draws} {part}: {got} {most}"
+                    "{range} {draws} {fraction}: {got} {most}"
                 );
-                assert!(got <= most * (1.0 + 1e-2), "{range} {draws} {part}: {got} {most}");
+                assert!(got <= most * (1.0 + 1e-2), "{range} {draws} {fraction}: {got} {most}");
                 if !(2..=3).contains(&draws) {
                     continue;
                 }
@@ -68,7 +68,7 @@ fn the_closed_form_is_the_largest_of_all_t() {
                         let lost = hockey_stick(&together(&laws), epsilon);
                         assert!(
                             lost <= got + 1e-15,
-                            "{range} {draws} {part} {i} {j}: {lost} {got}"
+                            "{range} {draws} {fraction} {i} {j}: {lost} {got}"
                         );
                     }
                 }
@@ -208,12 +208,12 @@ proptest! {
                 )
             }),
         response in 0.05..1.5f64,
-        part in 0.0..1.0f64,
+        fraction in 0.0..1.0f64,
     ) {
         let [a, b, c] = ranges;
         let mut events = vec![(event(a, 1), 1), (event(b, 1), 1), (event(c, 1), 1)];
         let outcomes = adaptive(&first, &second, &third);
-        let epsilon = part * (a + b + c);
+        let epsilon = fraction * (a + b + c);
         let at = Epsilon::from_f64_down(epsilon).unwrap();
         let reported = Composition::new(&events).unwrap().delta_at(at);
         let lost = hockey_stick(&outcomes, epsilon);
@@ -223,7 +223,7 @@ proptest! {
         events.push((Event::DiscreteLaplace { epsilon: worst }, 1));
         let p = 1.0 / (1.0 + (-response).exp());
         let mixed = together(&[outcomes, vec![(p, response), (1.0 - p, -response)]]);
-        let epsilon = part * (a + b + c + response);
+        let epsilon = fraction * (a + b + c + response);
         let at = Epsilon::from_f64_down(epsilon).unwrap();
         let reported = Composition::new(&events).unwrap().delta_at(at);
         let lost = hockey_stick(&mixed, epsilon);
@@ -247,10 +247,10 @@ proptest! {
         (range, laws) in (0.05..2.0f64).prop_flat_map(|range| {
             (Just(range), prop::collection::vec(mechanism(range, 3), 1..6))
         }),
-        part in 0.0..1.0f64,
+        fraction in 0.0..1.0f64,
     ) {
         let draws = laws.len() as u32;
-        let epsilon = part * range * f64::from(draws);
+        let epsilon = fraction * range * f64::from(draws);
         let all = Composition::new(&[(event(range * f64::from(draws), draws), 1)]).unwrap();
         let at = Epsilon::from_f64_down(epsilon).unwrap();
         let (lost, reported) = (hockey_stick(&together(&laws), epsilon), all.delta_at(at));

@@ -1,10 +1,10 @@
-//! Tests of [`super`], against every part one by one.
+//! Tests of [`super`], against every fraction one by one.
 
 use super::*;
 use crate::{Composition, Event, Loss, normal_quantile};
 
-fn parts(parts: u64) -> NonZeroU64 {
-    NonZeroU64::new(parts).unwrap()
+fn shares(shares: u64) -> NonZeroU64 {
+    NonZeroU64::new(shares).unwrap()
 }
 
 fn decimal<A: std::str::FromStr>(text: &str) -> A
@@ -14,14 +14,14 @@ where
     text.parse().unwrap()
 }
 
-/// The largest delta on a fine grid of parts, in both directions, with what the other unit may show
-/// from nothing to all.
+/// The largest delta on a fine grid of fractions, in both directions, with what the other unit may
+/// show from nothing to all.
 fn one_by_one(epsilon: f64, mu_squared: f64, unshared: u64, shown: f64) -> f64 {
     let mut worst = 0.0f64;
     for step in 0..=400 {
-        let part = f64::from(step) / 400.0;
-        let mu = (mu_squared * (1.0 - part / unshared as f64)).sqrt();
-        let left = -(part * (-shown).ln_1p()).exp_m1();
+        let fraction = f64::from(step) / 400.0;
+        let mu = (mu_squared * (1.0 - fraction / unshared as f64)).sqrt();
+        let left = -(fraction * (-shown).ln_1p()).exp_m1();
         for entered in [0.0, 0.5 * shown, shown] {
             worst = worst.max(joint_delta(epsilon, mu, left, entered));
         }
@@ -43,16 +43,16 @@ const CASES: [(&str, &str); 9] = [
 ];
 
 #[test]
-fn no_part_loses_more_and_the_worst_is_near() {
+fn no_fraction_loses_more_and_the_worst_is_near() {
     for (epsilon, delta) in CASES {
         let (epsilon, delta): (Epsilon, Delta) = (decimal(epsilon), decimal(delta));
         for unshared in [1u64, 2, 3, 20, 1 << 31] {
             for weights in [[31, 1], [1, 1], [1, 7]] {
                 let shown = delta.split(&weights)[0];
                 let case = format!("{epsilon} {delta} {unshared} {weights:?}");
-                let mu = gaussian_groups_mu(epsilon, delta, shown, parts(unshared));
+                let mu = gaussian_groups_mu(epsilon, delta, shown, shares(unshared));
                 let (e, d) = (epsilon.to_f64(), delta.to_f64());
-                let groups = ChosenGroups::of(mu * mu, parts(unshared), shown);
+                let groups = ChosenGroups::of(mu * mu, shares(unshared), shown);
                 let (exact, bound) =
                     (one_by_one(e, mu * mu, unshared, shown.to_f64()), groups.delta_at(e));
                 assert!(exact <= bound && bound <= d, "{case}: {exact} {bound}");
@@ -74,7 +74,7 @@ fn counts_of_one_have_delta_twice() {
         let (epsilon, delta): (Epsilon, Delta) = (decimal(epsilon), decimal(delta));
         let shown = delta.split(&[31, 1])[0];
         for unshared in [1, 2] {
-            let mu = gaussian_groups_mu(epsilon, delta, shown, parts(unshared));
+            let mu = gaussian_groups_mu(epsilon, delta, shown, shares(unshared));
             let most = analytic_gaussian_mu(epsilon.to_f64(), delta.to_f64());
             assert!(mu > most * (1.0 - 1e-6), "{epsilon} {delta}: {mu} {most}");
         }
@@ -82,7 +82,7 @@ fn counts_of_one_have_delta_twice() {
     // The threshold of a count of units at (1, 1e-6): 22.4, 107.5 and 251.2 where deltas add up.
     let (epsilon, delta): (Epsilon, Delta) = (decimal("1"), decimal("1e-6"));
     let shown = delta.split(&[31, 1])[0];
-    let mu = gaussian_groups_mu(epsilon, delta, shown, parts(1));
+    let mu = gaussian_groups_mu(epsilon, delta, shown, shares(1));
     for (groups, want) in [(1.0f64, 21.11), (20.0, 101.75), (100.0, 238.32)] {
         let threshold = 1.0 + groups.sqrt() / mu * normal_quantile(shown.to_f64() / groups);
         assert!((threshold - want).abs() < 0.006, "{groups}: {threshold}");
@@ -93,9 +93,9 @@ fn counts_of_one_have_delta_twice() {
 fn one_such_event_is_told_by_its_worst_pair_and_several_add_up() {
     let (epsilon, delta): (Epsilon, Delta) = (decimal("1"), decimal("1e-6"));
     let shown = delta.split(&[31, 1])[0];
-    let mu = gaussian_groups_mu(epsilon, delta, shown, parts(2));
+    let mu = gaussian_groups_mu(epsilon, delta, shown, shares(2));
     let rho = crate::Rho::from_f64_down(0.5 * mu * mu).unwrap();
-    let groups = Event::GaussianGroups { mu_squared: rho.into(), parts: parts(2), delta: shown };
+    let groups = Event::GaussianGroups { mu_squared: rho.into(), parts: shares(2), delta: shown };
     let apart = [
         (Event::Gaussian { mu_squared: rho.into() }, 1),
         (Event::Approximate { epsilon: Epsilon::ZERO, delta: shown }, 1),

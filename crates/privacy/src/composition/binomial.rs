@@ -65,7 +65,7 @@ impl Binomial {
 }
 
 /// The law of responses of one epsilon at a tilt, exact except for rounding.
-pub(crate) fn tilted(responses: Responses, parts: &ComposingEvents, tilt: f64) -> Tilted {
+pub(crate) fn tilted(responses: Responses, events: &ComposingEvents, tilt: f64) -> Tilted {
     let Responses { epsilon, times } = responses;
     let Binomial { first, mut weights, left_out } = Binomial::new(times, responses.ln_odds(tilt));
     // The fewest of the less likely outcome have the highest loss.
@@ -75,7 +75,7 @@ pub(crate) fn tilted(responses: Responses, parts: &ComposingEvents, tilt: f64) -
     Tilted {
         tilt,
         ln_moment: times as f64 * responses.ln_moment(tilt),
-        slack: parts.slack(tilt),
+        slack: events.slack(tilt),
         lowest,
         step: 2.0 * epsilon,
         loss_slack: 8.0 * ROUNDING * times as f64 * epsilon,

@@ -40,45 +40,45 @@ struct LossWindow {
 impl LossWindow {
     /// By Chernoff's bound, P\[L >= x\] <= e^(ln moment of t - t x) at the best further tilt t; but
     /// at none at which the moments of laws that are rounded up to a grid are much larger.
-    fn of(parts: &ComposingEvents, tilt: f64) -> Self {
-        let here = parts.ln_moment(tilt);
-        let edge = |t: f64, sign: f64| (parts.ln_moment(tilt + sign * t) - here - OUTSIDE) / t;
+    fn of(events: &ComposingEvents, tilt: f64) -> Self {
+        let here = events.ln_moment(tilt);
+        let edge = |t: f64, sign: f64| (events.ln_moment(tilt + sign * t) - here - OUTSIDE) / t;
         let best = |sign: f64| valley(-25.0, 25.0, |ln| edge(ln.exp(), sign)).exp();
         let (down, up) = (best(-1.0), best(1.0));
         let width = edge(up, 1.0) + edge(down, -1.0);
-        let most = 300.0 / width.max(longest(parts) / LONGEST);
+        let most = 300.0 / width.max(longest(events) / LONGEST);
         let (down, up) = (down.min(most), up.min(most));
         Self { lowest: -edge(down, -1.0), highest: edge(up, 1.0), down, up }
     }
 }
 
-/// The law of all of `parts` but what is known in rho only, at a tilt.
+/// The law of all of `events` but what is known in rho only, at a tilt.
 ///
 /// Errors, all of them on the safe side or bounded and added: kernels are rounded up
 /// ([`LossKernel`]). Few laws of few losses are convolved directly, with positive terms only, so
 /// that every weight has its own small relative error. Otherwise, by transform, what is outside the
 /// circle comes back on its other side, and is added once more as a bound; and the transforms'
 /// errors are [`Tilted::error`].
-pub(crate) fn tilted(parts: &ComposingEvents, tilt: f64) -> Tilted {
-    with_work(parts, tilt, DIRECT)
+pub(crate) fn tilted(events: &ComposingEvents, tilt: f64) -> Tilted {
+    with_work(events, tilt, DIRECT)
 }
 
 /// Convolves with at most `direct` products by the direct way.
-pub(crate) fn with_work(parts: &ComposingEvents, tilt: f64, direct: usize) -> Tilted {
-    let window = LossWindow::of(parts, tilt);
+pub(crate) fn with_work(events: &ComposingEvents, tilt: f64, direct: usize) -> Tilted {
+    let window = LossWindow::of(events, tilt);
     let width = window.highest - window.lowest;
-    let step = step(parts, tilt, width);
+    let step = step(events, tilt, width);
     // Where the step is larger than the window needs, the circle is merely too long.
     let levels = ((width / step + 8.0).log2().ceil().max(0.0) as u32).clamp(LEVELS.0, LEVELS.1);
     let grid = LossGrid { step, tilt };
     let mut all = Convolver::new(levels, grid, window, direct);
-    if parts.mu_squared > 0.0 {
-        all.add(LossKernel::gaussian(parts.mu_squared, grid));
+    if events.mu_squared > 0.0 {
+        all.add(LossKernel::gaussian(events.mu_squared, grid));
     }
-    for lattice in &parts.lattices {
+    for lattice in &events.lattices {
         all.add(LossKernel::lattice(*lattice, grid));
     }
-    for responses in &parts.responses {
+    for responses in &events.responses {
         all.add(LossKernel::responses(*responses, grid));
     }
     let GridWeights { first, weights, error, left_out } = all.finish();
@@ -86,8 +86,8 @@ pub(crate) fn with_work(parts: &ComposingEvents, tilt: f64, direct: usize) -> Ti
     let highest = edge(first + weights.len() as i64);
     Tilted {
         tilt,
-        ln_moment: parts.ln_moment(tilt),
-        slack: parts.slack(tilt),
+        ln_moment: events.ln_moment(tilt),
+        slack: events.slack(tilt),
         lowest: edge(first),
         step,
         loss_slack: 8.0 * ROUNDING * edge(first).abs().max(highest.abs()),
@@ -98,16 +98,16 @@ pub(crate) fn with_work(parts: &ComposingEvents, tilt: f64, direct: usize) -> Ti
 }
 
 /// The grid's step, for a window of that width.
-fn step(parts: &ComposingEvents, tilt: f64, width: f64) -> f64 {
-    let lattices: f64 = parts.lattices.iter().map(|l| l.times as f64).sum();
-    let rounded = lattices + parts.responses.len() as f64 + 1.0;
+fn step(events: &ComposingEvents, tilt: f64, width: f64) -> f64 {
+    let lattices: f64 = events.lattices.iter().map(|l| l.times as f64).sum();
+    let rounded = lattices + events.responses.len() as f64 + 1.0;
     let points = (DENSITY * rounded.sqrt()).max(tilt * width / 0.02).clamp(POINTS.0, POINTS.1);
-    let step = (width / points).max(longest(parts) / LONGEST);
+    let step = (width / points).max(longest(events) / LONGEST);
     // Losses that are on the grid are not rounded.
-    let common = parts.common_step();
+    let common = events.common_step();
     if common >= step {
         common / (common / step).ceil()
-    } else if common * POINTS.1 > width && common * LONGEST > longest(parts) {
+    } else if common * POINTS.1 > width && common * LONGEST > longest(events) {
         common
     } else {
         step
@@ -115,16 +115,16 @@ fn step(parts: &ComposingEvents, tilt: f64, width: f64) -> f64 {
 }
 
 /// The longest kernel, about, in losses.
-fn longest(parts: &ComposingEvents) -> f64 {
-    let responses = parts.responses.iter().map(|r| {
+fn longest(events: &ComposingEvents) -> f64 {
+    let responses = events.responses.iter().map(|r| {
         // At most some 25 standard deviations, of at most epsilon each.
         2.0 * r.epsilon * (r.times as f64).min(25.0 * (r.times as f64).sqrt())
     });
-    let lattices = parts.lattices.iter().map(|l| {
+    let lattices = events.lattices.iter().map(|l| {
         let s = l.event.law().sigma_squared();
         l.event.sensitivity() as f64 * (20.0 * s.sqrt() + 6.0) / s
     });
-    responses.chain(lattices).fold(20.0 * parts.mu_squared.sqrt(), f64::max)
+    responses.chain(lattices).fold(20.0 * events.mu_squared.sqrt(), f64::max)
 }
 
 /// The numbers of all kernels together that Chernoff's bound needs.
@@ -175,7 +175,7 @@ struct Convolver {
     window: LossWindow,
     sides: ChernoffTerms,
     left_out: f64,
-    /// The part that is convolved directly, and how many products that may still take.
+    /// The segment that is convolved directly, and how many products that may still take.
     pending: Option<LossKernel>,
     products: usize,
     /// Everything before that, once it was too much.

@@ -207,10 +207,10 @@ mod tests {
     /// With rho alone, both bounds are zCDP's.
     #[test]
     fn bounds_are_those_of_zcdp() {
-        let parts = ComposingEvents { rho: 0.5, ..ComposingEvents::default() };
-        let (_, ln) = parts.ln_delta_at(5.0);
+        let events = ComposingEvents { rho: 0.5, ..ComposingEvents::default() };
+        let (_, ln) = events.ln_delta_at(5.0);
         assert!((ln.exp() / crate::zcdp_delta_at(0.5, 5.0) - 1.0).abs() < 1e-9);
-        let (_, epsilon) = parts.epsilon_at(1e-6);
+        let (_, epsilon) = events.epsilon_at(1e-6);
         assert!((epsilon / crate::zcdp_epsilon_at(0.5, 1e-6) - 1.0).abs() < 1e-9);
     }
 }

@@ -7,19 +7,19 @@ use proptest::prelude::*;
 use super::*;
 
 /// By direct convolution, and by transforms only.
-fn on_the_grid(parts: &ComposingEvents, delta: f64) -> [f64; 2] {
-    let (tilt, moments) = parts.epsilon_at(delta);
+fn on_the_grid(events: &ComposingEvents, delta: f64) -> [f64; 2] {
+    let (tilt, moments) = events.epsilon_at(delta);
     [usize::MAX, 0].map(|work| {
-        let law = convolution::with_work(parts, tilt, work);
+        let law = convolution::with_work(events, tilt, work);
         // One law alone needs neither.
-        assert_eq!(law.error > 0.0, work == 0 && parts.responses.len() > 1);
-        falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, parts))
+        assert_eq!(law.error > 0.0, work == 0 && events.responses.len() > 1);
+        falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, events))
     })
 }
 
-fn delta_on_the_grid(parts: &ComposingEvents, epsilon: f64) -> [f64; 2] {
-    let (tilt, _) = parts.ln_delta_at(epsilon);
-    [usize::MAX, 0].map(|work| convolution::with_work(parts, tilt, work).delta_at(epsilon, parts))
+fn delta_on_the_grid(events: &ComposingEvents, epsilon: f64) -> [f64; 2] {
+    let (tilt, _) = events.ln_delta_at(epsilon);
+    [usize::MAX, 0].map(|work| convolution::with_work(events, tilt, work).delta_at(epsilon, events))
 }
 
 /// A Gaussian event's delta at any real epsilon.
@@ -82,11 +82,16 @@ fn above(both: [f64; 2], want: f64, most: f64) -> Result<(), TestCaseError> {
 }
 
 /// Checks events of discrete Gaussians with parameter s and that shift, together and apart, at an
-/// epsilon that is such a part of what there may be.
-fn near_the_convolution(s: f64, shift: u32, times: u32, part: f64) -> Result<(), TestCaseError> {
+/// epsilon that is such a fraction of what there may be.
+fn near_the_convolution(
+    s: f64,
+    shift: u32,
+    times: u32,
+    fraction: f64,
+) -> Result<(), TestCaseError> {
     let event = DiscreteGaussianEvent::new(s, shift.into()).unwrap();
     let mu_squared = f64::from(times * shift * shift) / s;
-    let epsilon = part * (0.5 * mu_squared + 5.0 * mu_squared.sqrt());
+    let epsilon = fraction * (0.5 * mu_squared + 5.0 * mu_squared.sqrt());
     let want = lattices_plainly(s, shift, times, epsilon);
     prop_assume!(want > 1e-12);
     // Apart, losses are not on the grid, and epsilon may be next to one of them: with few and large
@@ -96,8 +101,8 @@ fn near_the_convolution(s: f64, shift: u32, times: u32, part: f64) -> Result<(),
         vec![Lattice { event, times: times.into() }],
         vec![Lattice { event, times: 1 }; times as usize],
     ] {
-        let parts = ComposingEvents { lattices, ..ComposingEvents::default() };
-        for got in delta_on_the_grid(&parts, epsilon) {
+        let events = ComposingEvents { lattices, ..ComposingEvents::default() };
+        for got in delta_on_the_grid(&events, epsilon) {
             prop_assert!(got >= want * (1.0 - 1e-9), "{got} < {want}");
             prop_assert!(got <= most * 1.02, "{got} > {most}, {want}");
         }
@@ -123,8 +128,8 @@ proptest! {
         mu in between(1e-3, 30.0),
         delta in between(1e-15, 0.01),
     ) {
-        let parts = ComposingEvents { mu_squared: mu * mu, ..ComposingEvents::default() };
-        above(on_the_grid(&parts, delta), gaussian_epsilon_at(mu, delta), 1e-3)?;
+        let events = ComposingEvents { mu_squared: mu * mu, ..ComposingEvents::default() };
+        above(on_the_grid(&events, delta), gaussian_epsilon_at(mu, delta), 1e-3)?;
     }
 
     #[test]
@@ -148,17 +153,17 @@ proptest! {
         epsilon0 in between(0.01, 2.0),
         times in 1u32..40,
         mu in between(0.05, 5.0),
-        part in 0.0..1.5f64,
+        fraction in 0.0..1.5f64,
     ) {
         let one = Responses { epsilon: epsilon0, times: 1 };
         let responses = vec![one; times as usize];
         let mu_squared = mu * mu;
-        let parts = ComposingEvents { mu_squared, responses, ..Default::default() };
+        let events = ComposingEvents { mu_squared, responses, ..Default::default() };
         let spread = (f64::from(times) * epsilon0 * epsilon0 + mu * mu).sqrt();
-        let epsilon = (part * 4.0 * spread).min(0.9 * f64::from(times) * epsilon0 + 4.0 * mu);
+        let epsilon = (fraction * 4.0 * spread).min(0.9 * f64::from(times) * epsilon0 + 4.0 * mu);
         let want = responses_with_gaussian(epsilon0, times, mu, epsilon);
         // A delta moves by more than the epsilon that it is at: seldom by 1e-3.
-        above(delta_on_the_grid(&parts, epsilon), want, 1e-2)?;
+        above(delta_on_the_grid(&events, epsilon), want, 1e-2)?;
     }
 
     #[test]
@@ -166,9 +171,9 @@ proptest! {
         s in between(0.1, 30.0),
         shift in 1u32..4,
         times in 1u32..12,
-        part in 0.0..1.0f64,
+        fraction in 0.0..1.0f64,
     ) {
-        near_the_convolution(s, shift, times, part)?;
+        near_the_convolution(s, shift, times, fraction)?;
     }
 
     /// Gaussian noise is zCDP, so that knowing only its rho gives more; and no more than what the
@@ -184,13 +189,13 @@ proptest! {
         let mu_squared = 2.0 * rho;
         let alone = ComposingEvents { responses, ..Default::default() };
         let known = ComposingEvents { mu_squared, ..alone.clone() };
-        let parts = ComposingEvents { rho, ..alone.clone() };
-        let closed = Composition::law(&parts, parts.ln_delta_at(epsilon).0);
+        let events = ComposingEvents { rho, ..alone.clone() };
+        let closed = Composition::law(&events, events.ln_delta_at(epsilon).0);
         let [known, _] = delta_on_the_grid(&known, epsilon);
-        let [direct, transformed] = delta_on_the_grid(&parts, epsilon);
-        for got in [direct, transformed, closed.delta_at(epsilon, &parts)] {
+        let [direct, transformed] = delta_on_the_grid(&events, epsilon);
+        for got in [direct, transformed, closed.delta_at(epsilon, &events)] {
             prop_assert!(got >= known * (1.0 - 1e-3));
-            prop_assert!(got <= parts.ln_delta_at(epsilon).1.exp() * (1.0 + 1e-3));
+            prop_assert!(got <= events.ln_delta_at(epsilon).1.exp() * (1.0 + 1e-3));
             let [alone, _] = delta_on_the_grid(&alone, 0.5 * epsilon);
             prop_assert!(got <= (alone + zcdp_delta_at(rho, 0.5 * epsilon)) * (1.0 + 1e-3));
         }

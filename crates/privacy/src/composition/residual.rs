@@ -20,19 +20,19 @@ use super::kinds::{ComposingEvents, ln_price};
 /// mechanism with the sum of the bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Residual<'a> {
-    parts: &'a ComposingEvents,
+    events: &'a ComposingEvents,
     /// ln of the last t: the next is near. Any t is valid.
     ln_order: f64,
 }
 
 impl<'a> Residual<'a> {
-    pub(crate) fn new(parts: &'a ComposingEvents) -> Self {
-        Self { parts, ln_order: 0.0 }
+    pub(crate) fn new(events: &'a ComposingEvents) -> Self {
+        Self { events, ln_order: 0.0 }
     }
 
     /// Whether nothing can be lost where x >= 0.
     pub(crate) fn is_nothing(&self) -> bool {
-        self.parts.has_only_laws()
+        self.events.has_only_laws()
     }
 
     /// ln of the bound at `x`; minus infinity for nothing.
@@ -43,7 +43,7 @@ impl<'a> Residual<'a> {
         // Newton's method on the derivative, -ln(1 + 1/t) + K'(t) - x, in ln t.
         for _ in 0..40 {
             let order = self.ln_order.exp();
-            let moments = self.parts.ln_bound(order).1;
+            let moments = self.events.ln_bound(order).1;
             let slope = moments - (-self.ln_order).exp().ln_1p() - x;
             let step = slope / (1.0 / (1.0 + order) + self.curvature(order, moments));
             let before = self.ln_order;
@@ -53,17 +53,17 @@ impl<'a> Residual<'a> {
             }
         }
         let order = self.ln_order.exp();
-        let (moment, shift) = (self.parts.ln_bound(order).0, order * x);
+        let (moment, shift) = (self.events.ln_bound(order).0, order * x);
         let ln = ln_price(order) + moment - shift;
         (ln + 1e-15 * (8.0 + 8.0 * moment + 8.0 * shift.abs())).min(0.0)
     }
 
     /// How fast K'(t) grows with ln t, about.
     fn curvature(&self, order: f64, slope: f64) -> f64 {
-        if self.parts.ranges.is_empty() {
-            return 2.0 * order * self.parts.rho;
+        if self.events.ranges.is_empty() {
+            return 2.0 * order * self.events.rho;
         }
-        ((self.parts.ln_bound(order * 1.001).1 - slope) / 0.001).max(0.0)
+        ((self.events.ln_bound(order * 1.001).1 - slope) / 0.001).max(0.0)
     }
 }
 
@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn at_positive_epsilons_it_is_the_conversion_of_rho() {
         for rho in [1e-6, 0.01, 0.5, 20.0] {
-            let parts = ComposingEvents { rho, ..ComposingEvents::default() };
-            let mut residual = Residual::new(&parts);
+            let events = ComposingEvents { rho, ..ComposingEvents::default() };
+            let mut residual = Residual::new(&events);
             for x in [0.0, 0.01, 0.3, 1.0, 5.0, 60.0] {
                 let (got, want) = (residual.ln_at(x), crate::zcdp_delta_at(rho, x).ln());
                 // A number that is computed here may underflow in the other computation.
@@ -94,16 +94,16 @@ mod tests {
     fn it_is_above_a_gaussians_delta_everywhere() {
         for rho in [0.005, 0.5, 3.0f64] {
             let mu = (2.0 * rho).sqrt();
-            let parts = ComposingEvents { rho, ..ComposingEvents::default() };
-            let mut residual = Residual::new(&parts);
+            let events = ComposingEvents { rho, ..ComposingEvents::default() };
+            let mut residual = Residual::new(&events);
             for x in (-80..80).map(|i| f64::from(i) / 8.0) {
                 let near = crate::normal_cdf(mu / 2.0 - x / mu);
                 let delta = near - x.exp() * crate::normal_cdf(-mu / 2.0 - x / mu);
                 assert!(residual.ln_at(x).exp() >= delta, "{rho} {x}");
             }
         }
-        let parts = ComposingEvents::default();
-        let mut nothing = Residual::new(&parts);
+        let events = ComposingEvents::default();
+        let mut nothing = Residual::new(&events);
         assert_eq!(nothing.ln_at(0.0), f64::NEG_INFINITY);
         assert_eq!(nothing.ln_at(f64::NEG_INFINITY), 0.0);
     }

@@ -93,10 +93,10 @@ fn discrete_gaussians_are_as_in_the_vectors() {
 }
 
 /// The epsilon at `delta` by the law on the grid and nothing else.
-fn on_the_grid(parts: &ComposingEvents, delta: f64) -> f64 {
-    let (tilt, moments) = parts.epsilon_at(delta);
-    let law = convolution::tilted(parts, tilt);
-    falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, parts))
+fn on_the_grid(events: &ComposingEvents, delta: f64) -> f64 {
+    let (tilt, moments) = events.epsilon_at(delta);
+    let law = convolution::tilted(events, tilt);
+    falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, events))
 }
 
 /// Makes each event a law of its own, rounded to the grid and convolved.
@@ -109,22 +109,22 @@ fn apart(epsilon: f64, times: u64) -> ComposingEvents {
 #[test]
 fn the_grid_is_as_in_the_vectors() {
     for row in vectors("discrete_laplace_composition") {
-        let parts = apart(number(&row["epsilon0"]), row["k"].as_u64().unwrap());
-        let got = on_the_grid(&parts, number(&row["delta"]));
+        let events = apart(number(&row["epsilon0"]), row["k"].as_u64().unwrap());
+        let got = on_the_grid(&events, number(&row["delta"]));
         above(got, number(&row["epsilon"]), 1e-5, &row.to_string());
     }
     for row in vectors("optimal_composition") {
-        let parts = apart(number(&row["epsilon0"]), row["k"].as_u64().unwrap());
+        let events = apart(number(&row["epsilon0"]), row["k"].as_u64().unwrap());
         let epsilon = number(&row["epsilon"]);
-        let (tilt, _) = parts.ln_delta_at(epsilon);
-        let rest = convolution::tilted(&parts, tilt).delta_at(epsilon, &parts);
+        let (tilt, _) = events.ln_delta_at(epsilon);
+        let rest = convolution::tilted(&events, tilt).delta_at(epsilon, &events);
         let intact = (1.0 - number(&row["delta0"])).powi(row["k"].as_i64().unwrap() as i32);
         above(1.0 - intact * (1.0 - rest), number(&row["delta"]), 1e-5, &row.to_string());
     }
     for row in vectors("zcdp_to_approx") {
-        let parts =
+        let events =
             ComposingEvents { mu_squared: 2.0 * number(&row["rho"]), ..ComposingEvents::default() };
-        let got = on_the_grid(&parts, number(&row["delta"]));
+        let got = on_the_grid(&events, number(&row["delta"]));
         above(got, number(&row["epsilon_gaussian"]), 1e-5, &row.to_string());
     }
     for row in vectors("discrete_gaussian_delta") {
@@ -133,10 +133,10 @@ fn the_grid_is_as_in_the_vectors() {
             row["sensitivity"].as_u64().unwrap(),
         );
         let lattices = vec![Lattice { event: event.unwrap(), times: 1 }];
-        let parts = ComposingEvents { lattices, ..ComposingEvents::default() };
+        let events = ComposingEvents { lattices, ..ComposingEvents::default() };
         let epsilon = number(&row["epsilon"]);
-        let (tilt, _) = parts.ln_delta_at(epsilon);
-        let got = convolution::tilted(&parts, tilt).delta_at(epsilon, &parts);
+        let (tilt, _) = events.ln_delta_at(epsilon);
+        let got = convolution::tilted(&events, tilt).delta_at(epsilon, &events);
         above(got, number(&row["delta"]), 1e-4, &row.to_string());
     }
 }
@@ -148,8 +148,8 @@ fn ten_thousand_discrete_laplaces_are_not_too_low() {
     for (epsilon0, delta) in [("0.01", "1e-6"), ("0.001", "1e-10")] {
         let exact = of(&[(response(epsilon0), 10_000)]).epsilon_at(delta.parse().unwrap());
         let one_by_one = apart(epsilon0.parse().unwrap(), 10_000);
-        for parts in [ComposingEvents { common: 0.0, ..one_by_one.clone() }, one_by_one] {
-            let got = on_the_grid(&parts, delta.parse().unwrap());
+        for events in [ComposingEvents { common: 0.0, ..one_by_one.clone() }, one_by_one] {
+            let got = on_the_grid(&events, delta.parse().unwrap());
             // The closed form is rounded up to the twelfth place.
             above(got, exact.unwrap().to_f64() - 1e-12, 1e-4, epsilon0);
         }
@@ -226,7 +226,7 @@ fn what_cannot_be_added_is_refused() {
 }
 
 /// More events never promise more, and all kinds go together; each total is at most the sum of the
-/// parts' at a split delta.
+/// events' at a split delta.
 #[test]
 fn every_event_adds_up() {
     let delta: Delta = "1e-6".parse().unwrap();

@@ -36,11 +36,11 @@ pub(crate) struct Tilted {
 }
 
 impl Tilted {
-    /// The delta at `epsilon` of the events with this law and those of `parts` without one
+    /// The delta at `epsilon` of the events with this law and those of `events` without one
     /// together, rounded up; may be above 1.
-    pub(crate) fn delta_at(&self, epsilon: f64, parts: &ComposingEvents) -> f64 {
-        let mut residual = Residual::new(parts);
-        let bound = parts.ln_bound(self.tilt).0;
+    pub(crate) fn delta_at(&self, epsilon: f64, events: &ComposingEvents) -> f64 {
+        let mut residual = Residual::new(events);
+        let bound = events.ln_bound(self.tilt).0;
         let (mut sum, mut squares) = (0.0f64, 0.0f64);
         // Without a residual, what is at or below epsilon counts for nothing.
         let border = (epsilon - self.loss_slack - self.lowest) / self.step;

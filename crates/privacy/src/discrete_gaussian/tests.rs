@@ -89,11 +89,11 @@ fn delta_is_the_sum_over_the_lattice() {
 /// than any other.
 #[test]
 fn delta_goes_over_to_the_continuous_one() {
-    for (bits, part, epsilon) in [(30, 1.0, 0.5), (40, 1.0, 1.0), (40, 3.0, 0.1), (40, 30.0, 1.0)] {
+    for (bits, mu, epsilon) in [(30, 1.0, 0.5), (40, 1.0, 1.0), (40, 3.0, 0.1), (40, 30.0, 1.0)] {
         let s = 2f64.powi(bits);
-        let shift = part * s.sqrt();
-        let (got, want) = (delta(s, shift as u64, epsilon), gaussian_delta(part, epsilon));
-        assert!((got / want - 1.0).abs() < 1e-9, "{bits} {part}: {got} {want}");
+        let shift = mu * s.sqrt();
+        let (got, want) = (delta(s, shift as u64, epsilon), gaussian_delta(mu, epsilon));
+        assert!((got / want - 1.0).abs() < 1e-9, "{bits} {mu}: {got} {want}");
     }
     // At a small sigma it is larger (theory section 5).
     assert!(delta(1.0, 1, 1.0) > 1.1 * gaussian_delta(1.0, 1.0));

@@ -62,19 +62,19 @@ impl Octaves {
 }
 
 /// The sizes that stand for an octave.
-const PARTS: i32 = 4;
+const SEGMENTS: i32 = 4;
 
 /// The power with which larger sizes become fewer: that of many skewed tables.
 const FALL: f64 = 1.5;
 
 /// Units of an octave at the middles of its quarters, larger sizes being fewer.
 fn spread(low: f64, high: f64, units: f64) -> impl Iterator<Item = (f64, f64)> {
-    let middle = move |part: i32| (f64::from(part) + 0.5) / f64::from(PARTS);
+    let middle = move |segment: i32| (f64::from(segment) + 0.5) / f64::from(SEGMENTS);
     let size =
-        move |part: i32| if low > 0.0 { low * (high / low).powf(middle(part)) } else { high };
-    let weight = move |part: i32| 2f64.powf(-FALL * middle(part));
-    let all: f64 = (0..PARTS).map(weight).sum();
-    (0..PARTS).map(move |part| (size(part), units * weight(part) / all))
+        move |segment: i32| if low > 0.0 { low * (high / low).powf(middle(segment)) } else { high };
+    let weight = move |segment: i32| 2f64.powf(-FALL * middle(segment));
+    let all: f64 = (0..SEGMENTS).map(weight).sum();
+    (0..SEGMENTS).map(move |segment| (size(segment), units * weight(segment) / all))
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl<'a> QuotedLevels<'a> {
                         noise.add(share, 1.0, additive)
                     }
                     Noise::Tied(tied) => {
-                        let draws = tied.noise.draws(tied.part).into_iter();
+                        let draws = tied.noise.draws(tied.role).into_iter();
                         draws.for_each(|(times, additive)| noise.add(share, times, additive));
                         noise.add_rounding(share);
                     }

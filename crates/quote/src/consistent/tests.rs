@@ -260,7 +260,7 @@ proptest! {
     }
 
     #[test]
-    fn wholes_are_at_least_the_parts_that_are_shown(
+    fn parents_are_at_least_the_children_that_are_shown(
         seed in any::<u64>(),
         non_negative: bool,
         public: bool,
@@ -293,10 +293,10 @@ proptest! {
             };
             for fine in levels.iter().filter(finer) {
                 let complete = coarse.complete && fine.complete;
-                for whole in together((coarse, 0), (fine, 0), complete).unwrap() {
-                    let sum: i128 = whole.parts.iter().map(|&part| fine.values[part]).sum();
-                    let value = coarse.values[whole.whole];
-                    let any = !whole.parts.is_empty();
+                for family in together((coarse, 0), (fine, 0), complete).unwrap() {
+                    let sum: i128 = family.children.iter().map(|&child| fine.values[child]).sum();
+                    let value = coarse.values[family.parent];
+                    let any = !family.children.is_empty();
                     let fits = if complete { value == sum } else { value >= sum || !any };
                     prop_assert!(fits, "{value} {sum}");
                 }
@@ -317,11 +317,14 @@ proptest! {
 proptest! {
     #[test]
     fn errors_do_not_grow(seed in any::<u64>()) {
-        // Two wholes with three parts each, in a whole of their own.
+        // Two cells with three children each, in a parent of their own.
         let exact = [60.0, 20.0, 30.0, 9.0, 8.0, 2.0, 20.0, 0.0, 5.0];
-        let parts: [&[usize]; 3] = [&[1, 2], &[3, 4, 5], &[6, 7, 8]];
-        let wholes: Vec<WholeAndParts> = (0..3)
-            .map(|whole| WholeAndParts { whole, parts: parts[whole].to_vec(), complete: false })
+        let children: [&[usize]; 3] = [&[1, 2], &[3, 4, 5], &[6, 7, 8]];
+        let families: Vec<CellFamily> = (0..3)
+            .map(|parent| {
+                let children = children[parent].to_vec();
+                CellFamily { parent, children, complete: false }
+            })
             .collect();
         let variances: Vec<f64> = numbers(seed, 9).iter().map(|x| 1.0 + 40.0 * x).collect();
         let noise = numbers(seed ^ 9, 9);
@@ -332,11 +335,11 @@ proptest! {
             off.map(|((value, exact), variance)| (value - exact).powi(2) / variance).sum()
         };
         let before = error(&values);
-        nearest(&mut values, &variances, &wholes, &(3..9).collect::<Vec<_>>());
+        nearest(&mut values, &variances, &families, &(3..9).collect::<Vec<_>>());
         prop_assert!(error(&values) <= before * (1.0 + 1e-5), "{} {before}", error(&values));
-        for whole in &wholes {
-            let sum: f64 = whole.parts.iter().map(|&part| values[part]).sum();
-            prop_assert!(values[whole.whole] >= sum - 1e-3);
+        for family in &families {
+            let sum: f64 = family.children.iter().map(|&child| values[child]).sum();
+            prop_assert!(values[family.parent] >= sum - 1e-3);
         }
     }
 }
@@ -346,9 +349,9 @@ fn check_sums(sizes: &[usize], levels: &[LevelCells]) {
         for fine in levels {
             if keys_of(coarse) & !keys_of(fine) == 0 {
                 let fine_level = LevelCells { complete: true, ..fine.clone() };
-                for whole in together((coarse, 0), (&fine_level, 0), true).unwrap() {
-                    let sum: i128 = whole.parts.iter().map(|&part| fine.values[part]).sum();
-                    assert_eq!(coarse.values[whole.whole], sum, "{sizes:?}");
+                for family in together((coarse, 0), (&fine_level, 0), true).unwrap() {
+                    let sum: i128 = family.children.iter().map(|&child| fine.values[child]).sum();
+                    assert_eq!(coarse.values[family.parent], sum, "{sizes:?}");
                 }
             }
         }
@@ -358,13 +361,16 @@ fn check_sums(sizes: &[usize], levels: &[LevelCells]) {
 #[test]
 fn values_that_fit_stay() {
     let mut values = [10.0, 4.0, 3.0, 5.0];
-    let whole =
-        |whole, parts: &[usize]| WholeAndParts { whole, parts: parts.to_vec(), complete: false };
-    nearest(&mut values, &[1.0; 4], &[whole(0, &[1, 2])], &[]);
+    let family = |parent, children: &[usize]| CellFamily {
+        parent,
+        children: children.to_vec(),
+        complete: false,
+    };
+    nearest(&mut values, &[1.0; 4], &[family(0, &[1, 2])], &[]);
     assert_eq!(values, [10.0, 4.0, 3.0, 5.0]);
-    // Two parts are 6 more than their whole: each of the three gives its share of variance.
+    // Two children are 6 more than their parent: each of the three gives its share of variance.
     let mut values = [1.0, 4.0, 3.0, 5.0];
-    nearest(&mut values, &[2.0, 1.0, 3.0, 1.0], &[whole(0, &[1, 2])], &[]);
+    nearest(&mut values, &[2.0, 1.0, 3.0, 1.0], &[family(0, &[1, 2])], &[]);
     assert_eq!(values, [3.0, 3.0, 0.0, 5.0]);
 }
 

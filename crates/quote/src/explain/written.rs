@@ -74,9 +74,9 @@ pub(super) fn expression_sql(expr: &Expr, columns: &[(String, ColumnType)]) -> S
             format!("({}) IN (released values)", list(&mut of.iter().map(sql)))
         }
         ExprKind::Call(Function::ToInt, of) => list(&mut of.iter().map(sql)),
-        ExprKind::Call(Function::DatePart(part), of) => {
-            let part = format!("{part:?}").to_uppercase();
-            format!("EXTRACT({part} FROM {})", list(&mut of.iter().map(sql)))
+        ExprKind::Call(Function::DatePart(date_part), of) => {
+            let date_part = format!("{date_part:?}").to_uppercase();
+            format!("EXTRACT({date_part} FROM {})", list(&mut of.iter().map(sql)))
         }
         ExprKind::Call(function, of) => {
             format!("{}({})", function.name(), list(&mut of.iter().map(sql)))

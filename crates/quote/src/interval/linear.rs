@@ -315,7 +315,7 @@ impl<'a> Combined<'a> {
             Noise::Tied(tied) => {
                 // No index of a measurement.
                 let common = usize::MAX - tied.count;
-                let draws = tied.noise.draws(tied.part).into_iter().enumerate();
+                let draws = tied.noise.draws(tied.role).into_iter().enumerate();
                 let draws =
                     draws.map(|(at, (times, noise))| Draw { name: (common, at), times, noise });
                 Some(Self { draws: draws.collect(), rounding: 0.5 })

@@ -1,7 +1,7 @@
 //! The interval of one measurement, from its released value and the law of its noise.
 
 use hushtable_lang::range::Range;
-use hushtable_mechanisms::{PerRecord, QuantileReaches, Seen, Selection, SumMechanism, TiedPart};
+use hushtable_mechanisms::{PerRecord, QuantileReaches, Seen, Selection, SumMechanism, TiedRole};
 use hushtable_numbers::Step;
 use hushtable_numbers::search::least_whole;
 use hushtable_plan::{Measure, Measurement};
@@ -95,7 +95,7 @@ impl<'a> MeasurementAtLevel<'a> {
                 Noise::Single(SumMechanism::Additive(additive)) => {
                     Some(additive.half_width(level, 1))
                 }
-                Noise::Tied(tied) => Some(tied.noise.half_width(tied.part, level, 1)),
+                Noise::Tied(tied) => Some(tied.noise.half_width(tied.role, level, 1)),
                 _ => None,
             };
             let width = width.map(|width| i128::try_from(width).unwrap_or(i128::MAX));
@@ -103,12 +103,12 @@ impl<'a> MeasurementAtLevel<'a> {
         }
         if let Noise::Tied(tied) = noise
             && decides == Some(tied.count)
-            && tied.part != TiedPart::Count
+            && tied.role != TiedRole::Count
         {
             let sum_level = 1.0 - (1.0 - level) * Selection::SEEN_ANYWAY;
-            let width = tied.noise.half_width(tied.part, sum_level, 1);
-            let values = match tied.part {
-                TiedPart::Sum(sum) => {
+            let width = tied.noise.half_width(tied.role, sum_level, 1);
+            let values = match tied.role {
+                TiedRole::Sum(sum) => {
                     let span = tied.noise.span(sum)?;
                     // A row without a value adds zero.
                     match tied.values {
@@ -116,7 +116,7 @@ impl<'a> MeasurementAtLevel<'a> {
                         None => (span.low, span.high),
                     }
                 }
-                TiedPart::Count | TiedPart::Values(_) => (0, 1),
+                TiedRole::Count | TiedRole::Values(_) => (0, 1),
             };
             let selection = selection?;
             let law = ReleasedLaw::WithCount(WithCount {
@@ -143,7 +143,7 @@ impl<'a> MeasurementAtLevel<'a> {
                 classes: by_class.all().map(sum).collect(),
             },
             Noise::Tied(tied) => {
-                let width = tied.noise.half_width(tied.part, level, 1);
+                let width = tied.noise.half_width(tied.role, level, 1);
                 let within = SumNoise::Within(i128::try_from(width).unwrap_or(i128::MAX));
                 ReleasedLaw::Sums { key: None, classes: vec![within] }
             }
@@ -311,10 +311,10 @@ fn in_units(step: Step, low: i128, high: i128) -> Option<Range> {
 }
 
 /// The range of the quotient of two exact counts: a share of counted rows is within 0 and 1.
-pub(super) fn share(part: &Measurement, whole: &Measurement) -> Option<Range> {
-    let is_share = matches!(part.measure, Measure::Values(_))
+pub(super) fn share(one: &Measurement, whole: &Measurement) -> Option<Range> {
+    let is_share = matches!(one.measure, Measure::Values(_))
         && matches!(whole.measure, Measure::Units | Measure::Rows)
-        && (part.low, whole.low) == (0, 0)
-        && part.high == whole.high;
+        && (one.low, whole.low) == (0, 0)
+        && one.high == whole.high;
     is_share.then_some(Range::Float(0.0, 1.0))
 }

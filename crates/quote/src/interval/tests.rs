@@ -5,7 +5,7 @@
 //! 1.4e-4, and above 92.5 % with as much: the binomial deviation is 0.67 %.
 
 use hushtable_contract::Contract;
-use hushtable_mechanisms::{Candidates, TiedNumbers, TiedPart};
+use hushtable_mechanisms::{Candidates, TiedNumbers, TiedRole};
 use hushtable_noise::{Generator, TestSeed};
 use hushtable_plan::bind;
 
@@ -64,14 +64,14 @@ pub(crate) fn released(quote: &Quote, exact: &[i128], generator: &mut Generator)
             Noise::Single(mechanism) => {
                 mechanism.release(generator, &mut noisy[index..=index]).unwrap()
             }
-            Noise::Tied(tied) if tied.part == TiedPart::Count => {
+            Noise::Tied(tied) if tied.role == TiedRole::Count => {
                 let mut sums = vec![0; tied.noise.sums()];
                 let mut columns = vec![0; tied.noise.columns()];
                 for (other, noise) in quote.noise().iter().enumerate() {
                     match noise {
                         Noise::Tied(other) if other.count != index => {}
-                        Noise::Tied(Tied { part: TiedPart::Sum(at), .. }) => sums[*at] = other,
-                        Noise::Tied(Tied { part: TiedPart::Values(at), .. }) => {
+                        Noise::Tied(Tied { role: TiedRole::Sum(at), .. }) => sums[*at] = other,
+                        Noise::Tied(Tied { role: TiedRole::Values(at), .. }) => {
                             columns[*at] = other
                         }
                         _ => {}
@@ -436,8 +436,8 @@ fn quantiles_are_covered_where_intervals_are_drawn() {
                         Noise::Joint(joint) if joint.pays() => {
                             let points = joint.draws.release(&mut generator, values).unwrap();
                             for (other, noise) in quote.noise().iter().enumerate() {
-                                if let Noise::Joint(part) = noise {
-                                    steps[other] = points[part.part].into();
+                                if let Noise::Joint(of) = noise {
+                                    steps[other] = points[of.nth].into();
                                 }
                             }
                         }
@@ -454,7 +454,7 @@ fn quantiles_are_covered_where_intervals_are_drawn() {
                             if let Noise::Reach(of) = noise
                                 && of.first == index
                             {
-                                steps[other] = drawn[of.part].into();
+                                steps[other] = drawn[of.nth].into();
                             }
                         }
                     }

@@ -5,16 +5,16 @@
 use hushtable_contract::NoiseKind;
 use hushtable_lang::Refusal;
 use hushtable_mechanisms::{Selection, Strategy};
-use hushtable_plan::{Groups, Measure, PrivateQuery, as_gaussian, delta_parts, is_gaussian};
+use hushtable_plan::{Groups, Measure, PrivateQuery, as_gaussian, delta_shares, is_gaussian};
 use hushtable_privacy::Loss;
 
 use super::{Mechanisms, Quote, calibrated};
 use crate::deciding_count::{deciding_count, no_deciding_count};
 use crate::objective::{NeededSizes, Rank};
-use crate::runner_up::{BudgetUse, PARTS, RunnerUp};
+use crate::runner_up::{BudgetUse, RunnerUp, SHARES_OF_BUDGET};
 
-/// The fewest of the parts that selection or measurements have.
-const FEWEST_PARTS: u32 = 2;
+/// The fewest of the shares that selection or measurements have.
+const FEWEST_SHARES: u32 = 2;
 
 /// The candidates whose split is searched for.
 const FINALISTS: usize = 2;
@@ -62,8 +62,8 @@ impl CandidateMechanisms {
         }
     }
 
-    /// Improves the mechanisms with a better split, and a better part of delta for choosing groups,
-    /// where the query leaves them open.
+    /// Improves the mechanisms with a better split, and a better share of delta for choosing
+    /// groups, where the query leaves them open.
     fn improved(self, query: &PrivateQuery) -> Self {
         let mut best = self;
         let mut tried: Vec<u32> = Vec::new();
@@ -71,13 +71,13 @@ impl CandidateMechanisms {
         while let Some((share, _)) = next
             && tried.len() < STEPS
         {
-            let parts = (share * f64::from(PARTS)).round() as u32;
-            let parts = parts.clamp(FEWEST_PARTS, PARTS - FEWEST_PARTS);
-            if tried.contains(&parts) {
+            let shares = (share * f64::from(SHARES_OF_BUDGET)).round() as u32;
+            let shares = shares.clamp(FEWEST_SHARES, SHARES_OF_BUDGET - FEWEST_SHARES);
+            if tried.contains(&shares) {
                 break;
             }
-            tried.push(parts);
-            let plan = BudgetUse { parts: Some(parts), ..best.mechanisms.plan };
+            tried.push(shares);
+            let plan = BudgetUse { selection_shares: Some(shares), ..best.mechanisms.plan };
             let Ok(other) = Self::new(query, plan) else { break };
             next = other.best_split(query);
             if other.rank() < best.rank() {
@@ -88,8 +88,8 @@ impl CandidateMechanisms {
         let is_converted = query.loss().rho().is_none() && currency.rho().is_some();
         let Some(strategy) = strategy.filter(|_| is_converted) else { return best };
         // It has the first of them.
-        for parts in delta_parts(query, strategy).iter().skip(1) {
-            let Ok(currency) = as_gaussian(query, Some((strategy, *parts))) else { break };
+        for shares in delta_shares(query, strategy).iter().skip(1) {
+            let Ok(currency) = as_gaussian(query, Some((strategy, *shares))) else { break };
             let plan = BudgetUse { currency, ..best.mechanisms.plan };
             let Ok(other) = Self::new(query, plan) else { break };
             if other.rank() >= best.rank() {
@@ -116,12 +116,12 @@ impl CandidateMechanisms {
         let share = self.open_share(query).filter(|_| self.size() <= most);
         let Some(share) = share else { return self };
         let largest = self.needed.largest_share(share, self.power(), most);
-        let parts = (largest * f64::from(PARTS)).floor() as u32;
-        let parts = parts.min(PARTS - FEWEST_PARTS);
-        if f64::from(parts) <= share * f64::from(PARTS) {
+        let shares = (largest * f64::from(SHARES_OF_BUDGET)).floor() as u32;
+        let shares = shares.min(SHARES_OF_BUDGET - FEWEST_SHARES);
+        if f64::from(shares) <= share * f64::from(SHARES_OF_BUDGET) {
             return self;
         }
-        let plan = BudgetUse { parts: Some(parts), ..self.mechanisms.plan };
+        let plan = BudgetUse { selection_shares: Some(shares), ..self.mechanisms.plan };
         match Self::new(query, plan) {
             Ok(other) if other.size() <= most && other.to_appear() < self.to_appear() => other,
             _ => self,
@@ -227,7 +227,7 @@ fn plans(query: &PrivateQuery) -> Result<Vec<BudgetUse>, Refusal> {
     let mut plans = Vec::new();
     let mut add = |strategy, currency: Result<Loss, Refusal>| match currency {
         Ok(currency) => {
-            plans.push(BudgetUse { currency, strategy, parts: None });
+            plans.push(BudgetUse { currency, strategy, selection_shares: None });
             Ok(())
         }
         // Then the plan is at the query's own loss.
@@ -279,8 +279,8 @@ fn plans(query: &PrivateQuery) -> Result<Vec<BudgetUse>, Refusal> {
     if converted {
         // Under a converted loss all noise is Gaussian, as that composes exactly.
         for strategy in strategies.into_iter().filter(|strategy| is_gaussian(*strategy)) {
-            if let Some(parts) = delta_parts(query, strategy).first() {
-                add(Some(strategy), as_gaussian(query, Some((strategy, *parts))))?;
+            if let Some(shares) = delta_shares(query, strategy).first() {
+                add(Some(strategy), as_gaussian(query, Some((strategy, *shares))))?;
             }
         }
     }

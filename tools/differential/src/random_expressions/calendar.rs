@@ -1,25 +1,25 @@
-//! Expressions of dates and timestamps, and of their parts.
+//! Expressions of dates and timestamps, and of date parts.
 
 use super::Expressions;
 use crate::pending::{Construct, pending};
 use crate::spelling::{Kind, Sql, form, whole};
 
 impl Expressions<'_> {
-    /// A part of a date or a timestamp.
-    pub(super) fn part(&mut self, depth: u64) -> Sql {
+    /// A date part of a date or a timestamp.
+    pub(super) fn date_part(&mut self, depth: u64) -> Sql {
         let timed = self.below(3) == 0;
         let a = self.of(if timed { Kind::Moment } else { Kind::Day }, depth);
         if timed && self.below(2) == 0 {
-            let part = self.pick(&["HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"]);
-            let theirs = match part {
+            let date_part = self.pick(&["HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"]);
+            let theirs = match date_part {
                 // Theirs count from the start of the minute.
                 "MILLISECOND" | "MICROSECOND" => {
-                    let most = if part == "MILLISECOND" { 1_000 } else { 1_000_000 };
-                    format!("(date_part('{part}', {{0}}) % {most})")
+                    let most = if date_part == "MILLISECOND" { 1_000 } else { 1_000_000 };
+                    format!("(date_part('{date_part}', {{0}}) % {most})")
                 }
-                _ => format!("date_part('{part}', {{0}})"),
+                _ => format!("date_part('{date_part}', {{0}})"),
             };
-            return form(&format!("EXTRACT({part} FROM {{0}})"), &theirs, &[&a]);
+            return form(&format!("EXTRACT({date_part} FROM {{0}})"), &theirs, &[&a]);
         }
         let (ours, theirs) = self.pick(&[
             ("EXTRACT(YEAR FROM {0})", "date_part('year', {0})"),
@@ -49,36 +49,36 @@ impl Expressions<'_> {
         let kind = if timed { Kind::Moment } else { Kind::Day };
         let (a, b) = (self.of(kind, depth), self.of(kind, depth));
         if timed && self.below(2) == 0 {
-            let part = self.pick(&["HOUR", "MINUTE", "SECOND", "DAY"]);
+            let date_part = self.pick(&["HOUR", "MINUTE", "SECOND", "DAY"]);
             let whole = self.below(2) == 0;
             let (ours, theirs) = if whole {
                 // Whole spans, not boundaries.
-                (format!("TIMESTAMP_DIFF({{0}}, {{1}}, {part})"), "date_sub")
+                (format!("TIMESTAMP_DIFF({{0}}, {{1}}, {date_part})"), "date_sub")
             } else {
-                (format!("DATE_DIFF({{0}}, {{1}}, {part})"), "date_diff")
+                (format!("DATE_DIFF({{0}}, {{1}}, {date_part})"), "date_diff")
             };
-            return form(&ours, &format!("{theirs}('{part}', {{1}}, {{0}})"), &[&a, &b]);
+            return form(&ours, &format!("{theirs}('{date_part}', {{1}}, {{0}})"), &[&a, &b]);
         }
-        let part = self.pick(&["YEAR", "QUARTER", "MONTH", "DAY", "ISOWEEK", "WEEK"]);
-        let theirs = match part {
+        let date_part = self.pick(&["YEAR", "QUARTER", "MONTH", "DAY", "ISOWEEK", "WEEK"]);
+        let theirs = match date_part {
             // Theirs count weeks before 1970 otherwise.
             "ISOWEEK" => "monday_weeks({1}, {0})".to_owned(),
             // Weeks that begin on Sunday.
             "WEEK" => "sunday_weeks({1}, {0})".to_owned(),
-            _ => format!("date_diff('{part}', {{1}}, {{0}})"),
+            _ => format!("date_diff('{date_part}', {{1}}, {{0}})"),
         };
-        form(&format!("DATE_DIFF({{0}}, {{1}}, {part})"), &theirs, &[&a, &b])
+        form(&format!("DATE_DIFF({{0}}, {{1}}, {date_part})"), &theirs, &[&a, &b])
     }
 
     /// A span to move a date by: ours, and theirs.
     fn span(&mut self) -> (String, String) {
-        let part = self.pick(&["DAY", "WEEK", "MONTH", "QUARTER", "YEAR"]);
+        let date_part = self.pick(&["DAY", "WEEK", "MONTH", "QUARTER", "YEAR"]);
         let most = if pending(Construct::DateEnds) { 40 } else { 10_000 };
         let n = match self.below(4) {
             0 => self.small(0, most),
             _ => self.small(0, 14),
         };
-        (format!("INTERVAL {n} {part}"), format!("INTERVAL '{n}' {part}"))
+        (format!("INTERVAL {n} {date_part}"), format!("INTERVAL '{n}' {date_part}"))
     }
 
     pub(super) fn day(&mut self, depth: u64) -> Sql {
@@ -141,16 +141,16 @@ impl Expressions<'_> {
             0 | 1 => {
                 let a = self.of(Kind::Moment, depth);
                 let n = self.small(0, 100);
-                let part = self.pick(&["SECOND", "MINUTE", "HOUR", "DAY", "MONTH"]);
+                let date_part = self.pick(&["SECOND", "MINUTE", "HOUR", "DAY", "MONTH"]);
                 let (word, op) = self.pick(&[("TIMESTAMP_ADD", "+"), ("TIMESTAMP_SUB", "-")]);
-                let theirs = format!("as_moment(TRY({{0}} {op} INTERVAL '{n}' {part}))");
-                form(&format!("{word}({{0}}, INTERVAL {n} {part})"), &theirs, &[&a])
+                let theirs = format!("as_moment(TRY({{0}} {op} INTERVAL '{n}' {date_part}))");
+                form(&format!("{word}({{0}}, INTERVAL {n} {date_part})"), &theirs, &[&a])
             }
             2 | 3 => {
                 let a = self.of(Kind::Moment, depth);
-                let part = self.pick(&["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"]);
-                let theirs = format!("as_moment(date_trunc('{part}', {{0}}))");
-                form(&format!("TIMESTAMP_TRUNC({{0}}, {part})"), &theirs, &[&a])
+                let date_part = self.pick(&["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"]);
+                let theirs = format!("as_moment(date_trunc('{date_part}', {{0}}))");
+                form(&format!("TIMESTAMP_TRUNC({{0}}, {date_part})"), &theirs, &[&a])
             }
             _ => {
                 let a = self.of(Kind::Day, depth);

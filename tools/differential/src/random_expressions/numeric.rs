@@ -50,7 +50,7 @@ impl Expressions<'_> {
                     self.pick(&["CAST({0} AS INT64)", "SAFE_CAST({0} AS INT64)", "{0}::INT64"]);
                 form(cast, "whole_in({0})", &[&self.of(Kind::Words, depth)])
             }
-            14..=17 => self.part(depth),
+            14..=17 => self.date_part(depth),
             18 => {
                 let (a, b) = (self.of(Kind::Day, depth), self.of(Kind::Day, depth));
                 form("({0} - {1})", "date_diff('day', {1}, {0})", &[&a, &b])

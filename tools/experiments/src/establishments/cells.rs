@@ -118,8 +118,8 @@ mod tests {
             assert!(cells.windows(2).all(|pair| pair[0].rows.end == pair[1].rows.start));
             for measure in MEASURES {
                 let whole: i64 = rows.iter().map(|row| measure.of(row)).sum();
-                let parts: i64 = cells.iter().map(|c| c.total(&rows, |r| measure.of(r))).sum();
-                assert_eq!(whole, parts);
+                let added_up: i64 = cells.iter().map(|c| c.total(&rows, |r| measure.of(r))).sum();
+                assert_eq!(whole, added_up);
             }
         }
     }

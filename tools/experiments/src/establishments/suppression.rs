@@ -142,7 +142,8 @@ impl<'a> County<'a> {
     }
 
     /// Suppresses the smallest of these cells that pays enough, or the largest; in a cell that has
-    /// nothing suppressed in it (and so could be added up again) also one of its parts, and so on.
+    /// nothing suppressed in it (and so could be added up again) also one of its children, and so
+    /// on.
     fn hide_one(&mut self, among: Vec<usize>, lacking: f64) -> bool {
         let mut among = among;
         let mut hidden = false;
@@ -155,11 +156,11 @@ impl<'a> County<'a> {
             };
             self.nodes[chosen].state = State::Complementary;
             hidden = true;
-            let (inside, parts) = self.beneath(chosen);
+            let (inside, beside) = self.beneath(chosen);
             if !inside.is_empty() || self.nodes[chosen].children.is_empty() {
                 return true;
             }
-            among = parts;
+            among = beside;
         }
     }
 }
@@ -246,11 +247,11 @@ mod tests {
         for state in [State::Published, State::Primary, State::Complementary] {
             assert!(nodes.iter().filter(|n| n.state == state).count() > 100, "{state:?}");
         }
-        // No suppressed cell can be added up from its parts.
+        // No suppressed cell can be added up from its children.
         for node in nodes.iter().filter(|n| n.state != State::Published && n.level < 6) {
             let finer = LEVELS.iter().find(|level| **level > node.level).unwrap();
-            let parts = &states[node.rows.clone()];
-            assert!(parts.iter().any(|part| part[*finer as usize] != State::Published), "{node:?}");
+            let below = &states[node.rows.clone()];
+            assert!(below.iter().any(|row| row[*finer as usize] != State::Published), "{node:?}");
         }
         // Every sensitive cell is suppressed.
         for node in nodes.iter().filter(|n| n.state == State::Published) {

@@ -25,8 +25,8 @@ const MOST_DEGREE: usize = 50;
 const ABOVE: f64 = 2.0;
 /// Standard deviations from a noisy weight of the first round to what a group has for sure.
 const SURE: f64 = 1.0;
-/// The least and greatest part of its usual weight that a unit gives in the second round.
-const PARTS: (f64, f64) = (0.5, 2.0);
+/// The least and greatest multiple of its usual weight that a unit gives in the second round.
+const FACTORS: (f64, f64) = (0.5, 2.0);
 
 /// The chances of groups with adaptive degrees.
 pub(super) fn one_round(pairs: &Pairs, rounds: &Rounds) -> Vec<f64> {
@@ -42,30 +42,35 @@ pub(super) fn two_rounds(pairs: &Pairs, rounds: &Rounds, draws: &mut Draws) -> V
         .into_iter()
         .map(|weight| if weight > 0.0 { weight + first.0 * draws.normal() } else { 0.0 })
         .collect();
-    let part = |&weight: &f64| match weight {
+    let factor = |&weight: &f64| match weight {
         weight if weight >= first.1 => 0.0,
         weight => {
             let sure = weight - SURE * first.0;
-            if sure > second.1 { (second.1 / sure).max(PARTS.0) } else { 1.0 }
+            if sure > second.1 { (second.1 / sure).max(FACTORS.0) } else { 1.0 }
         }
     };
-    let parts: Vec<f64> = noisy.iter().map(part).collect();
-    let later = chances(&weights(pairs, &parts, cutoff(second)), second);
-    later.iter().zip(&parts).map(|(&chance, &part)| if part > 0.0 { chance } else { 1.0 }).collect()
+    let factors: Vec<f64> = noisy.iter().map(factor).collect();
+    let later = chances(&weights(pairs, &factors, cutoff(second)), second);
+    later
+        .iter()
+        .zip(&factors)
+        .map(|(&chance, &factor)| if factor > 0.0 { chance } else { 1.0 })
+        .collect()
 }
 
 fn cutoff((sigma, threshold): (f64, f64)) -> f64 {
     threshold + ABOVE * sigma
 }
 
-/// The weights of groups, of which each unit gives these parts of its usual weight: none where it
-/// is zero, at least as much where it is one, which means that what others do not take is shared.
-fn weights(pairs: &Pairs, parts: &[f64], cutoff: f64) -> Vec<f64> {
-    let mut first = vec![0.0f64; parts.len()];
-    let mut last = vec![0.0f64; parts.len()];
+/// The weights of groups, of which each unit gives these multiples of its usual weight: none where
+/// it is zero, at least as much where it is one, which means that what others do not take is
+/// shared.
+fn weights(pairs: &Pairs, factors: &[f64], cutoff: f64) -> Vec<f64> {
+    let mut first = vec![0.0f64; factors.len()];
+    let mut last = vec![0.0f64; factors.len()];
     let mut gifts: Vec<(usize, f64)> = Vec::new();
     for unit in pairs.units() {
-        gifts_of(unit, parts, &mut gifts);
+        gifts_of(unit, factors, &mut gifts);
         let root = (gifts.len() as f64).sqrt();
         let adapts = gifts.len() <= MOST_DEGREE;
         for &(group, gift) in &gifts {
@@ -76,13 +81,13 @@ fn weights(pairs: &Pairs, parts: &[f64], cutoff: f64) -> Vec<f64> {
     }
     let back: Vec<f64> = first.iter().map(|&w| ((w - cutoff) / w).max(0.0)).collect();
     for unit in pairs.units() {
-        gifts_of(unit, parts, &mut gifts);
+        gifts_of(unit, factors, &mut gifts);
         if gifts.len() > MOST_DEGREE {
             continue;
         }
         let root = (gifts.len() as f64).sqrt();
-        let part_of = |group: usize| back.get(group).copied().unwrap_or(0.0);
-        let returned: f64 = gifts.iter().map(|&(group, gift)| gift / root * part_of(group)).sum();
+        let excess_of = |group: usize| back.get(group).copied().unwrap_or(0.0);
+        let returned: f64 = gifts.iter().map(|&(group, gift)| gift / root * excess_of(group)).sum();
         for &(group, _) in &gifts {
             add(&mut last, group, returned / MOST_DEGREE as f64);
         }
@@ -91,15 +96,15 @@ fn weights(pairs: &Pairs, parts: &[f64], cutoff: f64) -> Vec<f64> {
 }
 
 /// The weight that a unit gives to each of its open groups: an l2 norm of one at most.
-fn gifts_of(unit: &[u32], parts: &[f64], gifts: &mut Vec<(usize, f64)>) {
+fn gifts_of(unit: &[u32], factors: &[f64], gifts: &mut Vec<(usize, f64)>) {
     gifts.clear();
     let open = unit.iter().map(|&group| group as usize);
-    let open = open.filter_map(|group| Some((group, parts.get(group).copied()?)));
-    gifts.extend(open.filter(|(_, part)| *part > 0.0));
+    let open = open.filter_map(|group| Some((group, factors.get(group).copied()?)));
+    gifts.extend(open.filter(|(_, factor)| *factor > 0.0));
     let usual = (gifts.len() as f64).sqrt().recip();
     let taken: f64 = gifts.iter().filter(|gift| gift.1 < 1.0).map(|gift| gift.1 * gift.1).sum();
     let others = gifts.iter().filter(|gift| gift.1 >= 1.0).count().max(1) as f64;
-    let more = ((gifts.len() as f64 - taken) / others).sqrt().min(PARTS.1);
+    let more = ((gifts.len() as f64 - taken) / others).sqrt().min(FACTORS.1);
     for (_, gift) in gifts.iter_mut() {
         *gift = usual * if *gift < 1.0 { *gift } else { more };
     }

@@ -19,10 +19,10 @@ pub(super) fn chances_of(pairs: &Pairs, rounds: &Rounds, draws: &mut Draws) -> V
         let unit = pairs.unit(unit);
         let gap = |group: &u32| cutoff - weights.get(*group as usize).copied().unwrap_or(cutoff);
         let length = unit.iter().map(|group| gap(group).powi(2)).sum::<f64>().sqrt();
-        let part = length.max(1.0).recip();
+        let fraction = length.max(1.0).recip();
         for &group in unit {
             if let Some(weight) = weights.get_mut(group as usize) {
-                *weight += part * (cutoff - *weight);
+                *weight += fraction * (cutoff - *weight);
             }
         }
     }

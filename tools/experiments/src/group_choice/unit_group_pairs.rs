@@ -108,8 +108,8 @@ impl Pairs {
     /// The groups of each unit.
     pub(super) fn units(&self) -> impl Iterator<Item = &[u32]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let parts = starts.zip(&self.ends);
-        parts.map(|(start, &end)| self.groups.get(start..end).unwrap_or_default())
+        let ranges = starts.zip(&self.ends);
+        ranges.map(|(start, &end)| self.groups.get(start..end).unwrap_or_default())
     }
 
     /// The number of units.

@@ -18,7 +18,7 @@ const THRESHOLDS: [f64; 3] = [200.0, 1000.0, 5000.0];
 /// The threshold that is drawn.
 const DRAWN: f64 = 1000.0;
 
-/// Parts of four that the sums of cows have of the rho; the averages of rents have the others.
+/// Quarters that the sums of cows have of the rho; the averages of rents have the others.
 const ALLOCATIONS: [u64; 3] = [1, 2, 3];
 
 /// The allocation that is drawn: every query the same.
@@ -41,13 +41,13 @@ struct Workload {
 }
 
 impl Workload {
-    fn new(threshold: f64, parts: u64) -> Result<Self, ExperimentError> {
+    fn new(threshold: f64, quarters: u64) -> Result<Self, ExperimentError> {
         let quarter = RHO.parse::<Rho>()?.share(4);
         // Two queries share this number of quarters.
         let of = |quarters: u64, shares: u64| {
             quarter.checked_mul(quarters).unwrap_or(Rho::ZERO).share(shares)
         };
-        Ok(Self { threshold, sum: of(parts, 2), rent: of(4 - parts, 4) })
+        Ok(Self { threshold, sum: of(quarters, 2), rent: of(4 - quarters, 4) })
     }
 
     /// The loss of a farm by all queries, as a function of its cows.
@@ -115,9 +115,9 @@ fn errors(farms: &[Farm], noise: &mut Rehearsal) -> Result<Figure, ExperimentErr
     let groupings = groupings(farms);
     let mut rows = Vec::new();
     let mut curves = Vec::new();
-    for parts in ALLOCATIONS {
+    for quarters in ALLOCATIONS {
         for threshold in THRESHOLDS {
-            let workload = Workload::new(threshold, parts)?;
+            let workload = Workload::new(threshold, quarters)?;
             for (geography_column, geography) in groupings.iter().zip(["state", "state x district"])
             {
                 let cows = farms.iter().map(|farm| farm.cows).collect();
@@ -127,11 +127,11 @@ fn errors(farms: &[Farm], noise: &mut Rehearsal) -> Result<Figure, ExperimentErr
                 let average = average_errors(farms, geography_column, workload.rent, noise)?;
                 for (query, errors) in [("SUM(cows)", sum), ("AVG(rent)", average)] {
                     let mut row = vec![geography.to_owned(), query.to_owned()];
-                    row.push(digits(parts as f64 / 4.0));
+                    row.push(digits(quarters as f64 / 4.0));
                     row.push(digits(threshold));
                     row.extend([0.05, 0.25, 0.5, 0.75, 0.95].map(|q| digits(errors.quantile(q))));
                     rows.push(row);
-                    if (parts, threshold) == (EQUAL, DRAWN) {
+                    if (quarters, threshold) == (EQUAL, DRAWN) {
                         let shares = (1..100).map(|percent| f64::from(percent) / 100.0);
                         let points = shares.map(|share| (errors.quantile(share), share)).collect();
                         let style = if geography == "state" { Style::Line } else { Style::Dashed };
@@ -222,10 +222,10 @@ mod tests {
     /// highest rent loses in fact what the policy says.
     #[test]
     fn queries_share_the_rho() {
-        for parts in ALLOCATIONS {
-            let workload = Workload::new(500.0, parts).unwrap();
+        for quarters in ALLOCATIONS {
+            let workload = Workload::new(500.0, quarters).unwrap();
             let policy = workload.policy().unwrap();
-            for (cows, loss) in [(500, 1.0), (1000, 1.0 + 3.0 * parts as f64 / 4.0)] {
+            for (cows, loss) in [(500, 1.0), (1000, 1.0 + 3.0 * quarters as f64 / 4.0)] {
                 let farm = Farm { state: 1, district: 1, county: 1, cows, rent: 2 * MOST_RENT };
                 assert!((policy.exact(&[cows as f64; 2]) - loss).abs() < 1e-9);
                 assert!((workload.realised(&farm) - loss).abs() < 1e-9);

@@ -52,12 +52,12 @@ pub(super) fn figure_4(
         column: "threshold",
         values: thresholds.iter().map(|threshold| *threshold as f64).collect(),
     };
-    let part = |of: fn((f64, f64)) -> f64| printed.iter().map(move |found| found.map(of));
+    let column = |of: fn((f64, f64)) -> f64| printed.iter().map(move |found| found.map(of));
     let curves = [
         Curve::ours("worst case up to 0.5 %", "worst_case", exact(true)?),
         Curve::other("all of 0.5 %", "all_at_most_probable", exact(false)?),
-        Curve::other("delta of Theorem 4", "theorem_4_delta", part(|found| found.1)),
-        Curve::other("epsilon of Theorem 4", "theorem_4_epsilon", part(|found| found.0)),
+        Curve::other("delta of Theorem 4", "theorem_4_delta", column(|found| found.1)),
+        Curve::other("epsilon of Theorem 4", "theorem_4_epsilon", column(|found| found.0)),
     ];
     let title = format!(
         "A count of {records} records of up to 0.5 %, released above a threshold: \

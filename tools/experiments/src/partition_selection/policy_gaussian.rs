@@ -13,7 +13,7 @@ use hushtable_privacy::{Loss, Neighbouring, normal_tail};
 /// Standard deviations from the threshold to the cutoff above it (the paper uses 2 to 5).
 const ABOVE: f64 = 4.0;
 
-/// Units that together take less than this part of a distance count as one step.
+/// Units that together take less than this fraction of a distance count as one step.
 const TOGETHER: f64 = 1.0 / 256.0;
 
 /// Policy Gaussian selection of groups of which each unit is in some.
@@ -59,17 +59,17 @@ impl PolicyGaussian {
 /// The distance to the cutoff that a group has left after `units` units, each of whose other groups
 /// together have `others` of the square of theirs.
 ///
-/// A unit takes a part that grows as the distance shrinks. Where parts are small, units are taken
-/// together, as if each took the part that the first of them does.
+/// A unit takes a fraction that grows as the distance shrinks. Where fractions are small, units are
+/// taken together, as if each took the fraction that the first of them does.
 fn distance_after(units: u64, cutoff: f64, others: f64) -> f64 {
     let (mut distance, mut left) = (cutoff, units);
     // Below this nothing is left of the distance in floating point.
     while left > 0 && distance > cutoff * f64::EPSILON {
-        let part = 1.0 / (distance * distance + others).sqrt().max(1.0);
-        let together = ((TOGETHER / part) as u64).clamp(1, left);
+        let fraction = 1.0 / (distance * distance + others).sqrt().max(1.0);
+        let together = ((TOGETHER / fraction) as u64).clamp(1, left);
         distance *= match together {
-            1 => 1.0 - part,
-            _ => ((-part).ln_1p() * together as f64).exp(),
+            1 => 1.0 - fraction,
+            _ => ((-fraction).ln_1p() * together as f64).exp(),
         };
         left -= together;
     }

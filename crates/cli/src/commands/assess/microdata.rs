@@ -57,7 +57,7 @@ fn linked(
 fn person(text: &str, quasi: &[String]) -> Result<Person, Failure> {
     let mut keys = vec![None; quasi.len()];
     let names = quasi.join(", ");
-    for part in text.split(',') {
+    for pair in text.split(',') {
         let wrong = |what: String| {
             Failure::new(
                 format!("person = {text} is not valid: {what}"),
@@ -65,7 +65,7 @@ fn person(text: &str, quasi: &[String]) -> Result<Person, Failure> {
             )
         };
         let (name, value) =
-            part.split_once('=').ok_or_else(|| wrong(format!("`{part}` has no =")))?;
+            pair.split_once('=').ok_or_else(|| wrong(format!("`{pair}` has no =")))?;
         let index = quasi.iter().position(|column| column == name.trim()).ok_or_else(|| {
             wrong(format!("`{}` is not one of the quasi-identifiers", name.trim()))
         })?;

@@ -7,9 +7,9 @@ use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::Assessment;
 
-/// Parts of the shown range of epsilon. Where points are costly, only each second, fourth or eighth
-/// end of a part is computed.
-const PARTS: usize = 40;
+/// Intervals that the shown range of epsilon is divided into. Where points are costly, only each
+/// second, fourth or eighth of their ends is computed.
+const INTERVALS: usize = 40;
 
 /// No finer once it has taken so long.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -109,14 +109,14 @@ fn marks(assessed: &Assessment, curve: &DeltaCurve) -> Vec<(f64, f64)> {
 fn range(epsilons: impl Iterator<Item = f64> + Clone) -> (Scale, Vec<f64>) {
     let least = epsilons.clone().fold(f64::INFINITY, f64::min);
     let most = epsilons.fold(0.0, f64::max);
-    let part = |i: usize| i as f64 / PARTS as f64;
+    let fraction = |i: usize| i as f64 / INTERVALS as f64;
     if least > 0.0 && most >= 50.0 * least {
         let (low, high) = (0.5 * least, 2.0 * most);
-        let all = (0..=PARTS).map(|i| low * (high / low).powf(part(i)));
+        let all = (0..=INTERVALS).map(|i| low * (high / low).powf(fraction(i)));
         return (Scale::Logarithmic, all.collect());
     }
     let high = if most > 0.0 { 1.25 * most } else { 1.0 };
-    (Scale::Linear, (0..=PARTS).map(|i| high * part(i)).collect())
+    (Scale::Linear, (0..=INTERVALS).map(|i| high * fraction(i)).collect())
 }
 
 /// The deltas of all curves at epsilons of the range, first at few of them and then between these,
@@ -148,13 +148,13 @@ mod tests {
     #[test]
     fn the_range_holds_what_is_marked() {
         let (scale, all) = range([0.1, 0.5, 1.0].into_iter());
-        assert_eq!((scale, all.len()), (Scale::Linear, PARTS + 1));
-        assert_eq!((all[0], all[PARTS]), (0.0, 1.25));
+        assert_eq!((scale, all.len()), (Scale::Linear, INTERVALS + 1));
+        assert_eq!((all[0], all[INTERVALS]), (0.0, 1.25));
         let (scale, all) = range([0.001, 0.1, 1.0].into_iter());
         assert_eq!(scale, Scale::Logarithmic);
-        assert!(all[0] <= 0.001 && all[PARTS] >= 1.0 && all.is_sorted());
-        assert_eq!(range([0.0].into_iter()).1[PARTS], 1.0);
-        assert_eq!(range(std::iter::empty()).1[PARTS], 1.0);
+        assert!(all[0] <= 0.001 && all[INTERVALS] >= 1.0 && all.is_sorted());
+        assert_eq!(range([0.0].into_iter()).1[INTERVALS], 1.0);
+        assert_eq!(range(std::iter::empty()).1[INTERVALS], 1.0);
     }
 
     #[test]
@@ -178,15 +178,15 @@ mod tests {
         };
         assert_eq!(points("all", Style::Points), [(1.0, 0.1)]);
         assert_eq!(points("alone", Style::Points), [(1.0, 0.2), (2.0, 1e-3)]);
-        assert_eq!(points("alone", Style::Line).len(), PARTS + 1);
+        assert_eq!(points("alone", Style::Line).len(), INTERVALS + 1);
         // A thousandth of what is marked is the least that is shown, or 1e-12.
         let line = points("all", Style::Line);
-        assert!(line.iter().all(|point| point.1 >= 1e-12) && line.len() < PARTS + 1);
+        assert!(line.iter().all(|point| point.1 >= 1e-12) && line.len() < INTERVALS + 1);
     }
 
     #[test]
     fn costly_curves_have_fewer_points() {
-        let all: Vec<f64> = (0..=PARTS).map(|i| i as f64).collect();
+        let all: Vec<f64> = (0..=INTERVALS).map(|i| i as f64).collect();
         let curves = [DeltaCurve::new("", "", |epsilon| -epsilon)];
         let points = sampled(&curves, &all, || false);
         let expected: Vec<(f64, Vec<f64>)> = all.iter().map(|e| (*e, vec![-e])).collect();

@@ -20,8 +20,8 @@ pub(super) fn report(arguments: &QuantileArguments) -> Result<CalcReport, Failur
         (Some(_), Some(_)) => wrong_usage("quantile", ErrorKind::ArgumentConflict, ONE_OF_TWO),
         (None, None) => wrong_usage("quantile", ErrorKind::MissingRequiredArgument, ONE_OF_TWO),
     };
-    let parts = Number::parse(&arguments.percentile).map(Number::parts);
-    let percentile = parts.and_then(|(digits, scale)| Percentile::new(digits, scale));
+    let decimal = Number::parse(&arguments.percentile).map(Number::digits_and_scale);
+    let percentile = decimal.and_then(|(digits, scale)| Percentile::new(digits, scale));
     let percentile = percentile.ok_or_else(|| {
         let range = "a number above 0 and below 1 with at most 4 decimal places";
         refuse("percentile", &arguments.percentile, range, "0.9")

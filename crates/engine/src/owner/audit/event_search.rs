@@ -70,8 +70,8 @@ pub(crate) fn search(
     generators: &mut [Generator],
     progress: &ReadProgress,
 ) -> Result<FoundEvent, EngineError> {
-    let part = (trial.runs / 4).min(MOST_TO_PICK);
-    let judging = trial.runs - 2 * part;
+    let picking = (trial.runs / 4).min(MOST_TO_PICK);
+    let judging = trial.runs - 2 * picking;
     let [first, second] = trial.samplers;
 
     let groups = statistics.groups();
@@ -84,12 +84,12 @@ pub(crate) fn search(
                 }
             }
         };
-        let parts = collect_runs(sampler, part, generators, progress, make, count)?;
-        let sum = |group| parts.iter().filter_map(|p| p.get(group)).sum::<u64>();
+        let counts = collect_runs(sampler, picking, generators, progress, make, count)?;
+        let sum = |group| counts.iter().filter_map(|p| p.get(group)).sum::<u64>();
         Ok::<_, EngineError>((0..groups).map(sum).collect::<Vec<u64>>())
     };
     let (on_first, on_second) = (appearances(first)?, appearances(second)?);
-    statistics.learn([&on_first, &on_second], part);
+    statistics.learn([&on_first, &on_second], picking);
 
     let known = &*statistics;
     let mut values = |sampler: Sampler<'_>| {
@@ -99,10 +99,10 @@ pub(crate) fn search(
                 column.push(value);
             }
         };
-        let parts = collect_runs(sampler, part, generators, progress, make, keep)?;
+        let collected = collect_runs(sampler, picking, generators, progress, make, keep)?;
         let mut columns: Vec<Vec<f64>> = make();
-        for part in parts {
-            columns.iter_mut().zip(part).for_each(|(column, more)| column.extend(more));
+        for columns_of_one in collected {
+            columns.iter_mut().zip(columns_of_one).for_each(|(column, more)| column.extend(more));
         }
         columns.iter_mut().for_each(|column| column.sort_unstable_by(f64::total_cmp));
         Ok::<_, EngineError>(columns)
@@ -113,8 +113,8 @@ pub(crate) fn search(
         let count = |count: &mut u64, output: RunOutput| {
             *count += u64::from(event.holds(known.one(event.statistic, &output)));
         };
-        let parts = collect_runs(sampler, judging, generators, progress, || 0u64, count)?;
-        Ok::<_, EngineError>(parts.iter().sum::<u64>())
+        let collected = collect_runs(sampler, judging, generators, progress, || 0u64, count)?;
+        Ok::<_, EngineError>(collected.iter().sum::<u64>())
     };
     let mut counts = [happened(first)?, happened(second)?];
     if event.likely == 1 {

@@ -1,4 +1,4 @@
-//! The part of a table on which it rests whether some of its groups appear, where the selection
+//! The excerpt of a table on which it rests whether some of its groups appear, where the selection
 //! looks at which groups each unit is in.
 
 use hushtable_mechanisms::Memberships;
@@ -6,7 +6,7 @@ use hushtable_mechanisms::Memberships;
 use crate::draw::CountedGroups;
 use crate::error::EngineError;
 
-/// The part of `counted` on which the decisions about the `targets` rest, in `rounds` rounds of
+/// The excerpt of `counted` on which the decisions about the `targets` rest, in `rounds` rounds of
 /// selection by weights, and the numbers that its groups have in the whole.
 ///
 /// The weights of its units decide about a group in the last round, and they depend on which of
@@ -25,7 +25,7 @@ pub(crate) fn near(
     let Some(members) = &counted.members else {
         let all: Vec<usize> =
             targets.iter().enumerate().filter(|(_, target)| **target).map(|(g, _)| g).collect();
-        return Ok((part(counted, &all, None)?, all));
+        return Ok((excerpt(counted, &all, None)?, all));
     };
     let mut needed = targets.to_vec();
     let mut of_unit: Vec<bool> = Vec::new();
@@ -55,11 +55,11 @@ pub(crate) fn near(
         // Weights do not depend on the order of the units.
         some.push(0, groups);
     }
-    Ok((part(counted, &retained, Some(some))?, retained))
+    Ok((excerpt(counted, &retained, Some(some))?, retained))
 }
 
 /// The numbers of some of the groups.
-fn part(
+fn excerpt(
     counted: &CountedGroups,
     retained: &[usize],
     members: Option<Memberships>,

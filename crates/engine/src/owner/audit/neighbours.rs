@@ -34,7 +34,7 @@ pub(crate) struct RemovedRow {
 pub(crate) struct CandidateUnit {
     pub(crate) who: Who,
     shares: UnitShares,
-    /// The parts that it is of the units of its groups, of those that decide, added up.
+    /// The shares that it is of the units of its groups, of those that decide, added up.
     alone: f64,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn candidates(
     units: &[i64],
     least: i64,
 ) -> Result<Vec<CandidateUnit>, EngineError> {
-    let part = |group: usize| match units.get(group).map(|&n| n - least) {
+    let share = |group: usize| match units.get(group).map(|&n| n - least) {
         Some(beyond) if beyond >= 0 => 1.0 / (beyond + 1) as f64,
         _ => 0.0,
     };
@@ -71,7 +71,7 @@ pub(crate) fn candidates(
                     all.size += shares.size;
                     all.signed += shares.signed;
                     *alone +=
-                        unit_groups.iter().filter_map(|&g| id(g as usize)).map(part).sum::<f64>();
+                        unit_groups.iter().filter_map(|&g| id(g as usize)).map(share).sum::<f64>();
                 }
             }
             Survey::Rows(extremes) => {
@@ -103,7 +103,7 @@ pub(crate) fn candidates(
         let row = |row: &HeavyRow| CandidateUnit {
             who: Who::Row(RemovedRow { group, values: row.values.clone() }),
             shares: row.shares,
-            alone: part(group),
+            alone: share(group),
         };
         all.extend(most.map(row));
         let differs = |l: &&HeavyRow| most.is_none_or(|m| l.values != m.values);

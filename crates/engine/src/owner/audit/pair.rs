@@ -197,9 +197,9 @@ impl TableSide {
         }
         let rounds = quote.selection().map_or(1, |s| s.rounds().len().max(1));
         let targets: Vec<bool> = indices.iter().map(Option::is_some).collect();
-        let (part, retained) = near(counted, &targets, rounds)?;
+        let (excerpt, retained) = near(counted, &targets, rounds)?;
         let indices = retained.iter().map(|&g| indices.get(g).copied().flatten()).collect();
-        Ok(Self { counted: Arc::new(part), indices })
+        Ok(Self { counted: Arc::new(excerpt), indices })
     }
 
     /// Runs the query's mechanisms once, and returns the output for the groups that differ.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hushtable_mechanisms::{
-    AdditiveLaw, JointQuantiles, PerRecord, Quantile, Strategy, SumMechanism, TiedPart, ValueSpan,
+    AdditiveLaw, JointQuantiles, PerRecord, Quantile, Strategy, SumMechanism, TiedRole, ValueSpan,
 };
 use hushtable_quote::{Joint, Noise, QuantileReach, Quote, Tied};
 
@@ -43,7 +43,7 @@ enum NominalNoise {
     /// A draw near a quantile.
     Quantile(Box<Quantile>),
     /// A draw near a quantile together with others, as if the others were not known.
-    Joint { draws: Arc<JointQuantiles>, part: usize },
+    Joint { draws: Arc<JointQuantiles>, nth: usize },
     /// How far the interval around a quantile reaches.
     Reach(QuantileReach),
     /// The noise of a sum that is measured from all ends of its span, with the indexes of the count
@@ -112,12 +112,12 @@ impl NominalNoise {
                 let point = i64::try_from(y).ok()?;
                 match self {
                     Self::Quantile(quantile) => quantile.log_ratio(point, values),
-                    Self::Joint { draws, part } => draws.log_ratio(*part, point, values),
-                    Self::Reach(QuantileReach { draws, part, quantiles, .. }) => {
+                    Self::Joint { draws, nth } => draws.log_ratio(*nth, point, values),
+                    Self::Reach(QuantileReach { draws, nth, quantiles, .. }) => {
                         let around = |&m: &usize| i64::try_from(released(m)?).ok();
                         let points: Vec<i64> =
                             quantiles.iter().map(around).collect::<Option<_>>()?;
-                        draws.log_ratio((*part, point), &points, values)?
+                        draws.log_ratio((*nth, point), &points, values)?
                     }
                     _ => return None,
                 }
@@ -166,9 +166,9 @@ impl Statistics {
                 true => NominalNoise::Gaussian(gaussian),
                 false => NominalNoise::Laplace(scale),
             };
-            let deviation = tied.noise.deviation(tied.part);
+            let deviation = tied.noise.deviation(tied.role);
             let near = of(deviation / 2f64.sqrt(), deviation);
-            let TiedPart::Sum(index) = tied.part else { return near };
+            let TiedRole::Sum(index) = tied.role else { return near };
             match (tied.noise.span(index), tied.noise.noise(index)) {
                 (Some(span), Some(noise)) => {
                     let noise = Box::new(of(noise.scale(), noise.scale()));
@@ -179,7 +179,7 @@ impl Statistics {
             }
         };
         let is_count = |noise: &Noise| match noise {
-            Noise::Tied(Tied { part, .. }) => !matches!(part, TiedPart::Sum(_)),
+            Noise::Tied(Tied { role, .. }) => !matches!(role, TiedRole::Sum(_)),
             _ => false,
         };
         let implied = quote.noise().iter().map(is_count).collect();
@@ -193,8 +193,8 @@ impl Statistics {
                 Noise::Quantile(quantile) => {
                     (vec![NominalNoise::Quantile(quantile.clone())], false)
                 }
-                Noise::Joint(Joint { part, draws, .. }) => {
-                    (vec![NominalNoise::Joint { draws: Arc::clone(draws), part: *part }], false)
+                Noise::Joint(Joint { nth, draws, .. }) => {
+                    (vec![NominalNoise::Joint { draws: Arc::clone(draws), nth: *nth }], false)
                 }
                 Noise::Reach(reach) => (vec![NominalNoise::Reach(reach.clone())], false),
                 Noise::Tied(tie) => (vec![tied(tie)], false),

@@ -367,8 +367,8 @@ fn shared(cut: &CutOff) -> String {
     percent_of(cut.share_of_total)
 }
 
-fn percent(part: u64, whole: u64) -> String {
-    percent_of(part as f64 / whole.max(1) as f64)
+fn percent(amount: u64, whole: u64) -> String {
+    percent_of(amount as f64 / whole.max(1) as f64)
 }
 
 /// A share in percent, with two digits; no share above zero is shown as zero.

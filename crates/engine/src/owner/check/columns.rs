@@ -264,9 +264,9 @@ impl CheckedRows {
             let (step, mut from) = (rows_at_once(stored, rows, 1), 0);
             while from < rows {
                 let length = step.min(rows - from);
-                let part: Vec<ArrayRef> = stored.iter().map(|c| c.slice(from, length)).collect();
+                let slices: Vec<ArrayRef> = stored.iter().map(|c| c.slice(from, length)).collect();
                 let units = units.as_ref().and_then(|units| units.get(from..from + length));
-                column.counts.add(&program.evaluate(&part, length)?, units)?;
+                column.counts.add(&program.evaluate(&slices, length)?, units)?;
                 from += length;
             }
         }

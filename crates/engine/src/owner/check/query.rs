@@ -74,8 +74,8 @@ pub(crate) fn rows() -> Measurement {
     }
 }
 
-fn share(part: u128, whole: u128) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+fn share(amount: u128, whole: u128) -> f64 {
+    if whole == 0 { 0.0 } else { amount as f64 / whole as f64 }
 }
 
 /// The part of each measurement that each limit takes away.

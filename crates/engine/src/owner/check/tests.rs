@@ -438,8 +438,9 @@ fn other_ways_to_write_a_unit_are_counted() {
         .map(|advice| format!("{}: {}", advice.found, advice.change))
         .collect();
     let advice = advice.join("\n");
-    for part in ["write a value in another way", "`type = \"string\"`, under which every text"] {
-        assert!(advice.contains(part), "{advice}");
+    for expected in ["write a value in another way", "`type = \"string\"`, under which every text"]
+    {
+        assert!(advice.contains(expected), "{advice}");
     }
 }
 
@@ -462,9 +463,10 @@ fn rows_that_are_not_what_was_written_are_counted() {
         .map(|advice| format!("{}: {}", advice.found, advice.change))
         .collect();
     let advice = advice.join("\n");
-    for part in ["in quotes that do not end", "more or fewer fields", "write the table as Parquet"]
+    for expected in
+        ["in quotes that do not end", "more or fewer fields", "write the table as Parquet"]
     {
-        assert!(advice.contains(part), "{advice}");
+        assert!(advice.contains(expected), "{advice}");
     }
 }
 

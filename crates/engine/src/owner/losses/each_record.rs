@@ -297,9 +297,9 @@ impl RecordLossSums<'_> {
         let rho = rho.map_or(0.0, Rho::to_f64);
         let Measurement { low, high, .. } = meter.measurement;
         let most = low.unsigned_abs().max(high.unsigned_abs()).max(1) as f64;
-        let part = value.clamp(low, high) as f64 / most;
+        let fraction = value.clamp(low, high) as f64 / most;
         // Less is saved than this, as the policy is rounded up.
-        rho * (1.0 - part * part) * (1.0 - 1e-12)
+        rho * (1.0 - fraction * fraction) * (1.0 - 1e-12)
     }
 
     /// The policy function of the records that meet these thresholds, by the measurement.

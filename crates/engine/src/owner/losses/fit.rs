@@ -204,7 +204,7 @@ fn allowed_of(
                     let class = *groups.counted.classes.get(index)?.get(group)?;
                     by_class.of(class).scale()
                 }
-                Noise::Tied(tied) => tied.noise.deviation(tied.part),
+                Noise::Tied(tied) => tied.noise.deviation(tied.role),
                 Noise::Quantile(_) | Noise::Joint(_) | Noise::Reach(_) | Noise::OfSelection => {
                     return None;
                 }

@@ -69,14 +69,14 @@ pub struct TrialError {
 impl Trial {
     /// The total error as a part of the values, over all measurements: what is to be small.
     pub fn relative_error(&self) -> Option<f64> {
-        let parts: Vec<f64> = self
+        let squares: Vec<f64> = self
             .errors
             .iter()
             .flatten()
             .filter(|error| error.values > 0.0)
             .map(|error| (error.total / error.values).powi(2))
             .collect();
-        (!parts.is_empty()).then(|| (parts.iter().sum::<f64>() / parts.len() as f64).sqrt())
+        (!squares.is_empty()).then(|| (squares.iter().sum::<f64>() / squares.len() as f64).sqrt())
     }
 }
 

@@ -86,9 +86,9 @@ fn errors_are_as_by_hand() {
     }
 }
 
-/// Larger limits cut less off, with more noise; all parts add up; hidden groups count.
+/// Larger limits cut less off, with more noise; all components add up; hidden groups count.
 #[test]
-fn parts_of_errors_add_up() {
+fn components_of_errors_add_up() {
     let report = tuned(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5, delta = 1e-6, \
          max_groups_contributed = 2, max_rows_per_group = 3) town, COUNT(*) AS n FROM sales \

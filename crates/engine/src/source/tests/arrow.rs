@@ -74,16 +74,16 @@ fn arrow_files_and_streams_hold_what_parquet_holds() {
     write_parquet(&parquet, &arrays, None);
     let expected = read(&parquet, &wanted).unwrap();
     let all = batch(&arrays);
-    let parts = [all.slice(0, 2), all.slice(2, 3)];
+    let slices = [all.slice(0, 2), all.slice(2, 3)];
     let with = |compression| {
         let options = IpcWriteOptions::default();
-        file_with(&parts, options.try_with_compression(Some(compression)).unwrap())
+        file_with(&slices, options.try_with_compression(Some(compression)).unwrap())
     };
     for (name, bytes) in [
-        ("t.arrow", as_file(&parts)),
+        ("t.arrow", as_file(&slices)),
         ("zstd.feather", with(CompressionType::ZSTD)),
         ("lz4.feather", with(CompressionType::LZ4_FRAME)),
-        ("t.arrows", as_stream(&parts)),
+        ("t.arrows", as_stream(&slices)),
     ] {
         let path = write(&folder, name, bytes);
         let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();

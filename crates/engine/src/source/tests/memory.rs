@@ -213,20 +213,20 @@ impl Provider for Numbers {
         }))
     }
 
-    fn parts(&self) -> Vec<u64> {
+    fn chunks(&self) -> Vec<u64> {
         vec![100, 100]
     }
 
     fn read(
         &self,
-        part: usize,
+        chunk: usize,
         columns: &[usize],
         each: &mut dyn FnMut(RecordBatch) -> bool,
     ) -> io::Result<()> {
         let schema = self.schema();
         let column = |name: &str| -> ArrayRef {
             let power = if name == "square" { 2 } else { 1 };
-            let from = 10 * i64::try_from(part).unwrap();
+            let from = 10 * i64::try_from(chunk).unwrap();
             match self.fault {
                 Some(Fault::OtherType) => Arc::new(StringArray::from(vec!["1"])),
                 _ => {

@@ -48,27 +48,27 @@ fn sources_need_no_file() {
         (Box::new(ArrowFile::open(InMemory(as_file(&halves).into())).unwrap()), 2),
         (Box::new(ArrowFile::open(InMemory(as_stream(&halves).into())).unwrap()), 1),
     ];
-    for (source, parts) in sources {
-        assert_eq!((source.identity(), source.parts().len()), (identity(), parts));
+    for (source, chunks) in sources {
+        assert_eq!((source.identity(), source.chunks().len()), (identity(), chunks));
         assert_eq!(source.columns()[0].name, "n");
         let pick =
             ColumnPick { index: 0, stored: Stored::Int { unsigned_64: false }, to: ReadType::Wide };
         let picks = [ColumnPick { to: ReadType::Value(ColumnType::Int), ..pick }, pick];
         let (mut found, progress) = (Vec::new(), Arc::new(ReadProgress::default()));
-        let expected: u64 = source.parts().iter().sum();
+        let expected: u64 = source.chunks().iter().sum();
         progress.expect(expected);
-        for part in (0..parts).rev() {
+        for chunk in (0..chunks).rev() {
             let mut sink = |columns: Vec<ArrayRef>, rows: usize| {
                 assert!(rows <= 8192 && columns.len() == 2);
                 found.extend(ints(&columns[0]));
                 true
             };
-            source.read(part, &picks, &progress, &mut sink).unwrap();
+            source.read(chunk, &picks, &progress, &mut sink).unwrap();
         }
         found.sort();
         assert!(found.into_iter().eq((0..20_000).map(Some)));
         assert!(progress.permille() > 900, "{}", progress.permille());
         let mut nobody = |_: Vec<ArrayRef>, _: usize| panic!("there is no such part");
-        assert!(source.read(parts, &picks, &progress, &mut nobody).is_err());
+        assert!(source.read(chunks, &picks, &progress, &mut nobody).is_err());
     }
 }

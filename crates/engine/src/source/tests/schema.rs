@@ -191,12 +191,12 @@ fn however_it_is_cut() {
         for (name, start, end) in
             [("a", 0, 12_345), ("b b", 12_345, 12_345), ("c.pq", 12_345, rows)]
         {
-            let part = |array: &ArrayRef| array.slice(start as usize, (end - start) as usize);
+            let slice = |array: &ArrayRef| array.slice(start as usize, (end - start) as usize);
             let properties =
                 WriterProperties::builder().set_max_row_group_row_count(Some(group)).build();
             write_parquet(
                 &folder.path().join(format!("{name}.parquet")),
-                &[("t", part(&text)), ("n", part(&number))],
+                &[("t", slice(&text)), ("n", slice(&number))],
                 Some(properties),
             );
         }

@@ -310,12 +310,12 @@ proptest! {
         let two = |n: u32| if padded { format!("{n:02}") } else { n.to_string() };
         let (day, month) = (two(date.day()), two(date.month()));
         let year = format!("{:04}", date.year());
-        for (order, parts) in [
+        for (order, fields) in [
             (DateOrder::DayMonthYear, [&day, &month, &year]),
             (DateOrder::MonthDayYear, [&month, &day, &year]),
             (DateOrder::YearMonthDay, [&year, &month, &day]),
         ] {
-            let text = parts.map(String::as_str).join(separator);
+            let text = fields.map(String::as_str).join(separator);
             let parser = parser('.', None, &[], Some(order));
             let date = parser.date(Some(text.as_bytes()));
             prop_assert_eq!(date, ParsedField::Value(days), "{}", text);

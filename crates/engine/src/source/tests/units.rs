@@ -191,7 +191,7 @@ fn types_that_lose_digits_tell_no_units_apart() {
 
 /// Milliseconds that should stand for days, and need not.
 #[test]
-fn parts_of_days_are_no_units() {
+fn fractions_of_days_are_no_units() {
     let day = 86_400_000;
     let values: ArrayRef = Arc::new(Date64Array::from(vec![0, day, day + 1, -day, -1]));
     let read = |to: ReadType| read_as(&values, Stored::Date, to).unwrap();
@@ -250,7 +250,7 @@ proptest! {
     }
 }
 
-/// Rows of equal values are told apart, in the same way whoever reads which part of the files.
+/// Rows of equal values are told apart, in the same way whoever reads which chunk of the files.
 #[test]
 fn rows_are_told_apart_by_their_places() {
     let folder = tempfile::tempdir().unwrap();

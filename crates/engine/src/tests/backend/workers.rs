@@ -116,7 +116,7 @@ impl Link {
     fn run(
         &mut self,
         plan: &[u8],
-        mut part: impl FnMut(Result<PartialGroups, EngineError>),
+        mut pass_on: impl FnMut(Result<PartialGroups, EngineError>),
         mut advance: impl FnMut(u64),
     ) {
         let mut before = 0;
@@ -132,7 +132,7 @@ impl Link {
                         before = done;
                     }
                     PARTIAL => {
-                        part(PartialGroups::decode(&body));
+                        pass_on(PartialGroups::decode(&body));
                         if self.stops {
                             self.child.kill().unwrap();
                         }
@@ -143,7 +143,7 @@ impl Link {
             }
         };
         if let Err(error) = work() {
-            part(Err(error));
+            pass_on(Err(error));
         }
     }
 }
@@ -213,12 +213,12 @@ impl Backend for Workers {
             let (link, sender, read) = (Arc::clone(link), sender.clone(), Arc::clone(&read));
             spawn_blocking(move || {
                 // Nobody may wait any more: the worker ends its plan anyway.
-                let part = |part| drop(sender.send(part));
+                let pass_on = |partial| drop(sender.send(partial));
                 match bytes {
                     Ok(bytes) => {
-                        link.lock().unwrap().run(&bytes, part, |bytes| read.advance(bytes));
+                        link.lock().unwrap().run(&bytes, pass_on, |bytes| read.advance(bytes));
                     }
-                    Err(error) => part(Err(error)),
+                    Err(error) => pass_on(Err(error)),
                 }
             });
         }

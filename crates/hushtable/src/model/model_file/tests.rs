@@ -33,8 +33,8 @@ fn a_model_is_read_as_written() {
         [("first".to_owned(), WrittenText { text: "10 * mu".to_owned(), line: 6 })]
     );
     assert_eq!(model.knowledge[1], WrittenText { text: "word".to_owned(), line: 9 });
-    let Publication::Expressions { parts, noise } = model.publication else { panic!() };
-    assert_eq!((parts.len(), noise.len()), (2, 1));
+    let Publication::Expressions { written, noise } = model.publication else { panic!() };
+    assert_eq!((written.len(), noise.len()), (2, 1));
 }
 
 #[test]

@@ -111,8 +111,8 @@ fn worked_ledger() -> (TempDir, PathBuf) {
         ledger.record(charge, &release(10)).unwrap();
     }
     let _unreleased = pay(&mut ledger, 3, "0.2");
-    let parts = [request(4, "0.2"), request(5, "0.2")];
-    let Paid::Charged(paid) = ledger.charge_all(&parts).unwrap().remove(0) else { panic!() };
+    let requests = [request(4, "0.2"), request(5, "0.2")];
+    let Paid::Charged(paid) = ledger.charge_all(&requests).unwrap().remove(0) else { panic!() };
     for _ in 0..2 {
         let _stopped = ledger.begin(&paid, &[]).unwrap();
     }

@@ -26,12 +26,12 @@ pub(super) fn scales(
         .iter()
         .zip(points)
         .enumerate()
-        .map(|(part, (percentile, &point))| (percentile.parts(), point, part))
+        .map(|(nth, (percentile, &point))| (percentile.ten_thousandths(), point, nth))
         .collect();
     ordered.sort_unstable();
     let in_order = match ordered.len() < BY_GAPS {
         true => {
-            let gaps = gaps(&ordered, ((0, low), (Percentile::PARTS, high)));
+            let gaps = gaps(&ordered, ((0, low), (Percentile::WHOLE, high)));
             let sizes = ordered.iter().map(|(_, point, _)| 1.0 + point.abs_diff(low) as f64);
             gaps.windows(2).zip(sizes).map(|(beside, size)| of_few(beside, size)).collect()
         }
@@ -39,8 +39,8 @@ pub(super) fn scales(
     };
     let mut scales = vec![1.0; points.len()];
     let largest = in_order.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    for (&(_, _, part), scale) in ordered.iter().zip(in_order) {
-        if let Some(of) = scales.get_mut(part) {
+    for (&(_, _, nth), scale) in ordered.iter().zip(in_order) {
+        if let Some(of) = scales.get_mut(nth) {
             *of = scale / largest;
         }
     }

@@ -201,7 +201,7 @@ fn reaches_cost_what_one_quantile_does() {
             let all = ["0.5", "0.1", "0.7"].map(percentile);
             let reaches =
                 QuantileReaches::new((&all, 0.95), (0, 99), 3, groups, relation, loss).unwrap();
-            assert_eq!((reaches.loss(), reaches.parts()), (farthest.loss(), 3));
+            assert_eq!((reaches.loss(), reaches.quantiles()), (farthest.loss(), 3));
             assert!((reaches.rate() / farthest.rate() - 1.0).abs() < 1e-9);
             assert!(reaches.rate() <= farthest.rate() * (1.0 + 1e-15));
         }
@@ -296,11 +296,11 @@ fn intervals_cover_and_are_about_twice_as_wide_as_errors() {
             let points = points.release(&mut generator, values).unwrap();
             let distances = reaches.release(&mut generator, values, &points).unwrap();
             let mut is_missed = false;
-            for (part, (&point, distance)) in points.iter().zip(distances).enumerate() {
+            for (nth, (&point, distance)) in points.iter().zip(distances).enumerate() {
                 let ends = QuantileReaches::interval(range, point.into(), distance.into());
-                is_missed |= ends.0 > exact[part].into() || ends.1 < exact[part].into();
-                widths[part] += (ends.1 - ends.0) as f64 / 1_000.0;
-                drawn[part].push(point);
+                is_missed |= ends.0 > exact[nth].into() || ends.1 < exact[nth].into();
+                widths[nth] += (ends.1 - ends.0) as f64 / 1_000.0;
+                drawn[nth].push(point);
             }
             missed += u32::from(is_missed);
         }

@@ -82,11 +82,11 @@ impl Scalar {
     /// The expression over released values that it is, by the origins of the input's columns.
     fn traced(&self, input: &[Traced]) -> Option<TracedExpression> {
         let mut types = vec![ColumnType::Bool; self.operands.len()];
-        self.expr.visit(&mut |part| {
-            if let ExprKind::Column(operand) = part.kind
+        self.expr.visit(&mut |node| {
+            if let ExprKind::Column(operand) = node.kind
                 && let Some(slot) = types.get_mut(operand)
             {
-                *slot = part.column_type;
+                *slot = node.column_type;
             }
         });
         let released = |(operand, column_type): (&Operand, ColumnType)| {

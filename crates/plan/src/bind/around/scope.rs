@@ -120,7 +120,7 @@ impl FromScope {
     }
 
     pub(super) fn unknown(&self, path: &[ast::Ident]) -> Refusal {
-        let whole: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
+        let whole: Vec<&str> = path.iter().map(|ident| ident.value.as_str()).collect();
         let columns = self.tables.iter().flat_map(|table| &table.columns);
         let columns = columns.map(|column| column.name.as_str());
         let meant = whole.last().and_then(|name| similar(name, columns));
@@ -207,7 +207,7 @@ impl<'a> ScopeView<'a> {
     /// The operand that a name stands for, and its type.
     pub(super) fn column(&self, path: &[ast::Ident]) -> Result<(Operand, ColumnType), Refusal> {
         if let Some(column) = self.scope.find(path)? {
-            let name: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
+            let name: Vec<&str> = path.iter().map(|ident| ident.value.as_str()).collect();
             let seen = self.seen(column, &name.join(".")).map_err(|refusal| refusal.at(path))?;
             return Ok((Operand::Column(seen.0), seen.1));
         }

@@ -556,7 +556,7 @@ impl Splitter<'_> {
             return Ok(());
         }
         if !any(node, &|node| keys.looks_around(node)) {
-            if any(node, &|part| calls_aggregate(part) || is_name(part)) {
+            if any(node, &|inner| calls_aggregate(inner) || is_name(inner)) {
                 *node = outputs.add(node.clone(), name);
             }
             return Ok(());

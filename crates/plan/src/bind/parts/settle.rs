@@ -16,8 +16,8 @@ const MAX_DEPTH: usize = 400;
 /// Most SELECTs, tables and set operations of a statement when the queries of WITH are written out
 /// wherever they are named.
 const MAX_OPERATORS: u64 = 500;
-/// Most parts of its expressions, written out in the same way.
-const MAX_PARTS: u64 = 30_000;
+/// Most nodes of its expressions, written out in the same way.
+const MAX_NODES: u64 = 30_000;
 
 /// The depth of a walk: in its expression or chain, and in the whole statement.
 #[derive(Clone, Copy, Default)]
@@ -70,8 +70,8 @@ struct Settling {
     times: u64,
     /// SELECTs, tables and set operations, written out.
     operators: u64,
-    /// Parts of expressions, written out.
-    parts: u64,
+    /// Nodes of expressions, written out.
+    nodes: u64,
     /// The windows that the SELECT names.
     windows: NamedWindows,
     /// Characters of named windows that were written where they are used.
@@ -276,11 +276,11 @@ impl Settling {
 
     fn expression(&mut self, node: &mut ast::Expr, depth: Depth) -> Result<(), Refusal> {
         let depth = depth.deeper()?;
-        self.parts = self.parts.saturating_add(self.times);
-        if self.parts > MAX_PARTS {
+        self.nodes = self.nodes.saturating_add(self.times);
+        if self.nodes > MAX_NODES {
             return Err(Refusal::new(
                 format!(
-                    "the statement's expressions have more than {MAX_PARTS} parts when the \
+                    "the statement's expressions have more than {MAX_NODES} parts when the \
                      queries of WITH are written out wherever they are named"
                 ),
                 "use fewer or shorter expressions, or several statements; long lists of values \

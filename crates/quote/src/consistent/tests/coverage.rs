@@ -53,21 +53,21 @@ fn exact(quote: &Quote) -> Vec<Vec<i128>> {
 /// A level's cells: their codes, and for each the cells of the table of all keys that it sums.
 fn cells(keys: &[usize]) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
     let mut codes = vec![Vec::new(); keys.len()];
-    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut children: Vec<Vec<usize>> = Vec::new();
     for cell in 0..10 {
         let all = [cell / 2, cell % 2];
         let cell_codes: Vec<usize> = keys.iter().map(|&key| all[key]).collect();
-        let existing = (0..parts.len())
+        let existing = (0..children.len())
             .find(|&at| codes.iter().zip(&cell_codes).all(|(c, code)| c[at] == *code));
         match existing {
-            Some(at) => parts[at].push(cell),
+            Some(at) => children[at].push(cell),
             None => {
                 codes.iter_mut().zip(cell_codes).for_each(|(codes, code)| codes.push(code));
-                parts.push(vec![cell]);
+                children.push(vec![cell]);
             }
         }
     }
-    (codes, parts)
+    (codes, children)
 }
 
 /// For each level and output: the share of releases whose interval of the last cell holds the value
@@ -115,14 +115,17 @@ fn coverage(sql: &str, non_negative: bool) -> Vec<(Vec<usize>, usize, f64, f64, 
             .iter()
             .zip(&cells)
             .zip(&exact)
-            .map(|((quote, (_, parts)), exact)| {
-                let sum = |parts: &Vec<usize>| -> Vec<i128> {
+            .map(|((quote, (_, children)), exact)| {
+                let sum = |children: &Vec<usize>| -> Vec<i128> {
                     exact
                         .iter()
-                        .map(|values| parts.iter().map(|&part| values[part]).sum())
+                        .map(|values| children.iter().map(|&child| values[child]).sum())
                         .collect()
                 };
-                parts.iter().map(|parts| released(quote, &sum(parts), &mut generator)).collect()
+                children
+                    .iter()
+                    .map(|children| released(quote, &sum(children), &mut generator))
+                    .collect()
             })
             .collect();
         let mut around = noisy.clone();
@@ -150,9 +153,9 @@ fn coverage(sql: &str, non_negative: bool) -> Vec<(Vec<usize>, usize, f64, f64, 
         }
         for (at, (raw, adjusted)) in intervals.iter().enumerate() {
             let last = noisy[at].len() - 1;
-            let parts = &cells[at].1[last];
+            let children = &cells[at].1[last];
             let exact: Vec<i128> =
-                exact[at].iter().map(|values| parts.iter().map(|&p| values[p]).sum()).collect();
+                exact[at].iter().map(|values| children.iter().map(|&p| values[p]).sum()).collect();
             let row = |steps, rest| ReleasedRow { keys: &[], steps, rest, known: &[] };
             let adjusted_bounds = adjusted.of(&row(&around[at][last], &rest[at][last]));
             let raw = raw.of(&row(&noisy[at][last], &[]));

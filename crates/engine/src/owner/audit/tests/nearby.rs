@@ -1,4 +1,4 @@
-//! The part of a table that is drawn from decides as the whole table does.
+//! The excerpt of a table that is drawn from decides as the whole table does.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ proptest! {
             let rounds = quote.selection().unwrap().rounds().len();
             prop_assert_eq!(rounds > 2, strategy == "SIPS");
             let whole = counted(GROUPS, &units, &known);
-            let (part, retained) = near(&whole, &targets, rounds).unwrap();
+            let (excerpt, retained) = near(&whole, &targets, rounds).unwrap();
             let chosen_groups = |counted: &CountedGroups| {
                 let mut generator = TestSeed(1).generator();
                 let (chosen, _) = counted.choose(&quote, &mut generator).unwrap();
@@ -65,16 +65,16 @@ proptest! {
             let only_targets = |groups: Vec<usize>| {
                 groups.into_iter().filter(|&g| targets[g]).collect::<Vec<_>>()
             };
-            let of_part = chosen_groups(&part).into_iter().map(|g| retained[g]).collect();
+            let of_excerpt = chosen_groups(&excerpt).into_iter().map(|g| retained[g]).collect();
             prop_assert_eq!(
                 only_targets(chosen_groups(&whole)),
-                only_targets(of_part),
+                only_targets(of_excerpt),
                 "{}",
                 strategy
             );
             for (index, &group) in retained.iter().enumerate() {
-                prop_assert_eq!(part.units[index], whole.units[group]);
-                prop_assert_eq!(part.measured[0].sums().unwrap()[index], group as i128);
+                prop_assert_eq!(excerpt.units[index], whole.units[group]);
+                prop_assert_eq!(excerpt.measured[0].sums().unwrap()[index], group as i128);
             }
         }
     }
@@ -92,8 +92,8 @@ fn every_round_is_looked_behind() {
     let (whole, mut targets) = (counted(10, &units, &[]), vec![false; 10]);
     targets[0] = true;
     let appears = |rounds: usize| {
-        let (part, retained) = near(&whole, &targets, rounds).unwrap();
-        let (chosen, _) = part.choose(&quote, &mut TestSeed(2).generator()).unwrap();
+        let (excerpt, retained) = near(&whole, &targets, rounds).unwrap();
+        let (chosen, _) = excerpt.choose(&quote, &mut TestSeed(2).generator()).unwrap();
         chosen.iter().any(|c| retained[c.group] == 0)
     };
     assert_eq!([1, 2, 3, 4].map(appears), [false, false, true, true]);

@@ -1,7 +1,7 @@
-//! Parts that a plan in bytes may have: those that lowering writes, and no others.
+//! Nodes that a plan in bytes may have: those that lowering writes, and no others.
 //!
 //! DataFusion reads many more operators and expressions from bytes: some read or write files of
-//! their own, and some make room for as much as the bytes say. So each part is looked at before it
+//! their own, and some make room for as much as the bytes say. So each node is looked at before it
 //! is read.
 
 use std::sync::Arc;
@@ -50,8 +50,8 @@ const FUNCTIONS: [&str; 14] = [
     "nth_value",
 ];
 
-/// Reads and writes the parts of plans, and refuses those that no plan of this program has.
-pub(super) struct AllowedParts;
+/// Reads and writes the nodes of plans, and refuses those that no plan of this program has.
+pub(super) struct AllowedNodes;
 
 #[track_caller]
 fn not_allowed() -> DataFusionError {
@@ -62,7 +62,7 @@ fn check(allowed: bool) -> Result<()> {
     if allowed { Ok(()) } else { Err(not_allowed()) }
 }
 
-impl PhysicalProtoConverterExtension for AllowedParts {
+impl PhysicalProtoConverterExtension for AllowedNodes {
     fn proto_to_execution_plan(
         &self,
         proto: &PhysicalPlanNode,

@@ -1,4 +1,4 @@
-//! A part of the units: the groups that each keeps, side by side, and the unit's sums in them.
+//! A shard of the units: the groups that each keeps, side by side, and the unit's sums in them.
 
 use std::hash::BuildHasher;
 

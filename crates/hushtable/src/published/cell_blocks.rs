@@ -1,4 +1,4 @@
-//! The parts of a population that published cells do not tell apart.
+//! The blocks of a population that published cells do not tell apart.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -11,12 +11,12 @@ use super::{CellKey, Tables};
 /// Combinations of values that are gone through.
 const MOST: usize = 4_000_000;
 
-/// Cells over parts.
+/// Cells over blocks.
 #[derive(Debug)]
 pub struct Divided {
-    /// The cells, as sets of parts.
+    /// The cells, as sets of blocks.
     pub published: Published,
-    /// By part, the combinations of values that are in it, by their numbers.
+    /// By block, the combinations of values that are in it, by their numbers.
     combinations: Vec<Vec<usize>>,
     /// Values of each column, with one more for all others unless there are none.
     sizes: Vec<usize>,
@@ -39,7 +39,7 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
         ));
     }
     let index = Index::new(tables);
-    let mut parts: HashMap<Vec<u32>, usize> = HashMap::new();
+    let mut blocks: HashMap<Vec<u32>, usize> = HashMap::new();
     let mut combinations: Vec<Vec<usize>> = Vec::new();
     let mut values = vec![0; sizes.len()];
     for number in 0..all {
@@ -51,24 +51,24 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
         let cells = index.cells(tables, &values);
         // No table reveals anything of a combination that no table counts.
         if !cells.is_empty() {
-            let part = *parts.entry(cells).or_insert(combinations.len());
-            if part == combinations.len() {
+            let block = *blocks.entry(cells).or_insert(combinations.len());
+            if block == combinations.len() {
                 combinations.push(Vec::new());
             }
-            combinations[part].push(number);
+            combinations[block].push(number);
         }
     }
     let mut of_cell: Vec<Vec<u32>> = vec![Vec::new(); tables.cells.len()];
-    for (cells, part) in &parts {
+    for (cells, block) in &blocks {
         for cell in cells {
-            of_cell[*cell as usize].push(u32::try_from(*part).unwrap_or(u32::MAX));
+            of_cell[*cell as usize].push(u32::try_from(*block).unwrap_or(u32::MAX));
         }
     }
-    of_cell.iter_mut().for_each(|parts| parts.sort_unstable());
+    of_cell.iter_mut().for_each(|blocks| blocks.sort_unstable());
     let levels = index.levels(&of_cell);
     let mut cells = Vec::with_capacity(of_cell.len());
-    for ((cell, parts), level) in tables.cells.iter().zip(of_cell).zip(levels) {
-        if parts.is_empty() {
+    for ((cell, blocks), level) in tables.cells.iter().zip(of_cell).zip(levels) {
+        if blocks.is_empty() {
             return Err(Refusal::new(
                 format!(
                     "with --complete, nobody is left for {} [{}] to count",
@@ -78,7 +78,7 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
                 "leave --complete out, or list the other values in one of the tables",
             ));
         }
-        cells.push(PublishedCell { parts, count: cell.count, level });
+        cells.push(PublishedCell { blocks, count: cell.count, level });
     }
     let published = Published::new(combinations.len(), cells)
         .map_err(|error| Refusal::new(error.to_string(), "list each cell once in a table"))?;
@@ -86,11 +86,11 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
 }
 
 impl Divided {
-    /// The values of some parts, where these are all combinations of some values of each column.
-    pub fn keys(&self, tables: &Tables, parts: &[u32]) -> Option<Vec<CellKey>> {
+    /// The values of some blocks, where these are all combinations of some values of each column.
+    pub fn keys(&self, tables: &Tables, blocks: &[u32]) -> Option<Vec<CellKey>> {
         let mut values: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.sizes.len()];
         let mut count = 0;
-        for number in self.numbers(parts) {
+        for number in self.numbers(blocks) {
             count += 1;
             let mut rest = number;
             for (listed, size) in values.iter_mut().zip(&self.sizes) {
@@ -116,9 +116,9 @@ impl Divided {
         Some(values.iter().zip(&self.sizes).zip(&tables.columns).map(key).collect())
     }
 
-    /// Whether some of the parts have values that tables name, in all columns.
-    pub fn is_named(&self, tables: &Tables, parts: &[u32]) -> bool {
-        self.numbers(parts).any(|number| {
+    /// Whether some of the blocks have values that tables name, in all columns.
+    pub fn is_named(&self, tables: &Tables, blocks: &[u32]) -> bool {
+        self.numbers(blocks).any(|number| {
             let mut rest = number;
             self.sizes.iter().zip(&tables.columns).all(|(size, column)| {
                 let value = rest % size;
@@ -128,8 +128,8 @@ impl Divided {
         })
     }
 
-    fn numbers(&self, parts: &[u32]) -> impl Iterator<Item = usize> {
-        let rows = parts.iter().filter_map(|part| self.combinations.get(*part as usize));
+    fn numbers(&self, blocks: &[u32]) -> impl Iterator<Item = usize> {
+        let rows = blocks.iter().filter_map(|block| self.combinations.get(*block as usize));
         rows.flatten().copied()
     }
 }
@@ -186,19 +186,19 @@ impl Index {
     }
 
     /// Levels of disjoint cells: the margins of the tables, and for the others as many as it takes.
-    fn levels(&self, parts: &[Vec<u32>]) -> Vec<usize> {
+    fn levels(&self, blocks: &[Vec<u32>]) -> Vec<usize> {
         let mut others: Vec<HashSet<u32>> = Vec::new();
-        let mut levels = Vec::with_capacity(parts.len());
-        for (margin, parts) in self.of_cell.iter().zip(parts) {
+        let mut levels = Vec::with_capacity(blocks.len());
+        for (margin, blocks) in self.of_cell.iter().zip(blocks) {
             levels.push(match margin {
                 Some(margin) => *margin,
                 None => {
-                    let free = |taken: &HashSet<u32>| parts.iter().all(|p| !taken.contains(p));
+                    let free = |taken: &HashSet<u32>| blocks.iter().all(|p| !taken.contains(p));
                     let level = others.iter().position(free).unwrap_or_else(|| {
                         others.push(HashSet::new());
                         others.len() - 1
                     });
-                    others[level].extend(parts);
+                    others[level].extend(blocks);
                     self.margins.len() + level
                 }
             });

@@ -105,7 +105,7 @@ pub struct Target {
 
 /// An input that a target did not take as it should.
 #[derive(Debug)]
-pub struct Failed {
+pub struct FuzzFailure {
     /// The failure, in words.
     pub what: String,
     /// Where the input is.
@@ -114,7 +114,7 @@ pub struct Failed {
 
 /// The outcome of some time of fuzzing in which nothing failed.
 #[derive(Debug)]
-pub struct Fuzzed {
+pub struct FuzzOutcome {
     /// How many inputs were run.
     pub runs: u64,
     /// The most that one took.
@@ -137,7 +137,7 @@ pub fn fuzz(
     time: Duration,
     seed: u64,
     folder: &Path,
-) -> Result<Fuzzed, Failed> {
+) -> Result<FuzzOutcome, FuzzFailure> {
     let started = Instant::now();
     let mut random = Random::new(seed);
     let mut pool = (target.seeds)();
@@ -145,7 +145,7 @@ pub fn fuzz(
     let first = pool.len();
     let mut slowest: Vec<(Duration, Vec<u8>)> = Vec::new();
     let mut reactions: HashSet<Reaction> = HashSet::new();
-    let mut fuzzed = Fuzzed { runs: 0, most: Cost::default(), new: Vec::new() };
+    let mut fuzzed = FuzzOutcome { runs: 0, most: Cost::default(), new: Vec::new() };
     loop {
         let ran = usize::try_from(fuzzed.runs).unwrap_or(usize::MAX);
         let input = match pool.get(ran).filter(|_| ran < first) {
@@ -180,9 +180,9 @@ pub fn fuzz(
 ///
 /// # Errors
 /// If it fails.
-pub fn replay(target: &Target, file: &Path, folder: &Path) -> Result<Cost, Failed> {
+pub fn replay(target: &Target, file: &Path, folder: &Path) -> Result<Cost, FuzzFailure> {
     let input = fs::read(file)
-        .map_err(|error| Failed { what: error.to_string(), input: file.to_owned() })?;
+        .map_err(|error| FuzzFailure { what: error.to_string(), input: file.to_owned() })?;
     Ok(reaction_to(target, &input, folder)?.1)
 }
 
@@ -208,7 +208,7 @@ fn keep_panics(running: bool) {
 ///
 /// # Errors
 /// At a panic.
-pub fn measured(target: &Target, input: &[u8], folder: &Path) -> Result<Cost, Failed> {
+pub fn measured(target: &Target, input: &[u8], folder: &Path) -> Result<Cost, FuzzFailure> {
     let no_limits = Limits { time: Duration::MAX, memory: usize::MAX };
     Ok(reaction_to(&Target { limits: no_limits, ..*target }, input, folder)?.1)
 }
@@ -221,9 +221,9 @@ pub fn reaction_to(
     target: &Target,
     input: &[u8],
     folder: &Path,
-) -> Result<(Reaction, Cost), Failed> {
+) -> Result<(Reaction, Cost), FuzzFailure> {
     let path = folder.join(format!("{}.input", target.name));
-    let failed = |what: String| Failed { what, input: path.clone() };
+    let failed = |what: String| FuzzFailure { what, input: path.clone() };
     let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&path, input));
     kept.map_err(|error| failed(format!("cannot keep the input: {error}:")))?;
 

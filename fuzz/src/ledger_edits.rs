@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use hushtable_ledger::{
-    Fingerprint, Inspection, Ledger, LedgerError, Location, NamedPopulation, Outcome, Paid,
-    Populations, Release, Request, Units, check, is_ledger,
+    Fingerprint, Inspection, Ledger, LedgerError, Location, NamedPopulation, Outcome,
+    PaymentOutcome, Populations, Release, Request, Units, check, is_ledger,
 };
 use hushtable_privacy::Loss;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -159,7 +159,7 @@ fn ledger() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     for question in 1..=PAID {
         let cost = if question <= RECORDED + 1 { "0.2" } else { "0.1" };
         let paid = ledger.charge_all(&[request(question, cost)])?.pop();
-        let Some(Paid::Charged(payment)) = paid else { continue };
+        let Some(PaymentOutcome::Charged(payment)) = paid else { continue };
         if question == PAID {
             continue;
         }
@@ -394,11 +394,11 @@ fn charges(ledger: &mut dyn Ledger, relinked: bool) -> Vec<String> {
         let cost = if question == 99 { "1e-9" } else { "0.1" };
         let paid = ledger.charge_all(&[request(question, cost)]);
         outcomes.push(match paid.map(|mut paid| paid.pop()) {
-            Ok(Some(Paid::Stored(stored))) => {
+            Ok(Some(PaymentOutcome::Stored(stored))) => {
                 assert!(relinked || stored.release == release(question), "{stored:?}");
                 "stored".to_owned()
             }
-            Ok(Some(Paid::Charged(payment))) => {
+            Ok(Some(PaymentOutcome::Charged(payment))) => {
                 assert!(relinked || !payment.is_new(), "charged beyond the budget: {question}");
                 match ledger.begin(&payment, &[]) {
                     Ok(Outcome::Charged(_)) => "begun".to_owned(),

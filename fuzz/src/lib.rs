@@ -11,7 +11,9 @@ mod stored_inputs;
 mod stress;
 mod targets;
 
-pub use harness::{Cost, Failed, Fuzzed, Limits, Target, fuzz, measured, reaction_to, replay};
+pub use harness::{
+    Cost, FuzzFailure, FuzzOutcome, Limits, Target, fuzz, measured, reaction_to, replay,
+};
 pub use reactions::Reaction;
 pub use stored_inputs::{corpus, minimise, store, stored};
 pub use stress::statements;

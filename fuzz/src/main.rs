@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hushtable_fuzz::{
-    Cost, Failed, Fuzzed, TARGETS, Target, corpus, fuzz, measured, minimise, replay, statements,
-    store, stored,
+    Cost, FuzzFailure, FuzzOutcome, TARGETS, Target, corpus, fuzz, measured, minimise, replay,
+    statements, store, stored,
 };
 
 const USAGE: &str = "fuzz [--seconds N] [--seed N] [--replay FILE] [--add] [--minimise] [--stress] \
@@ -19,7 +19,7 @@ const USAGE: &str = "fuzz [--seconds N] [--seed N] [--replay FILE] [--add] [--mi
 /// Statements that are listed.
 const WORST: usize = 10;
 
-struct Asked {
+struct FuzzedStatements {
     seconds: u64,
     seed: u64,
     replay: Option<PathBuf>,
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         };
         match result {
             Ok(line) => println!("{name}: {line}"),
-            Err(Failed { what, input }) => {
+            Err(FuzzFailure { what, input }) => {
                 eprintln!("{name} {what} {} (seed {})", input.display(), asked.seed);
                 return ExitCode::FAILURE;
             }
@@ -63,12 +63,12 @@ fn main() -> ExitCode {
 fn fuzzed(
     target: &Target,
     share: Duration,
-    asked: &Asked,
+    asked: &FuzzedStatements,
     folder: &Path,
-) -> Result<String, Failed> {
-    let failed = |error: io::Error| Failed { what: error.to_string(), input: corpus() };
+) -> Result<String, FuzzFailure> {
+    let failed = |error: io::Error| FuzzFailure { what: error.to_string(), input: corpus() };
     let stored = stored(target).map_err(failed)?;
-    let Fuzzed { runs, most, new } = fuzz(target, stored, share, asked.seed, folder)?;
+    let FuzzOutcome { runs, most, new } = fuzz(target, stored, share, asked.seed, folder)?;
     if asked.add {
         new.iter().try_for_each(|input| store(target, input)).map_err(failed)?;
     }
@@ -85,7 +85,7 @@ fn stress(targets: &[Target], folder: &Path) -> ExitCode {
             let of = format!("{kind}, {pieces} times, {} bytes", sql.len());
             match measured(target, sql.as_bytes(), folder) {
                 Ok(cost) => all.push((of, cost)),
-                Err(Failed { what, input }) => {
+                Err(FuzzFailure { what, input }) => {
                     eprintln!("{} {what} {}", target.name, input.display());
                     return ExitCode::FAILURE;
                 }
@@ -104,10 +104,10 @@ fn stress(targets: &[Target], folder: &Path) -> ExitCode {
     if within { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn arguments(mut words: impl Iterator<Item = String>) -> Option<Asked> {
+fn arguments(mut words: impl Iterator<Item = String>) -> Option<FuzzedStatements> {
     let clock =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
-    let mut asked = Asked {
+    let mut asked = FuzzedStatements {
         seconds: 60,
         seed: clock,
         replay: None,

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::harness::{Failed, Target, reaction_to};
+use crate::harness::{FuzzFailure, Target, reaction_to};
 use crate::reactions::Reaction;
 
 /// Largest input that is stored.
@@ -51,9 +51,9 @@ pub fn store(target: &Target, input: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// When an input fails, or the folder cannot be read or written.
-pub fn minimise(target: &Target, failures: &Path) -> Result<(usize, usize), Failed> {
+pub fn minimise(target: &Target, failures: &Path) -> Result<(usize, usize), FuzzFailure> {
     let folder = corpus().join(target.name);
-    let failed = |error: io::Error| Failed { what: error.to_string(), input: folder.clone() };
+    let failed = |error: io::Error| FuzzFailure { what: error.to_string(), input: folder.clone() };
     let all = stored(target).map_err(failed)?;
     let before = all.len();
     let mut least: BTreeMap<Reaction, Vec<u8>> = BTreeMap::new();
@@ -91,7 +91,7 @@ fn cut(
     reaction: &Reaction,
     mut input: Vec<u8>,
     failures: &Path,
-) -> Result<Vec<u8>, Failed> {
+) -> Result<Vec<u8>, FuzzFailure> {
     let mut runs = 0;
     let mut piece = input.len().div_ceil(2);
     while piece > 0 {

@@ -10,11 +10,11 @@ use futures::StreamExt;
 use hushtable::model::{ModelFile, Publication};
 use hushtable_contract::Contract;
 use hushtable_engine::{
-    PartQuoted, ReadProgress, Session, SourceError, Wanted, file_schema, guess_csv, list_files,
+    PartQuote, ReadProgress, ReadRequest, Session, SourceError, file_schema, guess_csv, list_files,
     look_at, runtime, scan,
 };
 use hushtable_lang::{ColumnType, Value, bind_expression};
-use hushtable_plan::{Read, ReleasedValues, SqlStatement, Workload};
+use hushtable_plan::{ReleasedColumn, ReleasedValues, SqlStatement, Workload};
 use hushtable_quote::{Explanation, Quote};
 
 use crate::charged_plan;
@@ -66,7 +66,7 @@ fn ask(sql: &str) -> Reaction {
     let parts = statement.parts.len();
     let mut quotes: Vec<Quote> = Vec::new();
     for part in statement.parts {
-        let unknown = |read: &Read| match read.all {
+        let unknown = |read: &ReleasedColumn| match read.all {
             true => ReleasedValues::All(Vec::new()),
             false => ReleasedValues::One(Value::Null),
         };
@@ -114,7 +114,7 @@ pub fn explain(input: &[u8]) -> Reaction {
     let quoted = runtime.spawn(async move { session.explain(&text, Some("ana")).await });
     match runtime.block_on(quoted) {
         Ok(Ok(quoted)) => {
-            let standing = |part: &PartQuoted| format!("{:?}", part.standing);
+            let standing = |part: &PartQuote| format!("{:?}", part.standing);
             let parts: Vec<String> = quoted.parts.iter().take(PARTS).map(standing).collect();
             Reaction::of(&parts.join(" "))
         }
@@ -234,7 +234,8 @@ fn read(name: &str, input: &[u8]) -> Reaction {
     for columns in [columns, texts] {
         let unit = columns.first().cloned();
         let rows = unit.is_none();
-        let wanted = Wanted { columns, rows, unit, csv: csv.clone(), ..Wanted::default() };
+        let wanted =
+            ReadRequest { columns, rows, unit, csv: csv.clone(), ..ReadRequest::default() };
         let end = read_as(folder.path(), name, &wanted).replace(&path, "");
         reaction = reaction.and(Reaction::of(&end));
     }
@@ -242,7 +243,7 @@ fn read(name: &str, input: &[u8]) -> Reaction {
 }
 
 /// Reads some batches. Returns how that ended.
-fn read_as(folder: &Path, name: &str, wanted: &Wanted) -> String {
+fn read_as(folder: &Path, name: &str, wanted: &ReadRequest) -> String {
     static RUNTIME: LazyLock<Option<tokio::runtime::Runtime>> =
         LazyLock::new(|| tokio::runtime::Builder::new_current_thread().build().ok());
     static CONTEXT: LazyLock<Arc<TaskContext>> = LazyLock::new(Arc::default);

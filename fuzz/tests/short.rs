@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cpu_time::ProcessTime;
 use hushtable_fuzz::{
-    Fuzzed, Limits, Reaction, TARGETS, Target, corpus, fuzz, reaction_to, replay, stored,
+    FuzzOutcome, Limits, Reaction, TARGETS, Target, corpus, fuzz, reaction_to, replay, stored,
 };
 
 #[test]
@@ -18,7 +18,7 @@ fn readers_take_what_is_made_of_their_seeds() {
     for target in &TARGETS {
         stored_inputs_are_taken(target, folder.path());
         let time = Duration::from_millis(200);
-        let Fuzzed { runs, .. } = fuzz(target, Vec::new(), time, 1, folder.path()).unwrap();
+        let FuzzOutcome { runs, .. } = fuzz(target, Vec::new(), time, 1, folder.path()).unwrap();
         let seeds = (target.seeds)().len() as u64;
         assert!(seeds > 0 && runs >= seeds, "{}", target.name);
     }

@@ -8,7 +8,7 @@ use hushtable::query::{IntervalRequest, Refusal};
 use hushtable::visible::visible;
 use hushtable::{
     Answer, AnswerTable, AuditReport, BudgetLine, CheckReport, Engine, ErrorText, FitOptions,
-    FitReport, Hint, LossReport, OtherAccount, Quoted, Statement, TuneReport,
+    FitReport, Hint, LossReport, OtherAccount, QuestionQuote, Statement, TuneReport,
 };
 use hushtable_plot::ImageFormat;
 
@@ -25,7 +25,7 @@ const MOST_ROWS: usize = 100;
 
 /// A report, for people and for programs.
 #[derive(Clone, Debug)]
-pub struct Rendered {
+pub struct RenderedReport {
     /// For people, in lines.
     pub text: String,
     /// For programs.
@@ -46,56 +46,59 @@ pub struct RenderedChart {
 ///
 /// # Errors
 /// Only by a fault of this program.
-pub fn quote(quoted: &Quoted, verbose: bool, more: &str) -> Result<Rendered, Refusal> {
-    Ok(Rendered { text: quoted::text_with(quoted, verbose, more), json: quoted::json(quoted)? })
+pub fn quote(quoted: &QuestionQuote, verbose: bool, more: &str) -> Result<RenderedReport, Refusal> {
+    Ok(RenderedReport {
+        text: quoted::text_with(quoted, verbose, more),
+        json: quoted::json(quoted)?,
+    })
 }
 
 /// Budgets with their charges, and accounts that the contract does not name.
 ///
 /// # Errors
 /// Only by a fault of this program.
-pub fn budgets(lines: &[BudgetLine], others: &[OtherAccount]) -> Result<Rendered, Refusal> {
-    Ok(Rendered { text: budget::text(lines, others), json: budget::json(lines, others)? })
+pub fn budgets(lines: &[BudgetLine], others: &[OtherAccount]) -> Result<RenderedReport, Refusal> {
+    Ok(RenderedReport { text: budget::text(lines, others), json: budget::json(lines, others)? })
 }
 
 /// The values of tables, beside the contract.
 ///
 /// # Errors
 /// Only by a fault of this program.
-pub fn checked(report: &CheckReport) -> Result<Rendered, Refusal> {
-    Ok(Rendered { text: check::text(report), json: check::json(report)? })
+pub fn checked(report: &CheckReport) -> Result<RenderedReport, Refusal> {
+    Ok(RenderedReport { text: check::text(report), json: check::json(report)? })
 }
 
 /// An audit.
 ///
 /// # Errors
 /// Only by a fault of this program.
-pub fn audited(report: &AuditReport) -> Result<Rendered, Refusal> {
-    Ok(Rendered { text: audit::text(report), json: audit::json(report)? })
+pub fn audited(report: &AuditReport) -> Result<RenderedReport, Refusal> {
+    Ok(RenderedReport { text: audit::text(report), json: audit::json(report)? })
 }
 
 /// A query at other settings.
 ///
 /// # Errors
 /// Only by a fault of this program.
-pub fn tuned(report: &TuneReport) -> Result<Rendered, Refusal> {
-    Ok(Rendered { text: tune::text(report), json: tune::json(report)? })
+pub fn tuned(report: &TuneReport) -> Result<RenderedReport, Refusal> {
+    Ok(RenderedReport { text: tune::text(report), json: tune::json(report)? })
 }
 
 /// The losses of single records.
 ///
 /// # Errors
 /// Only by a fault of this program.
-pub fn policy(report: &LossReport) -> Result<Rendered, Refusal> {
-    Ok(Rendered { text: losses::text(report), json: losses::json(report)? })
+pub fn policy(report: &LossReport) -> Result<RenderedReport, Refusal> {
+    Ok(RenderedReport { text: losses::text(report), json: losses::json(report)? })
 }
 
 /// The smallest policy for a target.
 ///
 /// # Errors
 /// Only by a fault of this program.
-pub fn fitted(report: &FitReport, options: &FitOptions) -> Result<Rendered, Refusal> {
-    Ok(Rendered { text: losses::fit_text(report, options), json: losses::fit_json(report)? })
+pub fn fitted(report: &FitReport, options: &FitOptions) -> Result<RenderedReport, Refusal> {
+    Ok(RenderedReport { text: losses::fit_text(report, options), json: losses::fit_json(report)? })
 }
 
 /// A statement, in JSON.

@@ -14,7 +14,7 @@ mod units;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use hushtable_lang::{ColumnType, DEFAULT_TEXT_BYTES, Expr, ExprKind, Prepared, Value};
+use hushtable_lang::{ColumnType, DEFAULT_TEXT_BYTES, Expr, ExprKind, PreparedPatterns, Value};
 use hushtable_numbers::{Number, Step};
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 use serde::Serialize;
@@ -257,7 +257,7 @@ impl Contract {
         file: &str,
         provided: &BTreeSet<&str>,
     ) -> Result<Self, ContractError> {
-        Prepared::default().within(|| tables::contract(text, file, provided))
+        PreparedPatterns::default().within(|| tables::contract(text, file, provided))
     }
 
     /// Whether a text is a contract, be it right, wrong or not finished.

@@ -29,7 +29,7 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::{SessionContext, col, lit};
-use hushtable_engine::{Progress, Session, Wanted, list_files, scan};
+use hushtable_engine::{Progress, ReadRequest, Session, list_files, scan};
 use hushtable_lang::ColumnType;
 use hushtable_mechanisms::{Reach, Selection, Strategy};
 use hushtable_privacy::{Loss, Neighbouring};
@@ -105,7 +105,7 @@ fn counts(path: &Path) -> Vec<u64> {
         // here.
         let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();
         let columns = [("word".to_owned(), ColumnType::String)];
-        let plan = scan(&files, &Wanted::columns(&columns), 2, &Arc::default()).await.unwrap();
+        let plan = scan(&files, &ReadRequest::columns(&columns), 2, &Arc::default()).await.unwrap();
         let schema = plan.schema();
         let partitions = (0..plan.output_partitioning().partition_count())
             .map(|partition| Arc::new(PlanPartition(schema.clone(), plan.clone(), partition)) as _);

@@ -49,9 +49,9 @@ bench = { rho = 100000, delta = 0.1 }
 ";
 
 /// Seconds, peak memory and rows.
-type Measured = (f64, f64, usize);
+type RunMeasures = (f64, f64, usize);
 
-fn measured(work: impl FnOnce() -> usize) -> Measured {
+fn measured(work: impl FnOnce() -> usize) -> RunMeasures {
     forget_peak();
     let started = Instant::now();
     let rows = work();

@@ -12,7 +12,9 @@ use serde::Serialize;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::record::{Asked, RecordedRelease, ReleaseStatement, decode, encode, question, room};
+use crate::record::{
+    AnalystQuestion, RecordedRelease, ReleaseStatement, decode, encode, question, room,
+};
 use crate::release::{ReleasedGroups, ReleasedTable};
 use crate::runtime::heavy;
 use crate::stopping::{StoppingPoint, reached};
@@ -196,7 +198,7 @@ impl Answering<'_> {
         let started = Instant::now();
         // The statement and the room for it are made before the draw, so that less can fail after
         // it.
-        let stated = Asked { analyst, sql, question: hash.clone() };
+        let stated = AnalystQuestion { analyst, sql, question: hash.clone() };
         let statement = stated.stated(explanation, quote.query())?;
         let room = room(&statement, explanation, quote.query());
         let drawn = heavy(|| exact.draw(self.ledger, others, room))?;

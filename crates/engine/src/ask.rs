@@ -14,7 +14,7 @@ use crate::answer_table::Answer;
 use crate::error::EngineError;
 use crate::origin::QuestionOrigin;
 use crate::progress::Progress;
-use crate::quoted::Quoted;
+use crate::quoted::QuestionQuote;
 use crate::runtime::heavy;
 use crate::session::Session;
 use crate::statement_plan::StatementPlan;
@@ -126,7 +126,7 @@ impl Session {
         self: &Arc<Self>,
         sql: &str,
         analyst: Option<&str>,
-    ) -> Result<Quoted, EngineError> {
+    ) -> Result<QuestionQuote, EngineError> {
         let plan = self.plan(sql, analyst, Purpose::Quote, &Progress::default()).await?;
         heavy(|| plan.quoted())
     }

@@ -12,7 +12,7 @@ use hushtable_lang::ColumnType;
 use crate::error::EngineError;
 use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::source::{DataFile, SourceError, Wanted, file_schema, list_files, scan};
+use crate::source::{DataFile, ReadRequest, SourceError, file_schema, list_files, scan};
 
 /// Files, and the columns that they have.
 pub(crate) type FilesAt = (Vec<DataFile>, Vec<(String, ColumnType)>);
@@ -38,7 +38,7 @@ pub(crate) async fn each_batch(
     progress: &Progress,
     mut work: impl FnMut(&RecordBatch) -> Result<(), EngineError>,
 ) -> Result<(), EngineError> {
-    let plan = scan(files, &Wanted::columns(columns), 1, &progress.reading()).await?;
+    let plan = scan(files, &ReadRequest::columns(columns), 1, &progress.reading()).await?;
     let tasks = Arc::new(TaskContext::default());
     for partition in 0..plan.output_partitioning().partition_count() {
         let mut stream = plan.execute(partition, Arc::clone(&tasks))?;

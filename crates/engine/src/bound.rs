@@ -31,8 +31,8 @@ use crate::survey::{Extremes, Survey};
 use crate::value_lists::ValueList;
 use packed::PackedLayout;
 use shard::{NOTHING, clamped};
-pub(crate) use tally::{ContributionTally, CountHistogram, Cut, Tallied, Tallies};
-use units::{Grown, UnitStates};
+pub(crate) use tally::{AccumulatorTally, ContributionTally, CountHistogram, Cut, Tallies};
+use units::{OnGrowth, UnitStates};
 
 impl Listing {
     /// The sum of a unit's values in a group, after their mean is clamped.
@@ -211,7 +211,7 @@ impl Bounder {
     pub(crate) fn add(
         &mut self,
         rows: &ContributionBatch,
-        grown: &mut Grown<'_>,
+        grown: &mut OnGrowth<'_>,
     ) -> Result<(), DataFusionError> {
         match (&rows.unit, self.sampling) {
             _ if rows.values.len() != self.accumulators.len() => {
@@ -306,7 +306,7 @@ impl Bounder {
         rows: &ContributionBatch,
         unit: &ArrayRef,
         (key, most): (SamplingKey, usize),
-        grown: &mut Grown<'_>,
+        grown: &mut OnGrowth<'_>,
     ) -> Result<(), DataFusionError> {
         let others = self.groups.as_ref().map_or(0, Interner::size);
         let single = vec![0; if rows.keys.is_empty() { rows.rows } else { 0 }];
@@ -327,7 +327,7 @@ impl Bounder {
     ///
     /// # Errors
     /// Those of [`Self::add`].
-    pub(crate) fn end(&mut self, grown: &mut Grown<'_>) -> Result<(), DataFusionError> {
+    pub(crate) fn end(&mut self, grown: &mut OnGrowth<'_>) -> Result<(), DataFusionError> {
         let others = self.groups.as_ref().map_or(0, Interner::size);
         match &mut self.units {
             Some(units) => units.absorb(&mut |bytes| grown(others + bytes)),

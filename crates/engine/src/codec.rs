@@ -41,7 +41,7 @@ use crate::invariant::Invariant;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::lower::{EncodedExpr, NeverEmptyExec, total_function};
 use crate::sealed::{opened, sealed};
-use crate::source::{DataFile, ReadProgress, SourceExec, SourceTable, TableData, Wanted};
+use crate::source::{DataFile, ReadProgress, ReadRequest, SourceExec, SourceTable, TableData};
 use crate::survey::ScanOptions;
 
 /// The first bytes of a plan.
@@ -100,7 +100,7 @@ pub(crate) struct PlanCodec {
 #[derive(Serialize, Deserialize)]
 enum EncodedNode {
     /// The files, the columns, and how many partitions read them.
-    Source(Vec<DataFile>, Wanted, usize),
+    Source(Vec<DataFile>, ReadRequest, usize),
     Bound(Box<Bounding>, ScanOptions, Option<[u8; 16]>),
     LimitRows(RowLimit, Option<[u8; 16]>),
     NeverEmpty,

@@ -8,12 +8,12 @@ use datafusion::arrow::array::{ArrayRef, UInt64Array};
 use datafusion::arrow::compute::{concat, take};
 use datafusion::error::DataFusionError;
 use hushtable_lang::Value;
-use hushtable_mechanisms::{Candidates, Chosen, Memberships, TiedNumbers, TiedRole};
+use hushtable_mechanisms::{Candidates, ChosenGroup, Memberships, TiedNumbers, TiedRole};
 use hushtable_noise::{BatchError, Generator};
 use hushtable_plan::{
     Groups, Key, Measurement, PrivateQuery, Thresholds, known_groups, public_groups,
 };
-use hushtable_quote::{Joint, Noise, QuantileReach, Quote, Tied};
+use hushtable_quote::{Joint, Noise, QuantileReach, Quote, TiedMeasurement};
 
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
@@ -136,8 +136,9 @@ impl CountedGroups {
         &self,
         quote: &Quote,
         generator: &mut Generator,
-    ) -> Result<(Vec<Chosen>, DrawnAhead), EngineError> {
-        let all = || (0..self.groups).map(|group| Chosen { group, noisy_count: None }).collect();
+    ) -> Result<(Vec<ChosenGroup>, DrawnAhead), EngineError> {
+        let all =
+            || (0..self.groups).map(|group| ChosenGroup { group, noisy_count: None }).collect();
         let Groups::Private { known_threshold, .. } = quote.query().groups() else {
             return Ok((all(), DrawnAhead::default()));
         };
@@ -162,7 +163,7 @@ impl CountedGroups {
             .ok_or(EngineError::inconsistent("a query with private groups has no selection"))?;
         let mut chosen = selection.choose(&population, generator)?;
         if let Some(threshold) = known_threshold {
-            let reaches = |c: &Chosen| c.noisy_count.is_some_and(|n| n >= threshold.into());
+            let reaches = |c: &ChosenGroup| c.noisy_count.is_some_and(|n| n >= threshold.into());
             // The threshold looks at the noisy count, so that hiding a known group is
             // post-processing.
             chosen.retain(|c| known.get(c.group) != Some(&true) || reaches(c));
@@ -178,7 +179,7 @@ impl CountedGroups {
     pub(crate) fn measure(
         &self,
         quote: &Quote,
-        (chosen, ahead): (&[Chosen], &DrawnAhead),
+        (chosen, ahead): (&[ChosenGroup], &DrawnAhead),
         generator: &mut Generator,
     ) -> Result<Vec<Vec<i128>>, EngineError> {
         // Numbers that chose the groups are not drawn again: a second draw of a count would cost a
@@ -200,7 +201,7 @@ impl CountedGroups {
     fn measure_some(
         &self,
         quote: &Quote,
-        chosen: &[Chosen],
+        chosen: &[ChosenGroup],
         generator: &mut Generator,
         to_choose: bool,
     ) -> Result<Vec<Option<Vec<i128>>>, EngineError> {
@@ -218,7 +219,7 @@ impl CountedGroups {
             if quote.is_drawn_to_choose(m) != to_choose {
                 continue;
             }
-            let exact = |c: &Chosen| {
+            let exact = |c: &ChosenGroup| {
                 measured.sum(c.group).ok_or_else(|| {
                     EngineError::inconsistent("a measurement has no sum for a chosen group")
                 })
@@ -256,7 +257,7 @@ impl CountedGroups {
                 }
                 Noise::Quantile(quantile) => {
                     let values = self.values_of(m, chosen)?;
-                    let point = |c: &Chosen| {
+                    let point = |c: &ChosenGroup| {
                         let drawn = quantile.release(generator, values.of(c.group));
                         drawn.map(i128::from).map_err(|error| not_drawn(error))
                     };
@@ -312,8 +313,8 @@ impl CountedGroups {
     fn measure_tied(
         &self,
         quote: &Quote,
-        (count, tied): (usize, &Tied),
-        chosen: &[Chosen],
+        (count, tied): (usize, &TiedMeasurement),
+        chosen: &[ChosenGroup],
         generator: &mut Generator,
         noisy: &mut [Option<Vec<i128>>],
     ) -> Result<(), EngineError> {
@@ -380,7 +381,7 @@ impl CountedGroups {
         // All ends of a sum and its counts beside what is stored; vectors may have twice the room
         // that they need.
         let numbers = (drawn + 4).saturating_mul(size_of::<i128>());
-        let bytes = 2 * numbers.saturating_add(size_of::<Chosen>());
+        let bytes = 2 * numbers.saturating_add(size_of::<ChosenGroup>());
         self.groups.saturating_mul(bytes)
     }
 
@@ -401,7 +402,7 @@ impl CountedGroups {
         &self,
         quote: &Quote,
         (first, joint): (usize, &Joint),
-        chosen: &[Chosen],
+        chosen: &[ChosenGroup],
         generator: &mut Generator,
         noisy: &mut [Option<Vec<i128>>],
     ) -> Result<(), EngineError> {
@@ -435,7 +436,7 @@ impl CountedGroups {
         &self,
         quote: &Quote,
         (first, reach): (usize, &QuantileReach),
-        chosen: &[Chosen],
+        chosen: &[ChosenGroup],
         generator: &mut Generator,
         noisy: &mut [Option<Vec<i128>>],
     ) -> Result<(), EngineError> {
@@ -468,7 +469,7 @@ impl CountedGroups {
 
     /// The values of the chosen groups that a measurement is of. All that is drawn together is of
     /// the same values, so that those of the first are enough.
-    fn values_of(&self, first: usize, chosen: &[Chosen]) -> Result<&ValueLists, EngineError> {
+    fn values_of(&self, first: usize, chosen: &[ChosenGroup]) -> Result<&ValueLists, EngineError> {
         let values = self.measured.get(first).and_then(ExactMeasurement::values);
         let values =
             values.ok_or(EngineError::inconsistent("a quantile has no values to be drawn from"))?;

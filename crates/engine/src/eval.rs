@@ -57,7 +57,7 @@ enum ProgramNode {
     Logic(BinaryOp, Box<Program>, Box<Program>),
     Compare(BinaryOp, Box<Program>, Box<Program>),
     Arithmetic(BinaryOp, Box<Program>, Box<Program>),
-    In(Box<Program>, listed::Listed),
+    In(Box<Program>, listed::ListedConstants),
     Among(Vec<Program>, among::Among),
     Like(Box<Program>, like::LikePattern),
     Match(Box<Program>, pattern::Matcher),
@@ -133,7 +133,7 @@ impl Program {
                 ProgramNode::Among(keys.iter().map(child).collect::<Result<_, _>>()?, among)
             }
             ExprKind::InList(e, values) => {
-                ProgramNode::In(boxed(e)?, listed::Listed::new(values, e.column_type))
+                ProgramNode::In(boxed(e)?, listed::ListedConstants::new(values, e.column_type))
             }
             ExprKind::Like { value, pattern, any_case } => {
                 ProgramNode::Like(boxed(value)?, like::LikePattern::new(pattern, *any_case))

@@ -22,10 +22,10 @@ use crate::feed::RowsOf;
 use crate::lower::{Lowering, repartitioned};
 use crate::measurements::ExactMeasurement;
 use crate::memory::QueryMemory;
-use crate::merged::{Merged, MergedGroups};
+use crate::merged::{MergedGroups, MergedPartitions};
 use crate::runtime::heavy;
 use crate::source::{Data, ReadProgress};
-use crate::survey::{ScanOptions, Surveyed};
+use crate::survey::{PartitionSurvey, ScanOptions};
 
 /// Exact sums by group, with the charge that opened them.
 pub(crate) struct ExactGroups {
@@ -138,7 +138,7 @@ impl RowReading {
 /// Exact groups, with what a [`ScanOptions`] has asked for.
 pub(crate) struct ScanOutcome {
     pub(crate) exact: ExactSums,
-    pub(crate) surveys: Vec<Surveyed>,
+    pub(crate) surveys: Vec<PartitionSurvey>,
     pub(crate) tallies: Option<Tallies>,
 }
 
@@ -268,7 +268,7 @@ async fn collected(
     let explained = |error: DataFusionError| memory.explained(error);
     let held = MemoryConsumer::new("exact groups").register(memory.tasks().memory_pool());
     let mut returns = plan.returns()?;
-    let mut groups = Merged::new(&returns.bound()?.bounding().accumulations());
+    let mut groups = MergedPartitions::new(&returns.bound()?.bounding().accumulations());
     let mut partials = memory.backend().run(plan);
     while let Some(partial) = partials.next().await {
         if let Some(partial) = returns.take(partial.map_err(|error| memory.explained(error))?)? {

@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::{Decimal128Type, Field, Float64Type, Schema};
 use hushtable_contract::IntervalRequest;
 use hushtable_lang::{ColumnType, Value};
-use hushtable_quote::{AdjustedNoise, Covered, Intervals, NoInterval, Quote, ReleasedRow};
+use hushtable_quote::{AdjustedNoise, IntervalCoverage, Intervals, NoInterval, Quote, ReleasedRow};
 
 use crate::error::EngineError;
 use crate::eval::Program;
@@ -146,9 +146,11 @@ impl Uncertainty {
         let columns = outputs.map(|((output, covered), ends)| {
             let column_type = output.expr.column_type;
             Ok(match covered {
-                Covered::Exact => ColumnIntervals::Exact,
-                Covered::Without(why) => ColumnIntervals::Without(why),
-                Covered::Interval => ColumnIntervals::between(column_type, ends.into_iter())?,
+                IntervalCoverage::Exact => ColumnIntervals::Exact,
+                IntervalCoverage::Without(why) => ColumnIntervals::Without(why),
+                IntervalCoverage::Interval => {
+                    ColumnIntervals::between(column_type, ends.into_iter())?
+                }
             })
         });
         Ok(TableIntervals { wanted, columns: columns.collect::<Result<_, EngineError>>()? })

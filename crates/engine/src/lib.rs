@@ -81,27 +81,27 @@ pub use invariant::Invariant;
 pub use local::{Secret, randomise};
 pub use memory_limit::MemoryLimit;
 pub use owner::{
-    Advice, AuditOptions, AuditReport, CheckReport, ColumnCheck, Compared, ContributionLimit,
-    CutOff, Distribution, EventFound, FitOptions, FitReport, Fitted, FormCount, Forms, GroupLosses,
+    Advice, AuditOptions, AuditReport, CheckReport, ColumnCheck, ContributionLimit, CutOff,
+    Distribution, EventInWords, FitOptions, FitReport, FittedNoise, FormCount, Forms, GroupLosses,
     GroupSizes, GroupsCheck, KeysCheck, LossOptions, LossQuantile, LossReport, Losses,
-    MechanismLosses, OwnerLosses, QueryCheck, RangeCheck, Spread, TableCheck, Trial, TrialError,
-    TuneReport, TunedSetting, group_sizes,
+    MechanismLosses, OwnerLosses, PairComparison, QueryCheck, RangeCheck, Spread, TableCheck,
+    Trial, TrialError, TuneReport, TunedSetting, group_sizes,
 };
 pub use partial_groups::PartialGroups;
 pub use progress::Progress;
-pub use quoted::{AccountQuoted, PartQuoted, Quoted};
+pub use quoted::{AccountQuote, PartQuote, QuestionQuote};
 pub use record::ReleaseStatement;
 pub use runtime::runtime;
 pub use session::{ProvidedTables, Session};
 pub use source::{
-    Compression, DataFile, FileColumn, FileFormat, FolderValue, LogKind, MemoryTable, Proposed,
-    Provider, ReadProgress, RowsIdentity, SourceError, SourceIdentity, SuggestedTypes, Wanted,
+    Compression, DataFile, FileColumn, FileFormat, FolderValue, LogKind, MemoryTable, ProposedType,
+    Provider, ReadProgress, ReadRequest, RowsIdentity, SourceError, SourceIdentity, SuggestedTypes,
     file_schema, guess_csv, list_files, look_at, resolved, same, scan, would_read,
 };
 pub use statement::{
     ClippedShare, ClippingReport, JointPromise, PartStatement, PopulationTotal, Statement,
 };
 pub use statement_plan::StatementPlan;
-pub use tabulate::{NumberedColumn, Tabulated};
+pub use tabulate::{GeneratedColumn, NumberedColumn};
 #[cfg(test)]
 mod tests;

@@ -43,7 +43,7 @@ use hushtable_plan::{
 use crate::error::EngineError;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::rows::MOST_UNPADDED;
-use crate::source::{self, Data, ReadProgress, Wanted};
+use crate::source::{self, Data, ReadProgress, ReadRequest};
 pub(crate) use never_empty::NeverEmptyExec;
 pub(crate) use sums::total_function;
 pub(crate) use total::EncodedExpr;
@@ -199,7 +199,7 @@ impl Lowering<'_> {
                 "a plan reads a column that its table does not have",
             ))
         };
-        let request = Wanted {
+        let request = ReadRequest {
             columns: requested.iter().map(|&index| pick(index)).collect::<Result<_, _>>()?,
             unit: unit.map(pick).transpose()?,
             csv: csv.clone(),

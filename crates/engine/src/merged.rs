@@ -9,7 +9,7 @@ use crate::contributions::Accumulation;
 use crate::intern::too_many;
 use crate::intern::{Interner, inconsistent};
 use crate::measurements::ExactMeasurement;
-use crate::survey::Surveyed;
+use crate::survey::PartitionSurvey;
 use crate::value_lists::{ValueList, ValueLists};
 
 /// Exact groups of all partitions. No Debug, Display or Serialize.
@@ -20,21 +20,21 @@ pub(crate) struct MergedGroups {
     pub(crate) totals: Vec<ExactMeasurement>,
     pub(crate) members: Option<Memberships>,
     /// Surveys of single units by partition, with the numbers of their groups here.
-    pub(crate) surveys: Vec<Surveyed>,
+    pub(crate) surveys: Vec<PartitionSurvey>,
     /// Contributions of units, where owners read them.
     pub(crate) tallies: Option<Tallies>,
 }
 
 /// Exact groups of several partitions, which share groups but no units. No Debug, Display or
 /// Serialize.
-pub(crate) struct Merged {
+pub(crate) struct MergedPartitions {
     groups: Option<Interner>,
     units: Vec<i64>,
     /// Of each accumulator.
     totals: Vec<Merging>,
     members: Option<Memberships>,
     /// Surveys of single units by partition, with the numbers of their groups here.
-    surveys: Vec<Surveyed>,
+    surveys: Vec<PartitionSurvey>,
     /// Contributions of units, where owners read them.
     tallies: Option<Tallies>,
 }
@@ -46,7 +46,7 @@ enum Merging {
     Values(Vec<ValueList>),
 }
 
-impl Merged {
+impl MergedPartitions {
     /// Of nothing yet.
     pub(crate) fn new(kept: &[Accumulation]) -> Self {
         let empty = |kept: &Accumulation| match kept {
@@ -130,7 +130,7 @@ impl Merged {
             }
         }
         if let Some(survey) = partial.survey {
-            self.surveys.push(Surveyed { survey, groups: ids.to_vec() });
+            self.surveys.push(PartitionSurvey { survey, groups: ids.to_vec() });
         }
         Ok(())
     }

@@ -12,14 +12,14 @@ mod group_sizes;
 mod losses;
 mod tune;
 
-pub use audit::{AuditOptions, AuditReport, Compared, EventFound};
+pub use audit::{AuditOptions, AuditReport, EventInWords, PairComparison};
 pub use check::{
     Advice, CheckReport, ColumnCheck, ContributionLimit, CutOff, FormCount, Forms, GroupsCheck,
     KeysCheck, QueryCheck, RangeCheck, Spread, TableCheck,
 };
 pub use group_sizes::{GroupSizes, group_sizes};
 pub use losses::{
-    Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossOptions, LossQuantile,
+    Distribution, FitOptions, FitReport, FittedNoise, GroupLosses, LossOptions, LossQuantile,
     LossReport, Losses, MechanismLosses, OwnerLosses,
 };
 pub use tune::{Trial, TrialError, TuneReport, TunedSetting};

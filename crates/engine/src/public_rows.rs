@@ -6,7 +6,7 @@ use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::physical_plan::execute_stream_partitioned;
 use futures::TryStreamExt;
-use hushtable_plan::{Added, PrivateQuery, PublicRows};
+use hushtable_plan::{AddedCost, PrivateQuery, PublicRows};
 use tokio::task::JoinSet;
 
 use crate::error::EngineError;
@@ -29,7 +29,7 @@ impl Session {
         &self,
         query: &PrivateQuery,
         data: &Data,
-    ) -> Result<Added, EngineError> {
+    ) -> Result<AddedCost, EngineError> {
         let mut joins = Vec::new();
         for join in query.public_joins(self.contract()) {
             let mut tables: Vec<&PublicRows> = Vec::new();

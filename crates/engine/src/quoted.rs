@@ -4,19 +4,19 @@ use hushtable_ledger::Account;
 use hushtable_plan::AutomaticLimit;
 use hushtable_privacy::Loss;
 use hushtable_quote::{
-    ConsistentPrecision, Explanation, JointExplanation, LimitExplained, MechanismsExplained,
+    ConsistentPrecision, Explanation, JointExplanation, LimitExplanation, MechanismsExplanation,
 };
 
 use crate::answer::Standing;
 
 /// The price of a question, what it promises, and the accounts that would pay.
 #[derive(Clone, Debug)]
-pub struct Quoted {
+pub struct QuestionQuote {
     /// The analyst who would pay.
     pub analyst: String,
     /// The private parts, each after those that it reads: one for a plain query, and one for each
     /// query of a workload.
-    pub parts: Vec<PartQuoted>,
+    pub parts: Vec<PartQuote>,
     /// The SQL that is computed from their releases, at no cost; `None` where the answer is a
     /// release as it is.
     pub around: Option<String>,
@@ -25,7 +25,7 @@ pub struct Quoted {
     /// The joint promise of all queries of a workload.
     pub together: Option<JointExplanation>,
     /// The accounts that would pay; the one of the population that the first part bounds is first.
-    pub accounts: Vec<AccountQuoted>,
+    pub accounts: Vec<AccountQuote>,
     /// For a plain query that is to be charged, when its text was charged last and answered: about
     /// other data, or under another contract.
     pub answered_before: Option<String>,
@@ -33,7 +33,7 @@ pub struct Quoted {
 
 /// One private part that is not charged yet.
 #[derive(Clone, Debug)]
-pub struct PartQuoted {
+pub struct PartQuote {
     /// Its name: that of a workload's query, or of the released table in the SQL around.
     pub name: String,
     /// Its SQL.
@@ -55,16 +55,16 @@ pub struct PartQuoted {
     /// Its promise by itself.
     pub explanation: Explanation,
     /// The mechanisms that there are for sums that are not clamped, side by side.
-    pub mechanisms: Vec<MechanismsExplained>,
+    pub mechanisms: Vec<MechanismsExplanation>,
     /// The price of other limits on the groups of a unit.
-    pub limits: Vec<LimitExplained>,
+    pub limits: Vec<LimitExplanation>,
     /// How it stands with the ledger: what is paid or on record is free.
     pub standing: Standing,
 }
 
 /// The analyst's budget on a population, and what a question takes of it.
 #[derive(Clone, Debug)]
-pub struct AccountQuoted {
+pub struct AccountQuote {
     /// The population.
     pub population: String,
     /// The loss of its units by all parts together.
@@ -75,10 +75,10 @@ pub struct AccountQuoted {
     pub charge: Loss,
 }
 
-impl Quoted {
+impl QuestionQuote {
     /// The only part of a question that is one private query of one population, with the account
     /// that pays for it.
-    pub fn plain(&self) -> Option<(&PartQuoted, &AccountQuoted)> {
+    pub fn plain(&self) -> Option<(&PartQuote, &AccountQuote)> {
         match (self.parts.as_slice(), self.accounts.as_slice()) {
             ([part], [account])
                 if self.around.is_none() && self.together.is_none() && !part.is_histogram =>
@@ -100,7 +100,7 @@ impl Quoted {
     }
 }
 
-impl AccountQuoted {
+impl AccountQuote {
     /// The rest of the budget after the charge; `None` where it does not suffice.
     pub fn left_after(&self) -> Option<Loss> {
         self.account.left.minus(self.charge)

@@ -9,7 +9,7 @@ use datafusion::arrow::ipc::writer::StreamWriter;
 use hushtable_lang::{ColumnType, MAX_KEY_BYTES, Refusal};
 use hushtable_ledger::{Fingerprint, Release};
 use hushtable_plan::PrivateQuery;
-use hushtable_quote::{Explanation, GroupsExplained, Quote};
+use hushtable_quote::{Explanation, GroupsExplanation, Quote};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -48,7 +48,7 @@ pub struct ReleaseStatement {
 /// The part of a statement about the query that was asked.
 #[derive(Deserialize)]
 #[allow(dead_code, reason = "only whether it can be read is asked")]
-struct Promised(PrivateQuery, Explanation);
+struct Promise(PrivateQuery, Explanation);
 
 /// The method that accounts for totals, in the words of statements.
 pub(crate) const ACCOUNTANT: &str = "exact sums of epsilon, or of rho, and of delta";
@@ -71,7 +71,7 @@ pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<Strin
             "nest CASE and functions less, or use computed columns in the contract",
         )));
     }
-    serde_json::from_slice::<Promised>(&stated).map_err(|_| {
+    serde_json::from_slice::<Promise>(&stated).map_err(|_| {
         EngineError::inconsistent("what a statement promises cannot be read back from its JSON")
     })?;
     let identity = quote
@@ -119,13 +119,13 @@ pub(crate) fn fingerprint(
 }
 
 /// Contents of the statement beside the explanation.
-pub(crate) struct Asked<'a> {
+pub(crate) struct AnalystQuestion<'a> {
     pub(crate) analyst: &'a str,
     pub(crate) sql: &'a str,
     pub(crate) question: String,
 }
 
-impl Asked<'_> {
+impl AnalystQuestion<'_> {
     /// The text of the statement, which follows from the question alone.
     ///
     /// # Errors
@@ -160,11 +160,11 @@ const MOST_ROOM: u64 = 64 << 20;
 /// its rows where the query bounds their number.
 pub(crate) fn room(statement: &str, explanation: &Explanation, query: &PrivateQuery) -> u64 {
     let rows = match explanation.groups {
-        GroupsExplained::Single => 1,
-        GroupsExplained::Public { groups, .. } => groups as u64,
+        GroupsExplanation::Single => 1,
+        GroupsExplanation::Public { groups, .. } => groups as u64,
         // The number of private groups follows from the data, and what is written before the draw
         // must not.
-        GroupsExplained::Private(_) => 0,
+        GroupsExplanation::Private(_) => 0,
     };
     let width = |column_type| match column_type {
         ColumnType::String => MAX_KEY_BYTES as u64 + 8,

@@ -18,7 +18,7 @@ use crate::memory::QueryMemory;
 use crate::memory_limit::MemoryLimit;
 use crate::progress::Progress;
 use crate::source::{
-    Data, DataFile, FileId, Provided, Provider, SourceError, TableData, file_id, list_files,
+    Data, DataFile, FileId, Provider, ProviderSource, SourceError, TableData, file_id, list_files,
 };
 
 /// A contract with the ledger and the data that it names.
@@ -29,7 +29,7 @@ pub struct Session {
     listener: Arc<dyn Fn(&Notice) + Send + Sync>,
     memory: QueryMemory,
     /// Tables whose rows a program provides, by name.
-    provided: BTreeMap<String, Provided>,
+    provided: BTreeMap<String, ProviderSource>,
     /// Where the ledger is, if it is not in the contract's file.
     ledger: Option<Location>,
     /// Most rows of public tables that agree in some values.
@@ -40,7 +40,7 @@ pub struct Session {
 pub type ProvidedTables = BTreeMap<String, Arc<dyn Provider>>;
 
 /// A query that is checked and priced, and where its rows are.
-pub(crate) struct Checked<'a> {
+pub(crate) struct CheckedQuery<'a> {
     pub(crate) quote: Quote,
     pub(crate) data: Data,
     pub(crate) population: &'a Population,
@@ -98,7 +98,7 @@ impl Session {
             });
         }
         let provided = provided.into_iter().map(|(name, provider)| {
-            let table = Provided::new(&name, provider)?;
+            let table = ProviderSource::new(&name, provider)?;
             Ok((name, table))
         });
         Ok(Self {
@@ -189,7 +189,7 @@ impl Session {
     ///
     /// # Errors
     /// When the query is refused, or its table has no files.
-    pub(crate) fn check(&self, sql: &str) -> Result<Checked<'_>, EngineError> {
+    pub(crate) fn check(&self, sql: &str) -> Result<CheckedQuery<'_>, EngineError> {
         let (query, population) = self.bound(sql)?;
         self.priced(query, population)
     }
@@ -208,11 +208,11 @@ impl Session {
         &'a self,
         query: PrivateQuery,
         population: &'a Population,
-    ) -> Result<Checked<'a>, EngineError> {
+    ) -> Result<CheckedQuery<'a>, EngineError> {
         let quote = Quote::new(query)?;
         let data = self.data_of_query(quote.query())?;
         let table = self.contract.tables.get(&population.name);
-        Ok(Checked { quote, data, population, memory: &self.memory, table })
+        Ok(CheckedQuery { quote, data, population, memory: &self.memory, table })
     }
 
     /// The populations whose budgets pay for a query, the one that it bounds first.

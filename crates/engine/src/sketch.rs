@@ -179,17 +179,17 @@ mod tests {
         let mut sketch = Sketch::new(0.5);
         let losses: Vec<f64> = (0..1000).map(|i| f64::from(i) * 0.001).collect();
         losses.iter().for_each(|&loss| sketch.add(loss));
-        let told = sketch.distribution();
+        let reported = sketch.distribution();
         // 0.501 to 0.999 are above 0.5.
-        assert_eq!((told.above_rho, sketch.records()), (499, 1000));
-        assert_eq!(told.share_above_rho, 0.499);
-        assert_eq!(told.largest, 0.999);
-        for LossQuantile { share, loss } in told.quantiles {
+        assert_eq!((reported.above_rho, sketch.records()), (499, 1000));
+        assert_eq!(reported.share_above_rho, 0.499);
+        assert_eq!(reported.largest, 0.999);
+        for LossQuantile { share, loss } in reported.quantiles {
             let exact = losses[(share * 1000.0).ceil() as usize - 1];
             assert!(loss >= exact && loss <= exact * 1.0007 + 1e-12, "{share} {loss} {exact}");
         }
-        assert_eq!(told.curve[0], (0.0, 0.001));
-        assert_eq!(told.curve.last(), Some(&(0.999, 1.0)));
+        assert_eq!(reported.curve[0], (0.0, 0.001));
+        assert_eq!(reported.curve.last(), Some(&(0.999, 1.0)));
     }
 
     #[test]

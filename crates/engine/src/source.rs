@@ -58,11 +58,11 @@ pub use files::list_files;
 pub(crate) use files::{FileId, file_id};
 pub use folders::FolderValue;
 pub use guess::guess_csv;
-pub use look::{Proposed, SuggestedTypes, look_at};
+pub use look::{ProposedType, SuggestedTypes, look_at};
 pub use memory_table::MemoryTable;
 pub use open::file_schema;
 pub use progress::ReadProgress;
-pub(crate) use provided::Provided;
+pub(crate) use provided::ProviderSource;
 pub use provided::{Provider, RowsIdentity};
 pub use reach::{resolved, same, would_read};
 pub(crate) use sink::{Misfit, OddRow, Sink};
@@ -203,7 +203,7 @@ pub struct FileColumn {
 
 /// The part of a table that is read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct ReadRequest {
     /// Columns and their declared types.
     pub columns: Vec<(String, ColumnType)>,
     /// The column that names the privacy units, and its declared type.
@@ -219,7 +219,7 @@ pub struct Wanted {
     pub text_bytes: Vec<(String, usize)>,
 }
 
-impl Wanted {
+impl ReadRequest {
     /// Some columns of files that are written in the usual way.
     pub fn columns(columns: &[(String, ColumnType)]) -> Self {
         Self { columns: columns.to_vec(), ..Self::default() }
@@ -271,7 +271,7 @@ impl Wanted {
 /// `DataFusionError::External`.
 pub async fn scan(
     files: &[DataFile],
-    wanted: &Wanted,
+    wanted: &ReadRequest,
     partitions: usize,
     progress: &Arc<ReadProgress>,
 ) -> Result<Arc<dyn ExecutionPlan>, SourceError> {
@@ -284,7 +284,7 @@ pub async fn scan(
 /// Those of [`scan`].
 pub(crate) async fn scan_data(
     data: &TableData,
-    wanted: &Wanted,
+    wanted: &ReadRequest,
     partitions: usize,
     progress: &Arc<ReadProgress>,
 ) -> Result<Arc<dyn ExecutionPlan>, SourceError> {

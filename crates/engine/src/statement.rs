@@ -106,7 +106,7 @@ pub struct PartStatement {
 
 impl PartStatement {
     /// Whether the question itself asks for it: it does not serve another part.
-    pub fn is_asked(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.report_of.is_empty() && !self.is_histogram
     }
 }
@@ -136,6 +136,6 @@ impl Statement {
 
     /// The statement of the last release that the question itself asks for.
     pub fn last_release(&self) -> Option<&ReleaseStatement> {
-        self.parts.iter().rev().find(|part| part.is_asked()).map(|part| &part.release)
+        self.parts.iter().rev().find(|part| part.is_requested()).map(|part| &part.release)
     }
 }

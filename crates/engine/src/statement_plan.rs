@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use hushtable_ledger::{Fingerprint, Ledger};
 use hushtable_plan::{
-    Consistent, ConsistentLevel, Part, Read, ReleasedValues, SqlStatement, Warning,
+    Consistent, ConsistentLevel, Part, ReleasedColumn, ReleasedValues, SqlStatement, Warning,
 };
 use hushtable_privacy::Loss;
 use hushtable_quote::{JointExplanation, Quote, QuotedLevels};
@@ -149,7 +149,7 @@ impl StatementPlan {
     /// what limits are chosen from stands before them.
     fn error_of(&self, part: usize, error: EngineError) -> EngineError {
         let parts = &self.statement.parts;
-        let before = parts.iter().take(part).filter(|part| part.is_asked()).count();
+        let before = parts.iter().take(part).filter(|part| part.is_requested()).count();
         let is_report = parts.get(part).is_some_and(|part| !part.report_of.is_empty());
         self.origin.error_of(before.saturating_sub(usize::from(is_report)), error)
     }
@@ -230,7 +230,7 @@ impl StatementPlan {
         let mut question = Question::new(sql, analyst, quote, parts)?;
         // Which values it will read is part of the question, and so are the files they come from.
         let mut all = data.clone();
-        for &Read { part, column, .. } in &part.reads {
+        for &ReleasedColumn { part, column, .. } in &part.reads {
             let read = self.part(part)?;
             let text = read.question.quote.query().shown_in(column);
             let text = text.map_err(|_| {
@@ -300,7 +300,7 @@ impl StatementPlan {
         Ok(!matches!(self.origin, QuestionOrigin::Learning(_))
             && part.reads.is_empty()
             && part.limits_from.is_empty()
-            && part.is_asked()
+            && part.is_requested()
             && self.statement.consistent.is_empty()
             && !self.statement.parts.iter().any(is_needed))
     }
@@ -414,7 +414,7 @@ impl StatementPlan {
 
     /// The values that a part reads, as people name them.
     fn names_read(&self, part: &Part) -> Vec<String> {
-        let name = |&Read { part, column, .. }: &Read| {
+        let name = |&ReleasedColumn { part, column, .. }: &ReleasedColumn| {
             let read = self.statement.parts.get(part)?;
             let output = self.parts.get(part)?.question.quote.query().outputs().get(column)?;
             Some(format!("{}.{}", read.name, output.name))

@@ -69,7 +69,7 @@ impl Flat for Survey {
 }
 
 /// A survey, with the numbers that the partition's groups have in the whole.
-pub(crate) struct Surveyed {
+pub(crate) struct PartitionSurvey {
     pub(crate) survey: Survey,
     pub(crate) groups: Vec<usize>,
 }

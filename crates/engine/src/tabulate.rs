@@ -13,7 +13,7 @@ use crate::eval::{Program, as_text, constant};
 
 /// A column of a table that is made up.
 #[derive(Clone, Debug)]
-pub struct Tabulated {
+pub struct GeneratedColumn {
     /// Its name in expressions.
     pub name: String,
     /// The type of its values.
@@ -27,12 +27,12 @@ pub struct NumberedColumn {
     /// For each row the number of its value.
     pub numbers: Vec<u32>,
     /// The values, each once.
-    pub distinct: Tabulated,
+    pub distinct: GeneratedColumn,
     /// How they read. NULL is a value, too.
     pub texts: Vec<String>,
 }
 
-impl Tabulated {
+impl GeneratedColumn {
     /// A column of these values, which are of that type.
     ///
     /// # Errors
@@ -113,23 +113,24 @@ mod tests {
     #[test]
     fn expressions_are_evaluated_and_numbered() {
         let values = [Value::Int(3), Value::Int(1)];
-        let n = Tabulated::new("n", ColumnType::Int, &values).unwrap();
+        let n = GeneratedColumn::new("n", ColumnType::Int, &values).unwrap();
         let n = n.take(&[0, 1, 1, 0]).unwrap();
         let words = ["x", "y"].map(|w| Value::String(w.to_owned()));
-        let w = Tabulated::new("w", ColumnType::String, &words).unwrap();
+        let w = GeneratedColumn::new("w", ColumnType::String, &words).unwrap();
         let w = w.take(&[0, 0, 1, 1]).unwrap();
         let both = [n, w];
-        let sum = Tabulated::evaluate("s", "CASE WHEN w = 'x' THEN n * 2 END", &both, 4).unwrap();
+        let sum =
+            GeneratedColumn::evaluate("s", "CASE WHEN w = 'x' THEN n * 2 END", &both, 4).unwrap();
         let sum = sum.numbered().unwrap();
         assert_eq!(sum.numbers, [0, 1, 2, 2]);
         assert_eq!(sum.texts, ["6", "2", "NULL"]);
         let again = sum.distinct.take(&[2, 1]).unwrap();
-        let known = Tabulated::evaluate("k", "s IS NOT NULL", &[again], 2).unwrap();
+        let known = GeneratedColumn::evaluate("k", "s IS NOT NULL", &[again], 2).unwrap();
         assert_eq!(known.holds(), Some(vec![false, true]));
         assert_eq!(both[0].holds(), None);
-        let constant = Tabulated::evaluate("c", "1.50", &[], 3).unwrap().numbered().unwrap();
+        let constant = GeneratedColumn::evaluate("c", "1.50", &[], 3).unwrap().numbered().unwrap();
         assert_eq!((constant.numbers, constant.texts), (vec![0; 3], vec!["1.5".to_owned()]));
-        let refused = Tabulated::evaluate("c", "m + 1", &both, 4).unwrap_err().to_string();
+        let refused = GeneratedColumn::evaluate("c", "m + 1", &both, 4).unwrap_err().to_string();
         assert_eq!(refused, "there is no column `m`\n  hint: the columns are n, w");
     }
 }

@@ -7,7 +7,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use hushtable_contract::IntervalRequest;
 use hushtable_lang::{ColumnType, Value};
-use hushtable_plan::{Origins, Traced, TracedExpression};
+use hushtable_plan::{ColumnTrace, Origins, TracedExpression};
 use hushtable_quote::{KnownOperand, NoInterval, interval_over};
 
 use crate::around::{Ran, ReleasedCell};
@@ -20,7 +20,7 @@ use crate::value::value_at;
 pub(crate) struct TracedResult {
     /// The released tables that it reads.
     parts: Vec<Uncertainty>,
-    traced: Vec<Traced>,
+    traced: Vec<ColumnTrace>,
     ran: Ran,
 }
 
@@ -36,7 +36,7 @@ enum ColumnNoise {
 }
 
 impl TracedResult {
-    pub(crate) fn new(parts: Vec<Uncertainty>, traced: Vec<Traced>, ran: Ran) -> Self {
+    pub(crate) fn new(parts: Vec<Uncertainty>, traced: Vec<ColumnTrace>, ran: Ran) -> Self {
         Self { parts, traced, ran }
     }
 
@@ -71,7 +71,7 @@ impl TracedResult {
     fn of_column(
         &self,
         index: usize,
-        traced: &Traced,
+        traced: &ColumnTrace,
         levels: &mut IntervalLevels<'_>,
     ) -> Result<ColumnIntervals, EngineError> {
         let values = self.ran.table.column(index);

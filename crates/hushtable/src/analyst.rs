@@ -7,7 +7,7 @@ use futures::StreamExt;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use hushtable_contract::LearntBounds;
 use hushtable_engine::{
-    Answer, AnswerTable, BudgetLine, Charges, Progress, Purpose, Quoted, Session, Statement,
+    Answer, AnswerTable, BudgetLine, Charges, Progress, Purpose, QuestionQuote, Session, Statement,
     StatementPlan,
 };
 use hushtable_plan::{LearntColumns, Warning, Workload};
@@ -61,7 +61,7 @@ impl Analyst {
     /// # Errors
     /// When the statement is refused, the analyst has no budget for it, the tables do not have what
     /// it reads, or the SQL around its private parts cannot be run.
-    pub async fn explain(&self, sql: &str) -> Result<Quoted, Error> {
+    pub async fn explain(&self, sql: &str) -> Result<QuestionQuote, Error> {
         let (session, sql, name) = self.owned(sql);
         self.run(async move { session.explain(&sql, name.as_deref()).await }).await
     }
@@ -231,16 +231,16 @@ async fn finished<T: Send + 'static>(
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
     progress: Progress,
 ) -> Result<T, Error> {
-    let mut unwanted = Unwanted(Some(progress));
+    let mut unwanted = CancelOnDrop(Some(progress));
     let result = workers.finish(work).await;
     unwanted.0 = None;
     result
 }
 
 /// Gives work up when it is dropped, unless the work has ended.
-struct Unwanted(Option<Progress>);
+struct CancelOnDrop(Option<Progress>);
 
-impl Drop for Unwanted {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if let Some(progress) = &self.0 {
             progress.give_up();
@@ -276,7 +276,7 @@ impl Plan {
     ///
     /// # Errors
     /// When the ledger cannot be read.
-    pub fn quoted(&self) -> Result<Quoted, Error> {
+    pub fn quoted(&self) -> Result<QuestionQuote, Error> {
         self.plan.quoted()
     }
 

@@ -8,14 +8,14 @@ use std::path::{Component, Path, PathBuf};
 
 use hushtable_contract::CsvSettings;
 use hushtable_engine::{
-    FileColumn, Proposed, SuggestedTypes, file_schema, guess_csv, list_files, look_at,
+    FileColumn, ProposedType, SuggestedTypes, file_schema, guess_csv, list_files, look_at,
 };
 use hushtable_lang::ColumnType;
 
 use crate::Error;
 use crate::visible::visible;
-pub use decisions::{Decisions, Undecided, UnitDecision};
-use links::{Holds, Suggested};
+pub use decisions::{Decisions, UndecidedTable, UnitDecision};
+use links::{Holds, SuggestedUnits};
 
 const START: &str = "\
 # A contract: what may be asked of this data, and what every answer promises.
@@ -125,7 +125,7 @@ impl DraftTable {
         Self { csv: Some(found.csv.clone()), looked_at: Some(found), ..self }
     }
 
-    fn proposed(&self, column: &FileColumn) -> Option<&Proposed> {
+    fn proposed(&self, column: &FileColumn) -> Option<&ProposedType> {
         let mut proposed = self.looked_at.iter().flat_map(|found| &found.columns);
         proposed.find(|proposed| proposed.name == column.name)
     }
@@ -241,7 +241,7 @@ fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
         out.push_str(&budgets(&format!("tables.{}", table.name), decisions));
         return out;
     }
-    let suggested = Suggested::of(tables);
+    let suggested = SuggestedUnits::of(tables);
     let unit = &suggested.unit;
     out.push_str(POPULATION);
     let _ = writeln!(out, "[units.{unit}]");

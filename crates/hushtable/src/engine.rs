@@ -10,7 +10,7 @@ use hushtable_plan::Workload;
 
 use crate::analyst::Analyst;
 use crate::answering_delay::AnsweringDelay;
-use crate::output::Protected;
+use crate::output::ProtectedFiles;
 use crate::owner::Owner;
 use crate::workers::Workers;
 use crate::{Error, open_workload};
@@ -78,8 +78,8 @@ impl Engine {
     }
 
     /// The files and places that no result may replace or be written to.
-    pub fn protected(&self) -> Protected {
-        Protected::of(&self.session, self.contract.as_deref())
+    pub fn protected(&self) -> ProtectedFiles {
+        ProtectedFiles::of(&self.session, self.contract.as_deref())
     }
 
     /// Opens a workload with the contract that it names, or with another.

@@ -61,14 +61,14 @@ pub use builder::EngineBuilder;
 pub use datafusion::{arrow, parquet};
 pub use engine::Engine;
 pub use hushtable_engine::{
-    Accepting, AccountCharge, AccountQuoted, Advice, Answer, AnswerTable, AuditOptions,
-    AuditReport, Backend, BudgetLine, Charges, CheckReport, ClippedShare, ClippingReport,
-    ColumnCheck, ColumnIntervals, Compared, ContributionLimit, CutOff, Distribution, Embedded,
-    EngineError as Error, EventFound, Executor, FitOptions, FitReport, Fitted, FormCount, Forms,
-    GroupLosses, GroupSizes, GroupsCheck, JointPromise, KeysCheck, LossOptions, LossQuantile,
-    LossReport, Losses, MechanismLosses, MemoryLimit, MemoryTable, OpenedPlan, OtherAccount,
-    OwnerLosses, PartQuoted, PartStatement, PartialGroups, PartialStream, PopulationTotal,
-    Progress, Provider, Purpose, QueryCheck, Quoted, RangeCheck, ReadProgress, ReceivedPlan,
+    Accepting, AccountCharge, AccountQuote, Advice, Answer, AnswerTable, AuditOptions, AuditReport,
+    Backend, BudgetLine, Charges, CheckReport, ClippedShare, ClippingReport, ColumnCheck,
+    ColumnIntervals, ContributionLimit, CutOff, Distribution, Embedded, EngineError as Error,
+    EventInWords, Executor, FitOptions, FitReport, FittedNoise, FormCount, Forms, GroupLosses,
+    GroupSizes, GroupsCheck, JointPromise, KeysCheck, LossOptions, LossQuantile, LossReport,
+    Losses, MechanismLosses, MemoryLimit, MemoryTable, OpenedPlan, OtherAccount, OwnerLosses,
+    PairComparison, PartQuote, PartStatement, PartialGroups, PartialStream, PopulationTotal,
+    Progress, Provider, Purpose, QueryCheck, QuestionQuote, RangeCheck, ReadProgress, ReceivedPlan,
     ReleaseStatement, RowsIdentity, Secret, SourceError, Spread, Standing, Statement, TableCheck,
     TableIntervals, Timings, Together, Trial, TrialError, TuneReport, TunedSetting, UnopenedPlan,
     open_workload, resolved, runtime, same,
@@ -99,13 +99,14 @@ pub mod query {
         Workload, WorkloadQuery, option_names, summary,
     };
     pub use hushtable_quote::{
-        ChoiceExplained, ClassesExplained, ConsistentPrecision, EpsilonAt, ExchangeExplained,
-        Explanation, GroupSize, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained,
-        IntervalsExplained, JointExplanation, JointPolicy, JointTerm, KeepProbability,
-        LimitExplained, MeasurementExplained, MechanismCompared, MechanismsExplained,
-        MechanismsOnData, NoInterval, OutputExplained, PerRowExplained, PolicyExample,
-        PolicyExplained, PolicyTermExplained, PrecisionExplained, PrivateGroups, QuantileExplained,
-        ReachExplained, RoundExplained, RunnerUp, SimultaneousInterval, SizeQuantile, Usefulness,
+        ChoiceExplanation, ClassesExplanation, ConsistentPrecision, EpsilonAt, ExchangeExplanation,
+        Explanation, GroupSize, GroupsExplanation, HalfWidth, INTERVAL_LEVEL, IntervalExplanation,
+        IntervalsExplanation, JointExplanation, JointPolicy, JointTerm, KeepProbability,
+        LimitExplanation, MeasurementExplanation, MechanismComparison, MechanismsExplanation,
+        MechanismsOnData, NoInterval, OutputExplanation, PerRowExplanation, PolicyExample,
+        PolicyExplanation, PolicyTermExplanation, PrecisionExplanation, PrivateGroups,
+        QuantileExplanation, ReachExplanation, RoundExplanation, RunnerUp, SimultaneousInterval,
+        SizeQuantile, Usefulness,
     };
 }
 

@@ -5,7 +5,7 @@ mod model_file;
 use std::collections::HashMap;
 use std::path::Path;
 
-use hushtable_engine::{NumberedColumn, Tabulated};
+use hushtable_engine::{GeneratedColumn, NumberedColumn};
 use hushtable_knowledge::model::{
     Definitions, FiniteLaw, Fraction, Mechanism, Model, ModelError, Witness, Worlds,
 };
@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 1_000_000;
 const MOST_ROWS: usize = 2_000_000;
 
 /// The guarantees of a model, and names for what it has.
-pub struct Described {
+pub struct ModelDescription {
     /// The guarantees of the model.
     pub definitions: Definitions,
     /// Names of the parameters.
@@ -46,7 +46,7 @@ pub fn refused(file: &str, error: &ModelError) -> Refusal {
     }
 }
 
-impl Described {
+impl ModelDescription {
     /// Reads a model's file.
     ///
     /// # Errors
@@ -136,10 +136,10 @@ impl Reader {
         &self,
         name: &str,
         written: &WrittenText,
-        columns: &[Tabulated],
+        columns: &[GeneratedColumn],
         rows: usize,
-    ) -> Result<Tabulated, Error> {
-        Tabulated::evaluate(name, &written.text, columns, rows).map_err(|error| match error {
+    ) -> Result<GeneratedColumn, Error> {
+        GeneratedColumn::evaluate(name, &written.text, columns, rows).map_err(|error| match error {
             Error::Refused(refusal) => {
                 self.wrong(written.line, &refusal.what, &refusal.hint).into()
             }
@@ -180,7 +180,7 @@ impl Reader {
         Worlds::new(laws).map_err(|e| self.refused(&e))
     }
 
-    fn described(&self, parsed: &ModelFile) -> Result<Described, Error> {
+    fn described(&self, parsed: &ModelFile) -> Result<ModelDescription, Error> {
         let worlds = self.worlds(&parsed.parameters)?;
         let rows = worlds.count();
         let parameters = columns(&parsed.parameters, |parameter| {
@@ -194,7 +194,7 @@ impl Reader {
                 .collect::<Result<_, _>>()?,
         };
         let numbered: Vec<NumberedColumn> =
-            records.iter().map(Tabulated::numbered).collect::<Result<_, _>>()?;
+            records.iter().map(GeneratedColumn::numbered).collect::<Result<_, _>>()?;
         let mut targets: Vec<usize> = Vec::new();
         for target in &parsed.targets {
             let index = records.iter().position(|record| record.name == target.text);
@@ -213,7 +213,7 @@ impl Reader {
             }
             Publication::Table(table) => self.table(&model, &numbered, table)?,
         };
-        Ok(Described {
+        Ok(ModelDescription {
             definitions,
             parameters: parsed.parameters.iter().map(|p| p.name.clone()).collect(),
             records: numbered.into_iter().map(|r| (r.distinct.name, r.texts)).collect(),
@@ -226,7 +226,7 @@ impl Reader {
     fn knowledge(
         &self,
         written: &[WrittenText],
-        columns: &[Tabulated],
+        columns: &[GeneratedColumn],
         rows: usize,
     ) -> Result<(Vec<u32>, Vec<String>), Error> {
         let mut known = Vec::new();
@@ -358,9 +358,9 @@ impl Reader {
 fn columns(
     variables: &[RandomVariable],
     choices: impl Fn(usize) -> Vec<usize>,
-) -> Result<Vec<Tabulated>, Error> {
+) -> Result<Vec<GeneratedColumn>, Error> {
     let column = |(index, variable): (usize, &RandomVariable)| {
-        let values = Tabulated::new(&variable.name, variable.column_type, &variable.values)?;
+        let values = GeneratedColumn::new(&variable.name, variable.column_type, &variable.values)?;
         let choices = choices(index).into_iter().map(|c| u32::try_from(c).unwrap_or(u32::MAX));
         values.take(&choices.collect::<Vec<_>>())
     };
@@ -372,7 +372,7 @@ fn databases(
     model: &Model,
     records: &[NumberedColumn],
     times: usize,
-) -> Result<Vec<Tabulated>, Error> {
+) -> Result<Vec<GeneratedColumn>, Error> {
     let column = |(index, record): (usize, &NumberedColumn)| {
         let values = model.databases().iter().map(|database| database[index]);
         let values: Vec<u32> = values.flat_map(|v| std::iter::repeat_n(v, times)).collect();

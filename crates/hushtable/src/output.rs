@@ -15,14 +15,14 @@ use tempfile::NamedTempFile;
 ///
 /// A ledger that is replaced forgets what was spent, and a file among the data becomes data.
 #[derive(Debug)]
-pub struct Protected {
+pub struct ProtectedFiles {
     files: Vec<PathBuf>,
     /// The contract's folder, and the tables' names with their locations in it.
     folder: PathBuf,
     tables: Vec<(String, String)>,
 }
 
-impl Protected {
+impl ProtectedFiles {
     /// The files of a session's contract, whose own file is `contract`, where it is one.
     pub(crate) fn of(session: &Session, contract: Option<&Path>) -> Self {
         let mut files: Vec<PathBuf> = contract.map(resolved).into_iter().collect();

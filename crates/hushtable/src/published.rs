@@ -7,7 +7,7 @@ mod read;
 use hushtable_knowledge::{Differences, KnowledgeError, PublishedCount};
 use hushtable_lang::Refusal;
 
-pub use cell_blocks::{Divided, divide};
+pub use cell_blocks::{BlockCells, divide};
 pub use read::read;
 
 /// Tables of counts over the same key columns.
@@ -100,7 +100,7 @@ const FEW: usize = 6;
 /// When the tables contradict each other, or the problem is too large.
 pub fn differences(
     tables: &Tables,
-    divided: &Divided,
+    divided: &BlockCells,
     k: u64,
     complete: bool,
 ) -> Result<Differences, Refusal> {

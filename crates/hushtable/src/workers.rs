@@ -31,7 +31,7 @@ impl Workers {
         let task = self.runtime()?.spawn(work);
         // Dropped with this future: nobody waits for the result any more, and nothing was charged
         // for it.
-        let _ended = Ended(task.abort_handle());
+        let _ended = AbortOnDrop(task.abort_handle());
         task.await.unwrap_or_else(|error| Err(stopped(&error)))
     }
 
@@ -88,9 +88,9 @@ impl Drop for Threads {
 }
 
 /// Ends a task when it is dropped.
-struct Ended(tokio::task::AbortHandle);
+struct AbortOnDrop(tokio::task::AbortHandle);
 
-impl Drop for Ended {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }

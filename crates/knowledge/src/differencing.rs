@@ -2,7 +2,7 @@
 //!
 //! The people that the tables are about fall into *blocks*, which no published cell tells apart: a
 //! cell is a set of blocks, and its count the sum of theirs, which are unknown whole numbers from
-//! zero. Two searches (see [`Published::differences`]):
+//! zero. Two searches (see [`PublishedTables::differences`]):
 //!
 //! - *Combinations*, a search for sets of blocks that a sum and difference of exact cells leaves:
 //!   what a cell has beyond those of another level that it contains, and what cells of a level have
@@ -61,7 +61,7 @@ pub struct PublishedCell {
 
 /// Published tables.
 #[derive(Clone, Debug)]
-pub struct Published {
+pub struct PublishedTables {
     blocks: usize,
     cells: Vec<PublishedCell>,
     levels: usize,
@@ -80,7 +80,7 @@ pub struct Combination {
 
 /// The object of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bounded {
+pub enum BoundedCount {
     /// A suppressed cell, by its index.
     Cell(usize),
     /// A block that no cell shows alone.
@@ -89,9 +89,9 @@ pub enum Bounded {
 
 /// Bounds of a count that nobody published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recovered {
+pub struct RecoveredCount {
     /// Whose count.
-    pub what: Bounded,
+    pub what: BoundedCount,
     /// The bounds: of a block equal to each other, of a suppressed cell closer than as it was
     /// published.
     pub count: PublishedCount,
@@ -103,14 +103,14 @@ pub struct Differences {
     /// Sets of fewer than k records, the smallest first; those of nobody come last.
     pub combinations: Vec<Combination>,
     /// Bounds that do not follow from the combinations, the closest first.
-    pub recovered: Vec<Recovered>,
+    pub recovered: Vec<RecoveredCount>,
     /// Whether the search for combinations was complete.
     pub all_combined: bool,
     /// Whether the search for bounds was complete.
     pub all_bounded: bool,
 }
 
-impl Published {
+impl PublishedTables {
     /// Cells over that many blocks.
     ///
     /// # Errors
@@ -148,7 +148,7 @@ impl Published {
         for ((index, cell), sum) in suppressed.zip(&bounds.sums) {
             let count = sum.count;
             if count.width() < cell.count.width() && !known(&cell.blocks) {
-                recovered.push(Recovered { what: Bounded::Cell(index), count });
+                recovered.push(RecoveredCount { what: BoundedCount::Cell(index), count });
             }
         }
         let alone: std::collections::HashSet<u32> = self
@@ -160,7 +160,7 @@ impl Published {
         for block in 0..u32::try_from(self.blocks).unwrap_or(u32::MAX) {
             let count = bounds.block(block);
             if count.is_exact() && count.high < k && !alone.contains(&block) && !known(&[block]) {
-                recovered.push(Recovered { what: Bounded::Block(block), count });
+                recovered.push(RecoveredCount { what: BoundedCount::Block(block), count });
             }
         }
         recovered.sort_by_key(|r| (r.count.width(), r.count.high == 0, r.count.high));

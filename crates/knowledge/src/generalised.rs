@@ -11,7 +11,7 @@
 /// - `a|b` or `{a, b}`: either of these, each of which may be generalised itself.
 /// - Everything else is a single value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Generalised {
+pub struct GeneralisedValue {
     text: String,
     /// One of these; none for any value.
     forms: Vec<GeneralisedForm>,
@@ -50,7 +50,7 @@ struct GeneralisedRange {
     has_high: bool,
 }
 
-impl Generalised {
+impl GeneralisedValue {
     /// Any value.
     pub fn any() -> Self {
         Self { text: "*".to_owned(), forms: Vec::new() }
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     fn meet(one: &str, other: &str) -> bool {
-        let (one, other) = (Generalised::new(one), Generalised::new(other));
+        let (one, other) = (GeneralisedValue::new(one), GeneralisedValue::new(other));
         assert_eq!(one.meets(&other), other.meets(&one), "{one:?} {other:?}");
         one.meets(&other)
     }
@@ -305,8 +305,8 @@ mod tests {
         ] {
             assert!(!meet(one, other), "{one} {other}");
         }
-        assert!(Generalised::new("a|*").is_any() && Generalised::new(" ** ").is_any());
-        assert_eq!(Generalised::new("a|*").text(), "*");
-        assert_eq!(Generalised::new(" 3* ").text(), "3*");
+        assert!(GeneralisedValue::new("a|*").is_any() && GeneralisedValue::new(" ** ").is_any());
+        assert_eq!(GeneralisedValue::new("a|*").text(), "*");
+        assert_eq!(GeneralisedValue::new(" 3* ").text(), "3*");
     }
 }

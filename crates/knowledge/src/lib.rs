@@ -16,8 +16,8 @@
 //! - [`Dependence`]: several releases together.
 //! - [`model`]: every definition of the paper, exactly, in small finite models.
 //!
-//! Apart from attackers and probabilities, [`Published`] finds what several exact tables reveal
-//! together, and [`Microdata`] what tables of generalised records reveal about each person.
+//! Apart from attackers and probabilities, [`PublishedTables`] finds what several exact tables
+//! reveal together, and [`Microdata`] what tables of generalised records reveal about each person.
 //!
 //! Everything is computed with positive terms and rounded up by bounds of its errors, so that no
 //! delta is below the true one. Nothing here samples, and nothing here knows of tables.
@@ -45,10 +45,11 @@ pub use composition::{Dependence, Guarantee};
 pub use count::{Count, CountWithin};
 pub use count_noise::CountNoise;
 pub use differencing::{
-    Bounded, Combination, Differences, Published, PublishedCell, PublishedCount, Recovered,
+    BoundedCount, Combination, Differences, PublishedCell, PublishedCount, PublishedTables,
+    RecoveredCount,
 };
 pub use error::KnowledgeError;
-pub use generalised::Generalised;
+pub use generalised::GeneralisedValue;
 pub use groups::{GroupCounts, GroupRisk, Knows};
 pub use histogram::Histogram;
 pub use k_anonymity::{KAnonymity, Pair, Reason, Side};

@@ -17,7 +17,7 @@ mod linkage;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::generalised::Generalised;
+use crate::generalised::GeneralisedValue;
 
 pub use linkage::{Linkage, SingledOut, linkages};
 
@@ -25,7 +25,7 @@ pub use linkage::{Linkage, SingledOut, linkages};
 #[derive(Clone, Debug, Default)]
 pub struct Microdata {
     /// By quasi-identifier: its different values.
-    values: Vec<Vec<Generalised>>,
+    values: Vec<Vec<GeneralisedValue>>,
     /// The classes, the smallest first.
     classes: Vec<EquivalenceClass>,
 }
@@ -97,7 +97,7 @@ impl Microdata {
         columns: usize,
         rows: impl IntoIterator<Item = (Vec<String>, Vec<String>, u64)>,
     ) -> Self {
-        let mut values: Vec<Vec<Generalised>> = vec![Vec::new(); columns];
+        let mut values: Vec<Vec<GeneralisedValue>> = vec![Vec::new(); columns];
         let mut numbers: Vec<HashMap<String, usize>> = vec![HashMap::new(); columns];
         let mut classes: HashMap<Vec<usize>, EquivalenceClass> = HashMap::new();
         for (quasi, sensitive, records) in rows {
@@ -105,7 +105,7 @@ impl Microdata {
                 .iter()
                 .zip(values.iter_mut().zip(&mut numbers))
                 .map(|(text, (values, numbers))| {
-                    let value = Generalised::new(text);
+                    let value = GeneralisedValue::new(text);
                     *numbers.entry(value.text().to_owned()).or_insert_with(|| {
                         values.push(value);
                         values.len() - 1
@@ -127,8 +127,9 @@ impl Microdata {
         }
         let mut classes: Vec<EquivalenceClass> = classes.into_values().collect();
         let texts = |class: &EquivalenceClass| -> Vec<String> {
-            let key =
-                |(values, index): (&Vec<Generalised>, &usize)| values[*index].text().to_owned();
+            let key = |(values, index): (&Vec<GeneralisedValue>, &usize)| {
+                values[*index].text().to_owned()
+            };
             values.iter().zip(&class.keys).map(key).collect()
         };
         classes.sort_by_cached_key(|class| (class.records, texts(class)));
@@ -141,7 +142,7 @@ impl Microdata {
     }
 
     /// The quasi-identifiers of a class.
-    pub fn keys(&self, class: &EquivalenceClass) -> impl Iterator<Item = &Generalised> {
+    pub fn keys(&self, class: &EquivalenceClass) -> impl Iterator<Item = &GeneralisedValue> {
         self.values.iter().zip(&class.keys).filter_map(|(values, index)| values.get(*index))
     }
 
@@ -162,7 +163,7 @@ impl Microdata {
     }
 
     /// The values of a sensitive column that a person with these quasi-identifiers may have.
-    pub fn possible(&self, person: &[Generalised], column: usize) -> PossibleValues<'_> {
+    pub fn possible(&self, person: &[GeneralisedValue], column: usize) -> PossibleValues<'_> {
         let mut possible = PossibleValues { classes: 0, records: 0, values: Some(BTreeSet::new()) };
         for class in &self.classes {
             if self.keys(class).zip(person).all(|(key, value)| key.meets(value)) {

@@ -49,7 +49,7 @@ impl CountAbove {
             return Attackers { passive: 1.0, active: 1.0 };
         }
         let lowest = self.above - i64::try_from(self.knowns).unwrap_or(i64::MAX);
-        let at = Suppressed::new(&self.law, epsilon, lowest, self.above);
+        let at = SuppressionBounds::new(&self.law, epsilon, lowest, self.above);
         let active = at.largest();
         // A mean is no more than the largest, whatever rounding says.
         let mean = passive(&self.known, |b| at.at(self.above - b)).min(active);
@@ -85,12 +85,12 @@ pub(crate) fn passive(known: &IntegerLaw, at: impl Fn(i64) -> [f64; 2]) -> f64 {
 }
 
 /// The divergences at all thresholds of a range.
-pub(crate) struct Suppressed {
+pub(crate) struct SuppressionBounds {
     first: i64,
     bounds: Vec<[f64; 2]>,
 }
 
-impl Suppressed {
+impl SuppressionBounds {
     pub(crate) fn new(law: &IntegerLaw, epsilon: f64, lowest: i64, highest: i64) -> Self {
         // Below the law nothing is suppressed, and above it everything: there is no change there.
         let (bottom, top) = (law.first - 1, law.last() + 2);

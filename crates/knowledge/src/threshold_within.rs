@@ -3,7 +3,7 @@
 use crate::error::KnowledgeError;
 use crate::integer_law::IntegerLaw;
 use crate::probability::ProbabilityRange;
-use crate::threshold::{Attackers, Suppressed, checked_threshold, passive};
+use crate::threshold::{Attackers, SuppressionBounds, checked_threshold, passive};
 use crate::vertices::Vertices;
 
 /// A count that is released above a threshold, of which each record's probability is known within
@@ -63,7 +63,8 @@ impl CountAboveWithin {
         self.vertices.each(|missing, law| {
             // Whatever the missing records are, they lower the threshold by at most their number.
             let missing = i64::try_from(missing).unwrap_or(0);
-            let at = Suppressed::new(law, epsilon, self.above - knowns - missing, self.above);
+            let at =
+                SuppressionBounds::new(law, epsilon, self.above - knowns - missing, self.above);
             let active = at.largest();
             worst.active = worst.active.max(active);
             if active <= worst.passive {

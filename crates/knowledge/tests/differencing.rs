@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use hushtable_knowledge::{
-    Bounded, Combination, Differences, KnowledgeError, Published, PublishedCell, PublishedCount,
+    BoundedCount, Combination, Differences, KnowledgeError, PublishedCell, PublishedCount,
+    PublishedTables,
 };
 use proptest::prelude::*;
 
@@ -14,7 +15,7 @@ fn cell(level: usize, blocks: &[u32], count: u64) -> PublishedCell {
 }
 
 fn differences_of(blocks: usize, cells: &[PublishedCell], k: u64) -> Differences {
-    Published::new(blocks, cells.to_vec()).unwrap().differences(k).unwrap()
+    PublishedTables::new(blocks, cells.to_vec()).unwrap().differences(k).unwrap()
 }
 
 /// The combinations of somebody that are no published cells.
@@ -99,13 +100,13 @@ fn what_no_table_has_is_refused() {
         // Only together: 0 + 1, 1 + 2 and 0 + 2 have one each.
         vec![cell(0, &[0, 1], 1), cell(1, &[1, 2], 1), cell(2, &[0, 2], 1)],
     ] {
-        let error = Published::new(3, cells).unwrap().differences(5).unwrap_err();
+        let error = PublishedTables::new(3, cells).unwrap().differences(5).unwrap_err();
         assert!(matches!(error, KnowledgeError::Contradiction { .. }), "{error}");
     }
     for bad in [cell(0, &[], 1), cell(0, &[1, 0], 1), cell(0, &[7], 1)] {
-        assert!(Published::new(3, vec![bad]).is_err());
+        assert!(PublishedTables::new(3, vec![bad]).is_err());
     }
-    assert!(Published::new(3, vec![cell(0, &[0, 1], 3), cell(0, &[1], 1)]).is_err());
+    assert!(PublishedTables::new(3, vec![cell(0, &[0, 1], 3), cell(0, &[1], 1)]).is_err());
 }
 
 /// All tables of that many blocks that agree with the cells.
@@ -218,8 +219,8 @@ proptest! {
         }
         for recovered in &differences.recovered {
             let blocks = match recovered.what {
-                Bounded::Cell(index) => cells[index].blocks.clone(),
-                Bounded::Block(block) => vec![block],
+                BoundedCount::Cell(index) => cells[index].blocks.clone(),
+                BoundedCount::Block(block) => vec![block],
             };
             prop_assert_eq!(range(&blocks), (recovered.count.low, recovered.count.high));
         }
@@ -236,7 +237,7 @@ proptest! {
         };
         for (index, cell) in cells.iter().enumerate() {
             let (low, high) = range(&cell.blocks);
-            let listed = differences.recovered.iter().any(|r| r.what == Bounded::Cell(index));
+            let listed = differences.recovered.iter().any(|r| r.what == BoundedCount::Cell(index));
             if cell.count.low < cell.count.high && high - low < cell.count.high - cell.count.low {
                 prop_assert!(listed || derivable(&cell.blocks), "{index}: {low} to {high}");
             }
@@ -244,7 +245,7 @@ proptest! {
         for block in 0..truth.len() as u32 {
             let (low, high) = range(&[block]);
             let has_cell = cells.iter().any(|cell| cell.blocks == [block]);
-            let listed = differences.recovered.iter().any(|r| r.what == Bounded::Block(block));
+            let listed = differences.recovered.iter().any(|r| r.what == BoundedCount::Block(block));
             if low == high && high < k && !has_cell {
                 prop_assert!(listed || derivable(&[block]), "block {block}: {low}");
             }

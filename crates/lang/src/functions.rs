@@ -152,13 +152,15 @@ pub(crate) fn forms(name: &str) -> impl Iterator<Item = &'static Form> {
     FORMS.iter().chain(WRITTEN).filter(move |form| form.names.contains(&name))
 }
 
-/// Our own names of all scalar functions that a query may call, in the table's order.
+/// The first names of all scalar functions that a query may call, in the table's order.
 pub(crate) fn scalar_names() -> impl Iterator<Item = &'static str> {
     let mut listed = BTreeSet::new();
-    all_names().filter(move |(name, is_own)| *is_own && listed.insert(*name)).map(|(name, _)| name)
+    all_names()
+        .filter(move |(name, is_primary)| *is_primary && listed.insert(*name))
+        .map(|(name, _)| name)
 }
 
-/// Names of scalar functions, and whether each is our own one or another of the same function.
+/// Names of scalar functions, and whether each is the first of its function.
 pub(crate) fn all_names() -> impl Iterator<Item = (&'static str, bool)> {
     let names = |form: &'static Form| form.names.iter().enumerate();
     FORMS.iter().chain(WRITTEN).flat_map(names).map(|(index, name)| (*name, index == 0))

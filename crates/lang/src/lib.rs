@@ -29,7 +29,7 @@ pub use expr::{BinaryOp, EarlierRows, Expr, ExprKind, MatchUse};
 pub use functions::{Function, function_examples};
 pub use like::like_segments;
 pub use number_range::rounded;
-pub use pattern::{GroupCache, Pattern, Prepared, TemplatePiece, looks_allowed, template};
+pub use pattern::{GroupCache, Pattern, PreparedPatterns, TemplatePiece, looks_allowed, template};
 pub use place::Placed;
 pub use sql::{MAX_QUERY_BYTES, statement_end, with_parameters};
 pub use types::{

@@ -27,7 +27,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use self::group_finder::GroupFinder;
-pub use self::prepared::Prepared;
+pub use self::prepared::PreparedPatterns;
 use self::prepared::{PER_AUTOMATON, PER_BYTE, PER_CLASS, PER_STATE, StepsLeft};
 use self::state_table::StateTable;
 use crate::error::Refusal;
@@ -46,9 +46,9 @@ const WITHIN_CHARACTERS: [Look; 3] =
 
 /// A pattern that is ready for searches.
 #[derive(Clone)]
-pub struct Pattern(Arc<Compiled>);
+pub struct Pattern(Arc<CompiledPattern>);
 
-struct Compiled {
+struct CompiledPattern {
     text: String,
     forward: StateTable,
     backward: StateTable,
@@ -87,7 +87,7 @@ impl Odd {
                     "the statement's regular expressions take more than {} steps to prepare, with \
                      this one: `{}`",
                     prepared::MAX_STEPS,
-                    Shortened(text)
+                    ShortenedText(text)
                 ),
                 "use fewer of them, smaller counts in {…}, or LIKE; or several statements",
             ),
@@ -96,9 +96,9 @@ impl Odd {
 }
 
 /// The beginning of a text.
-struct Shortened<'a>(&'a str);
+struct ShortenedText<'a>(&'a str);
 
-impl fmt::Display for Shortened<'_> {
+impl fmt::Display for ShortenedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MOST: usize = 60;
         match self.0.char_indices().nth(MOST) {
@@ -115,7 +115,7 @@ impl Pattern {
     /// When it is no regular expression, its tables would be large, or it takes too much with the
     /// statement's others.
     pub fn new(text: &str) -> Result<Self, Refusal> {
-        let prepared = Prepared::current();
+        let prepared = PreparedPatterns::current();
         if let Some(known) = prepared.known(text) {
             return Ok(known);
         }
@@ -127,7 +127,7 @@ impl Pattern {
         Ok(pattern)
     }
 
-    fn compiled(text: &str, work: &mut StepsLeft) -> Result<Compiled, Odd> {
+    fn compiled(text: &str, work: &mut StepsLeft) -> Result<CompiledPattern, Odd> {
         work.take(PER_BYTE * text.len() as u64)?;
         let mut parser = ParserBuilder::new().nest_limit(MAX_NESTING).build();
         let mut syntax = parser.parse(text).map_err(|e| Odd::Syntax(e.kind().to_string()))?;
@@ -153,7 +153,7 @@ impl Pattern {
         let backward = automaton(&hir, true, false, work)?;
         let backward = StateTable::new(backward, MatchKind::All, Anchored::Yes, work)?;
         let finder = OnceLock::new();
-        Ok(Compiled { text: text.to_owned(), forward, backward, groups, hir, finder })
+        Ok(CompiledPattern { text: text.to_owned(), forward, backward, groups, hir, finder })
     }
 
     /// How it is written.
@@ -173,7 +173,7 @@ impl Pattern {
 
     fn finder(&self) -> Option<&GroupFinder> {
         let finder = || {
-            let prepared = Prepared::current();
+            let prepared = PreparedPatterns::current();
             let mut work = prepared.work();
             let nfa = automaton(&self.0.hir, false, true, &mut work).ok();
             let finder = nfa.and_then(|nfa| GroupFinder::new(&nfa, &mut work));

@@ -14,7 +14,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use hushtable_ledger::{
-    Fingerprint, Location, NamedPopulation, Outcome, Paid, Populations, Release, Request, Units,
+    Fingerprint, Location, NamedPopulation, Outcome, PaymentOutcome, Populations, Release, Request,
+    Units,
 };
 use hushtable_privacy::Loss;
 use rusqlite::Connection;
@@ -53,7 +54,7 @@ fn make(path: &Path) {
         let paid = ledger.charge_all(&requests).unwrap();
         // Some, as each is synced to disk by itself.
         for paid in paid.iter().take(RELEASES * AT_ONCE as usize / CHARGES as usize) {
-            let Paid::Charged(payment) = paid else { panic!("free") };
+            let PaymentOutcome::Charged(payment) = paid else { panic!("free") };
             let Outcome::Charged(charge) = ledger.begin(payment, &[]).unwrap() else {
                 panic!("free")
             };
@@ -86,7 +87,7 @@ fn main() {
         let mut ledger = ledger.unwrap();
         let charge = seconds(|| {
             let paid = ledger.charge_all(&[request(CHARGES + run)]).unwrap().remove(0);
-            let Paid::Charged(payment) = paid else { panic!("{paid:?}") };
+            let PaymentOutcome::Charged(payment) = paid else { panic!("{paid:?}") };
             drop(ledger.begin(&payment, &[]).unwrap());
         });
         let plain = seconds(|| {

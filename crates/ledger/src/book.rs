@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use hushtable_privacy::{Loss, LossError};
 
-use crate::chain::{Broken, Chain, ChainHead, ChainRow};
+use crate::chain::{Chain, ChainFault, ChainHead, ChainRow};
 use crate::charge::Receipt;
 use crate::populations::{ChargedPopulations, Populations};
 use crate::records::{self, LedgerRecords, ReleaseRecord};
@@ -117,7 +117,7 @@ impl Book {
                     Some(entry) if attempt == entry.attempts + 1 => {
                         entry.attempts = attempt;
                     }
-                    _ => misplaced = Some(Broken::Misplaced(Chain::Attempts, id)),
+                    _ => misplaced = Some(ChainFault::Misplaced(Chain::Attempts, id)),
                 }
                 Some(())
             })?;
@@ -126,7 +126,7 @@ impl Book {
                 // States only go forward. A row that would skip or repeat one is damage, not a
                 // decision.
                 Some(entry) if !entry.drawn && entry.attempts > 0 => entry.drawn = true,
-                _ => misplaced = Some(Broken::Misplaced(Chain::Draws, id)),
+                _ => misplaced = Some(ChainFault::Misplaced(Chain::Draws, id)),
             }
             Some(())
         })?;
@@ -139,7 +139,7 @@ impl Book {
                     Some(entry) if entry.drawn && entry.release.is_none() => {
                         entry.release = Some(recorded);
                     }
-                    _ => misplaced = Some(Broken::Misplaced(Chain::Releases, id)),
+                    _ => misplaced = Some(ChainFault::Misplaced(Chain::Releases, id)),
                 }
                 Some(())
             })?;

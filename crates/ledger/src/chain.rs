@@ -148,7 +148,7 @@ impl ChainHead {
 
 /// A fault of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub(crate) enum ChainFault {
     /// The ledger does not say how far the chain goes.
     NoHead(Chain),
     /// The row of this number is not there.
@@ -165,7 +165,7 @@ pub(crate) enum Broken {
     Misplaced(Chain, i64),
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for ChainFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::NoHead(chain) => write!(f, "it does not say how many {} it has", chain.table()),

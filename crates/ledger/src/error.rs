@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use hushtable_errors::{ErrorText, Hint};
 use hushtable_privacy::Loss;
 
-use crate::chain::Broken;
+use crate::chain::ChainFault;
 use crate::{BudgetExceeded, MOST_ATTEMPTS, PopulationsDiffer};
 
 /// Why a charge cannot be answered any more.
@@ -551,7 +551,7 @@ impl LedgerError {
     }
 
     /// The error for a fault of the chains of the store of this name.
-    pub(crate) fn broken(name: &Path, broken: Broken) -> Self {
+    pub(crate) fn broken(name: &Path, broken: ChainFault) -> Self {
         Self::Damaged { path: name.to_owned(), detail: broken.to_string() }
     }
 

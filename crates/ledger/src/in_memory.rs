@@ -174,18 +174,18 @@ impl StoreRows for MemoryRows<'_> {
 
     fn claim(&self, charge: i64) -> Result<Option<Claim>, LedgerError> {
         let new = lock(&self.memory.claims).insert(charge);
-        let held = || Claim::new(Held { memory: Arc::clone(self.memory), charge });
+        let held = || Claim::new(ClaimGuard { memory: Arc::clone(self.memory), charge });
         Ok(new.then(held))
     }
 }
 
 /// A claim on a charge.
-struct Held {
+struct ClaimGuard {
     memory: Arc<SharedMemory>,
     charge: i64,
 }
 
-impl Drop for Held {
+impl Drop for ClaimGuard {
     fn drop(&mut self) {
         lock(&self.memory.claims).remove(&self.charge);
     }

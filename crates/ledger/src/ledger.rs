@@ -7,14 +7,14 @@ use hushtable_privacy::Loss;
 
 use crate::{
     Account, BudgetExceeded, ChargeRecord, DrawnCharge, Fingerprint, LedgerError, Notice,
-    OpenedCharge, Outcome, Paid, Payment, Release, Request, StoredRelease,
+    OpenedCharge, Outcome, Payment, PaymentOutcome, Release, Request, StoredRelease,
 };
 
 /// One connection to a ledger. Any number of processes and threads may each have one of their own
 /// to the same ledger.
 ///
 /// Only this crate implements it: a [`Charge`](crate::Charge) has to be worth what it says.
-pub trait Ledger: fmt::Debug + Send + closed::Closed {
+pub trait Ledger: fmt::Debug + Send + closed::SealedLedger {
     /// Pays for questions, for all that are not paid for yet or for none: what they cost each
     /// account, and all accounts together. Their fingerprints must differ.
     ///
@@ -32,7 +32,7 @@ pub trait Ledger: fmt::Debug + Send + closed::Closed {
     /// not fit, when the contract's populations do not fit the charges on record
     /// ([`LedgerError::PopulationsDiffer`]), and when the ledger cannot be read or written. Nothing
     /// is charged then.
-    fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError>;
+    fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<PaymentOutcome>, LedgerError>;
 
     /// The charge of a payment, with which the data can be read; or the release, if the question
     /// has got one since. `others` are the payments of further accounts for the same release.
@@ -167,7 +167,7 @@ pub trait Ledger: fmt::Debug + Send + closed::Closed {
 
 /// Ledgers are made in this crate alone.
 pub(crate) mod closed {
-    pub trait Closed {}
+    pub trait SealedLedger {}
 }
 
 impl dyn Ledger {

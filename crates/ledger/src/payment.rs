@@ -15,7 +15,7 @@ pub const MOST_ATTEMPTS: u32 = 20;
 /// The outcome of [`crate::Ledger::charge_all`] for one question.
 #[derive(Debug)]
 #[must_use = "the charge is spent, whether it is used or not"]
-pub enum Paid {
+pub enum PaymentOutcome {
     /// The loss is taken from the budget, durably: now, or before a crash.
     Charged(Payment),
     /// The release of a question that this account has paid for before, free.

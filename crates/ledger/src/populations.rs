@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::populations_differ::{Moved, PopulationsDiffer, Unnamed};
+use crate::populations_differ::{MovedTable, PopulationsDiffer, UnnamedAccount};
 use crate::units::{NamedPopulation, Units};
 
 /// All populations of a contract.
@@ -66,9 +66,10 @@ impl Populations {
                 }
                 // The owner has said that nothing more is asked about these people.
                 None if self.retired.contains(name) => {}
-                None => differ
-                    .unnamed
-                    .push(Unnamed { name: recorded.clone(), likely: self.likely(recorded, all) }),
+                None => differ.unnamed.push(UnnamedAccount {
+                    name: recorded.clone(),
+                    likely: self.likely(recorded, all),
+                }),
             }
         }
         differ.moved = moved.into_iter().collect();
@@ -79,7 +80,7 @@ impl Populations {
     ///
     /// Where the account is closed, its people may still be in a table, as others than its units:
     /// a table that holds them as it did is refused alone.
-    fn moved(&self, account: &str, all: &[(String, Units)]) -> BTreeSet<Moved> {
+    fn moved(&self, account: &str, all: &[(String, Units)]) -> BTreeSet<MovedTable> {
         let unnamed = !self.named.contains_key(account);
         let mut moved = BTreeSet::new();
         let stays = |table: &String| {
@@ -93,12 +94,14 @@ impl Populations {
                     false => alike(table, entry.0),
                 })
             };
-            moved.extend(others.filter(|(_, now)| holds(&now.units)).map(|(name, now)| Moved {
-                table: entry.0.clone(),
-                account: account.to_owned(),
-                population: name.clone(),
-                formerly: now.formerly.clone(),
-                retired: unnamed,
+            moved.extend(others.filter(|(_, now)| holds(&now.units)).map(|(name, now)| {
+                MovedTable {
+                    table: entry.0.clone(),
+                    account: account.to_owned(),
+                    population: name.clone(),
+                    formerly: now.formerly.clone(),
+                    retired: unnamed,
+                }
             }));
         }
         moved

@@ -11,16 +11,16 @@ use crate::units::NamedPopulation;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PopulationsDiffer {
     /// Accounts that the contract does not name.
-    pub unnamed: Vec<Unnamed>,
+    pub unnamed: Vec<UnnamedAccount>,
     /// Populations whose units may be other people than those that were charged for.
     pub other_units: Vec<OtherUnits>,
     /// Tables that belong to another population than when it was charged.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedTable>,
 }
 
 /// A table whose people were charged to another account than that of its population.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moved {
+pub struct MovedTable {
     /// The table.
     pub table: String,
     /// The account that its people were charged to.
@@ -35,7 +35,7 @@ pub struct Moved {
 
 /// An account of the ledger that the contract does not name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unnamed {
+pub struct UnnamedAccount {
     /// The population's name when it was charged.
     pub name: String,
     /// The population of the contract that most likely has the same people.
@@ -89,7 +89,7 @@ impl Hint for PopulationsDiffer {
                  charged for would have a fresh budget under another name",
                 quoted(&names)
             ));
-            hints.extend(self.unnamed.iter().map(Unnamed::hint));
+            hints.extend(self.unnamed.iter().map(UnnamedAccount::hint));
         }
         for item in &self.other_units {
             whats.push(item.what());
@@ -103,7 +103,7 @@ impl Hint for PopulationsDiffer {
     }
 }
 
-impl Unnamed {
+impl UnnamedAccount {
     fn hint(&self) -> String {
         let name = [self.name.clone()];
         let where_ = match &self.likely {
@@ -153,7 +153,7 @@ impl OtherUnits {
     }
 }
 
-impl Moved {
+impl MovedTable {
     fn what(&self) -> String {
         let Self { table, account, population, retired, .. } = self;
         let retired = if *retired { ", which is retired" } else { "" };

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use hushtable_privacy::Loss;
 
 use crate::book::Book;
-use crate::ledger::closed::Closed;
+use crate::ledger::closed::SealedLedger;
 use crate::populations::Populations;
 use crate::records::LedgerRecords;
 use crate::store::Store;
 use crate::{
     Account, ChargeRecord, DrawnCharge, Fingerprint, Ledger, LedgerError, Notice, OpenedCharge,
-    Outcome, Paid, Payment, Release, Request, StoredRelease,
+    Outcome, Payment, PaymentOutcome, Release, Request, StoredRelease,
 };
 
 /// A ledger on one connection to its store.
@@ -68,10 +68,10 @@ impl<S: Store> Protocol<S> {
     }
 }
 
-impl<S> Closed for Protocol<S> {}
+impl<S> SealedLedger for Protocol<S> {}
 
 impl<S: Store> Ledger for Protocol<S> {
-    fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
+    fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<PaymentOutcome>, LedgerError> {
         self.pay_all(requests)
     }
 

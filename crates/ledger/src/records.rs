@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use chrono::{DateTime, SecondsFormat, Utc};
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 
-use crate::chain::{Broken, Chain, ChainHead, ChainRow, ChainValue, Link};
+use crate::chain::{Chain, ChainFault, ChainHead, ChainRow, ChainValue, Link};
 use crate::charge::Receipt;
 use crate::store::StoreRows;
 use crate::units::Units;
@@ -25,7 +25,7 @@ pub(crate) struct ReleaseRecord {
 }
 
 impl LedgerRecords<'_> {
-    pub(crate) fn broken(&self, broken: Broken) -> LedgerError {
+    pub(crate) fn broken(&self, broken: ChainFault) -> LedgerError {
         LedgerError::broken(self.0.name(), broken)
     }
 
@@ -36,7 +36,7 @@ impl LedgerRecords<'_> {
 
     /// How far the chain goes.
     fn head(&self, chain: Chain) -> Result<ChainHead, LedgerError> {
-        self.0.head(chain)?.ok_or_else(|| self.broken(Broken::NoHead(chain)))
+        self.0.head(chain)?.ok_or_else(|| self.broken(ChainFault::NoHead(chain)))
     }
 
     /// Reads a chain from `from` to its end, in order, and checks every link. `each` gets a row's
@@ -57,34 +57,34 @@ impl LedgerRecords<'_> {
         // A backup that was put back under a running program has fewer charges than the program has
         // seen.
         if here.seed != end.seed || here.rows > end.rows {
-            return Err(self.broken(Broken::Older(chain)));
+            return Err(self.broken(ChainFault::Older(chain)));
         }
         self.0.after(chain, here.rows, &mut |values| {
             let (row, next) = (ChainRow(values), here.rows + 1);
-            let id = row.integer(0).ok_or_else(|| self.broken(Broken::Missing(chain, next)))?;
+            let id = row.integer(0).ok_or_else(|| self.broken(ChainFault::Missing(chain, next)))?;
             if id > end.rows {
-                return Err(self.broken(Broken::Added(chain, id)));
+                return Err(self.broken(ChainFault::Added(chain, id)));
             }
             if id != next {
-                return Err(self.broken(Broken::Missing(chain, next)));
+                return Err(self.broken(ChainFault::Missing(chain, next)));
             }
             let last = values.len().saturating_sub(1);
             // The link covers all values of the row but the link itself.
             let link = here.link.next(&values[..last]);
             if row.hash(last) != Some(link.0) {
-                return Err(self.broken(Broken::Changed(chain, id)));
+                return Err(self.broken(ChainFault::Changed(chain, id)));
             }
             let read = each(id, link, &row);
-            read.ok_or_else(|| self.broken(Broken::Unreadable(chain, id)))?;
+            read.ok_or_else(|| self.broken(ChainFault::Unreadable(chain, id)))?;
             here = ChainHead { rows: id, link, ..here };
             Ok(())
         })?;
         match here {
             here if here == end => Ok(here),
             ChainHead { rows, .. } if rows < end.rows => {
-                Err(self.broken(Broken::Missing(chain, rows + 1)))
+                Err(self.broken(ChainFault::Missing(chain, rows + 1)))
             }
-            ChainHead { rows, .. } => Err(self.broken(Broken::Changed(chain, rows))),
+            ChainHead { rows, .. } => Err(self.broken(ChainFault::Changed(chain, rows))),
         }
     }
 
@@ -159,12 +159,12 @@ impl LedgerRecords<'_> {
     /// A release with its content, which must be what was recorded.
     pub(crate) fn release(&self, recorded: &ReleaseRecord) -> Result<StoredRelease, LedgerError> {
         let content = self.0.content(recorded.id)?;
-        let release =
-            content.ok_or_else(|| self.broken(Broken::Missing(Chain::Releases, recorded.id)))?;
+        let release = content
+            .ok_or_else(|| self.broken(ChainFault::Missing(Chain::Releases, recorded.id)))?;
         // Contents are outside of the chain, which reads none of them; their hash in it makes up
         // for that.
         if content_hash(&release) != recorded.content {
-            return Err(self.broken(Broken::Changed(Chain::Releases, recorded.id)));
+            return Err(self.broken(ChainFault::Changed(Chain::Releases, recorded.id)));
         }
         let ReleaseRecord { charge_id, recorded_at, .. } = recorded.clone();
         Ok(StoredRelease { charge_id, recorded_at, release })

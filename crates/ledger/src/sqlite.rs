@@ -18,7 +18,7 @@ use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, params
 use self::file_lock::FileLock;
 pub use self::inspection::{Inspection, backup, check};
 pub use self::recognise::is_ledger;
-use crate::chain::{Broken, Chain, ChainHead, ChainValue, Link};
+use crate::chain::{Chain, ChainFault, ChainHead, ChainValue, Link};
 use crate::claim::Claim;
 use crate::store::{Store, StoreRows};
 use crate::{LedgerError, Notice, Release};
@@ -149,14 +149,14 @@ impl StoreRows for SqliteRows<'_> {
         head: ChainHead,
     ) -> Result<(), LedgerError> {
         let sql = |error| self.error(error);
-        let places = vec!["?"; row.len()].join(", ");
-        let insert = format!("INSERT INTO {} VALUES ({places})", chain.table());
+        let placeholders = vec!["?"; row.len()].join(", ");
+        let insert = format!("INSERT INTO {} VALUES ({placeholders})", chain.table());
         self.conn.execute(&insert, rusqlite::params_from_iter(row)).map_err(sql)?;
         let advance = "UPDATE chains SET rows = ?2, link = ?3 WHERE name = ?1";
         let advanced = params![chain.table(), head.rows, head.link.0];
         match self.conn.execute(advance, advanced).map_err(sql)? {
             1 => Ok(()),
-            _ => Err(LedgerError::broken(self.path, Broken::NoHead(chain))),
+            _ => Err(LedgerError::broken(self.path, ChainFault::NoHead(chain))),
         }
     }
 

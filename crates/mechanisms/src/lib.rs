@@ -39,7 +39,7 @@ pub use laplace_sum::{laplace_width_bound, scale_around};
 pub use measured_count::MeasuredNoise;
 pub use memberships::Memberships;
 pub use optimal::Optimal;
-pub use partition_selection::{Candidates, Chosen, Seen, Selection};
+pub use partition_selection::{Candidates, ChosenGroup, Selection, ShowReason};
 pub use per_record::{PerRecord, RecordMechanism, standard_error};
 pub use quantile::{Percentile, Quantile, QuantileReaches};
 pub use response::{Estimate, RandomisedResponse, ResponseError};

@@ -18,7 +18,7 @@ use crate::weighted::WeightedGaussian;
 
 mod seen;
 
-pub use self::seen::Seen;
+pub use self::seen::ShowReason;
 
 /// Shares of delta that are tried for the groups' own deltas; the last is equal shares.
 const DELTA_SHARES: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
@@ -102,7 +102,7 @@ impl Candidates<'_> {
 
 /// A group that may appear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ChosenGroup {
     /// Its position.
     pub group: usize,
     /// Its noisy number of units, where the mechanism gives one.
@@ -340,13 +340,13 @@ impl Selection {
         &self,
         population: &Candidates<'_>,
         generator: &mut Generator,
-    ) -> Result<Vec<Chosen>, EntropyError> {
+    ) -> Result<Vec<ChosenGroup>, EntropyError> {
         let (units, members) = (population.units, population.members);
         let known = |group: usize| population.known.get(group) == Some(&true);
         let without_counts = |appears: Vec<bool>| {
             let groups = appears.into_iter().enumerate();
             let visible = groups.filter(|&(group, appears)| appears || known(group));
-            visible.map(|(group, _)| Chosen { group, noisy_count: None }).collect()
+            visible.map(|(group, _)| ChosenGroup { group, noisy_count: None }).collect()
         };
         Ok(match &self.mechanism {
             SelectionMechanism::Weighted(m) => {
@@ -396,7 +396,7 @@ impl Selection {
         known: &impl Fn(usize) -> bool,
         mut fill: impl FnMut(&mut [i128]) -> Result<(), EntropyError>,
         noisy: impl Fn(u64, i128) -> (bool, i128),
-    ) -> Result<Vec<Chosen>, EntropyError> {
+    ) -> Result<Vec<ChosenGroup>, EntropyError> {
         let mut chosen = Vec::new();
         let mut noise = vec![0i128; units.len().min(BATCH)];
         for (batch, units) in units.chunks(BATCH).enumerate() {
@@ -413,7 +413,8 @@ impl Selection {
                 };
                 let (reaches, sum) = noisy(count, noise);
                 if known(group) || reaches && count > 0 {
-                    chosen.push(Chosen { group, noisy_count: Some(sum.saturating_add(added)) });
+                    chosen
+                        .push(ChosenGroup { group, noisy_count: Some(sum.saturating_add(added)) });
                 }
             }
         }

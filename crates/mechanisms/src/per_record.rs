@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::additive::half_width;
 use crate::error::MechanismError;
-use crate::transform::{Transform, Transformed};
+use crate::transform::{Transform, TransformedSum};
 
 /// How a sum that is not clamped is released. All are calibrated so that a record at the threshold
 /// loses the sum's rho; they differ in what smaller and larger records lose, and in the noise.
@@ -153,7 +153,7 @@ pub struct PerRecord {
 #[derive(Clone, Debug, PartialEq)]
 enum PerRecordNoise {
     Gaussian(RoundedGaussian),
-    Transformed(Transformed),
+    Transformed(TransformedSum),
     Polylogarithmic(Box<ExponentialPolylogarithmic>),
 }
 
@@ -187,23 +187,24 @@ impl PerRecord {
         // Doubles of whole numbers above 2^53 are off by one part in 2^53, which the losses'
         // margins cover.
         let growth = mechanism.growth(threshold as f64, offset as f64, rho)?;
-        let noise = match growth {
-            LossCurve::Gaussian { deviation } => {
-                PerRecordNoise::Gaussian(RoundedGaussian::new(Dyadic::at_least(deviation)?))
-            }
-            LossCurve::Log { deviation, .. } => {
-                PerRecordNoise::Transformed(Transformed::new(Transform::Log, offset, deviation)?)
-            }
-            LossCurve::Sqrt { deviation, .. } => {
-                PerRecordNoise::Transformed(Transformed::new(Transform::Sqrt, offset, deviation)?)
-            }
-            LossCurve::ExponentialPolylogarithmic { shape, offset, scale } => {
-                let [d, a, s] = [shape, offset, scale].map(Dyadic::at_least);
-                PerRecordNoise::Polylogarithmic(Box::new(ExponentialPolylogarithmic::new(
-                    d?, a?, s?,
-                )?))
-            }
-        };
+        let noise =
+            match growth {
+                LossCurve::Gaussian { deviation } => {
+                    PerRecordNoise::Gaussian(RoundedGaussian::new(Dyadic::at_least(deviation)?))
+                }
+                LossCurve::Log { deviation, .. } => PerRecordNoise::Transformed(
+                    TransformedSum::new(Transform::Log, offset, deviation)?,
+                ),
+                LossCurve::Sqrt { deviation, .. } => PerRecordNoise::Transformed(
+                    TransformedSum::new(Transform::Sqrt, offset, deviation)?,
+                ),
+                LossCurve::ExponentialPolylogarithmic { shape, offset, scale } => {
+                    let [d, a, s] = [shape, offset, scale].map(Dyadic::at_least);
+                    PerRecordNoise::Polylogarithmic(Box::new(ExponentialPolylogarithmic::new(
+                        d?, a?, s?,
+                    )?))
+                }
+            };
         Ok(Self { mechanism, growth, rho, noise })
     }
 
@@ -223,7 +224,7 @@ impl PerRecord {
     }
 
     /// Turns exact sums into estimates of them, each with fresh noise. With a transformation a sum
-    /// below zero counts as zero; the estimates are unbiased (see `Transformed`) before they are
+    /// below zero counts as zero; the estimates are unbiased (see `TransformedSum`) before they are
     /// rounded to whole steps. Saturates at the ends of `i128`.
     ///
     /// # Errors

@@ -349,10 +349,10 @@ impl Quantile {
             if from > to {
                 return 0.0;
             }
-            let places = prior.weight(from, to);
+            let candidates = prior.weight(from, to);
             starts.push(from);
-            cells.push(WeightCell { places, level });
-            places as f64 * (-f64::from(level)).exp2()
+            cells.push(WeightCell { candidates, level });
+            candidates as f64 * (-f64::from(level)).exp2()
         };
         let (mut from, mut to) =
             (left(self.weights.least_loss(1)), right(self.weights.least_loss(1)));

@@ -40,7 +40,7 @@ pub(crate) enum Transform {
 /// 10^30 for the logarithm. In doubles, and rounded to whole steps at the end, the mean may be off
 /// by 14 digits of the estimate and half a step more.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Transformed {
+pub(crate) struct TransformedSum {
     transform: Transform,
     offset: u64,
     /// s, of the natural logarithm or of the root.
@@ -49,7 +49,7 @@ pub(crate) struct Transformed {
     noise: RoundedGaussian,
 }
 
-impl Transformed {
+impl TransformedSum {
     /// Noise of this standard deviation, of the natural logarithm or of the root, or a little more.
     pub(crate) fn new(
         transform: Transform,
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn roots_are_rounded_down() {
-        let law = Transformed::new(Transform::Sqrt, 4, 0.1).unwrap();
+        let law = TransformedSum::new(Transform::Sqrt, 4, 0.1).unwrap();
         assert_eq!(law.steps(0), 1 << 52);
         assert_eq!(law.steps(-7), 1 << 52);
         assert_eq!(law.steps(12), 2 << 52);

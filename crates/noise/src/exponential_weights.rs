@@ -8,26 +8,26 @@ use crate::generator::Words;
 use crate::uniform::{self, MAX_BOUND};
 use crate::{BatchError, EntropyError, Generator, ParameterError, Ratio};
 
-/// The law that gives each of finitely many places the weight e^(-rate * loss), for losses that are
-/// whole numbers: what an exponential mechanism draws from.
+/// The law that gives each of finitely many candidates the weight e^(-rate * loss), for losses that
+/// are whole numbers: what an exponential mechanism draws from.
 ///
-/// Places come in [`WeightCell`]s, which can be large: the loss of a place is asked for only when
-/// it is drawn.
+/// Candidates come in [`WeightCell`]s, which can be large: the loss of a candidate is asked for
+/// only when it is drawn.
 ///
-/// *Source.* Rejection. A place of a cell of level j is taken with a weight of 2^-j, which is at or
-/// above its own, and kept with probability 2^j e^(-rate * loss), by comparison with an enclosure
-/// of that number of as many bits as it takes. So the law is exact, however places are put into
-/// cells.
+/// *Source.* Rejection. A candidate of a cell of level j is taken with a weight of 2^-j, which is
+/// at or above its own, and kept with probability 2^j e^(-rate * loss), by comparison with an
+/// enclosure of that number of as many bits as it takes. So the law is exact, however candidates
+/// are put into cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExponentialWeights {
     rate: Ratio,
 }
 
-/// Places that are drawn with the same weight at first.
+/// Candidates that are drawn with the same weight at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WeightCell {
-    /// How many places there are; each counts as one.
-    pub places: u128,
+    /// How many candidates there are; each counts as one.
+    pub candidates: u128,
     /// Each has a loss of [`least_loss`](ExponentialWeights::least_loss) of that level or more.
     pub level: u32,
 }
@@ -57,7 +57,7 @@ impl ExponentialWeights {
         self.rate
     }
 
-    /// A loss whose weight is 2^-level or less, and hardly less: from there on, a place may be in a
+    /// A loss whose weight is 2^-level or less, and hardly less: from there on, a candidate may be in a
     /// cell of that level.
     pub fn least_loss(&self, level: u32) -> u128 {
         // Some roundings of half an ulp each are far less than the margin.
@@ -65,13 +65,13 @@ impl ExponentialWeights {
         (loss * (1.0 + 1e-14)).ceil() as u128
     }
 
-    /// A place: its cell, and its position there. `loss` tells the loss of a place; it is asked for
+    /// A candidate: its cell, and its position there. `loss` tells the loss of a candidate; it is asked for
     /// about two of them, unless most of the weight is in cells whose losses are far above their
     /// level's.
     ///
     /// # Errors
-    /// [`ParameterError::BoundOutOfRange`] unless the cells' places, each times two to the power of
-    /// its cell's distance from the highest level, are 1 to 2^126;
+    /// [`ParameterError::BoundOutOfRange`] unless the cells' candidates, each times two to the
+    /// power of its cell's distance from the highest level, are 1 to 2^126;
     /// [`ParameterError::NotAProbability`] if a loss is below that of its cell's level;
     /// [`BatchError::Entropy`] if the operating system's generator fails.
     pub fn sample(
@@ -93,7 +93,7 @@ impl ExponentialWeights {
         let highest = cells.iter().map(|cell| cell.level).max().unwrap_or(0);
         let weight = |cell: &WeightCell| {
             let shift = highest - cell.level;
-            match cell.places {
+            match cell.candidates {
                 0 => Some(0),
                 // Nothing is shifted out.
                 count => (shift <= count.leading_zeros()).then(|| count << shift),
@@ -168,8 +168,8 @@ mod tests {
         ExponentialWeights::new(Ratio::new(numerator, denominator).unwrap())
     }
 
-    /// Losses of places 0, 1, .. and the levels of the cells that they are put into, one by one or
-    /// together.
+    /// Losses of candidates 0, 1, .. and the levels of the cells that they are put into, one by one
+    /// or together.
     const PUT: [(&[u128], &[&[usize]]); 4] = [
         (&[0, 1, 2], &[&[0], &[1], &[2]]),
         (&[0, 1, 2], &[&[0, 1, 2]]),
@@ -177,7 +177,7 @@ mod tests {
         (&[5, 7], &[&[0], &[1]]),
     ];
 
-    /// All bit strings: whatever cells places are in, and whatever losses start at.
+    /// All bit strings: whatever cells candidates are in, and whatever losses start at.
     #[test]
     fn enumerated() {
         for (numerator, denominator) in [(1, 2), (7, 5), (1, 10)] {
@@ -192,7 +192,7 @@ mod tests {
                             let fits = |level: &u32| law.least_loss(*level) <= least;
                             let level = (0..40).filter(fits).max().unwrap();
                             let level = if finest { level } else { level.saturating_sub(1) };
-                            WeightCell { places: members.len() as u128, level }
+                            WeightCell { candidates: members.len() as u128, level }
                         })
                         .collect();
                     let loss = |cell: usize, position: u128| losses[put[cell][position as usize]];
@@ -232,10 +232,10 @@ mod tests {
         }
     }
 
-    /// All bit strings: a place is kept with just the probability that its level leaves to be kept
+    /// All bit strings: a candidate is kept with just the probability that its level leaves to be kept
     /// with, so that bounds which are off by a power of two, or by little, are seen.
     #[test]
-    fn places_are_kept_with_the_rest_of_their_likelihood() {
+    fn candidates_are_kept_with_the_rest_of_their_likelihood() {
         for (numerator, denominator) in [(1, 2), (7, 5), (1, 10), (1, 1 << 40)] {
             let law = weights(numerator, denominator);
             for level in [0, 1, 2, 7, 60] {
@@ -294,7 +294,7 @@ mod tests {
         }
     }
 
-    /// A million places far away are drawn as often as they should be, beside one that is near:
+    /// A million candidates far away are drawn as often as they should be, beside one that is near:
     /// 200,000 draws, 6 standard deviations (a false alarm has probability 2e-9), at a fixed seed.
     #[test]
     fn frequencies() {
@@ -302,9 +302,9 @@ mod tests {
         let level = 18;
         let far = law.least_loss(level) + 2;
         let cells = [
-            WeightCell { places: 1, level: 0 },
-            WeightCell { places: 1_000_000, level },
-            WeightCell { places: 0, level: 3 },
+            WeightCell { candidates: 1, level: 0 },
+            WeightCell { candidates: 1_000_000, level },
+            WeightCell { candidates: 0, level: 3 },
         ];
         let mut generator = TestSeed(31).generator();
         let mut drawn = [0u32; 3];
@@ -333,11 +333,12 @@ mod tests {
         };
         let out_of_range = BatchError::Parameter(ParameterError::BoundOutOfRange);
         assert_eq!(ask(&[], 0), out_of_range);
-        assert_eq!(ask(&[WeightCell { places: 0, level: 0 }], 0), out_of_range);
-        let far = [WeightCell { places: 1, level: 0 }, WeightCell { places: 1, level: 127 }];
+        assert_eq!(ask(&[WeightCell { candidates: 0, level: 0 }], 0), out_of_range);
+        let far =
+            [WeightCell { candidates: 1, level: 0 }, WeightCell { candidates: 1, level: 127 }];
         assert_eq!(ask(&far, 1000), out_of_range);
-        assert_eq!(ask(&[WeightCell { places: u128::MAX, level: 0 }], 0), out_of_range);
+        assert_eq!(ask(&[WeightCell { candidates: u128::MAX, level: 0 }], 0), out_of_range);
         let wrong = BatchError::Parameter(ParameterError::NotAProbability);
-        assert_eq!(ask(&[WeightCell { places: 1, level: 4 }], 5), wrong);
+        assert_eq!(ask(&[WeightCell { candidates: 1, level: 4 }], 5), wrong);
     }
 }

@@ -18,8 +18,8 @@
 //!   sigma from 2^-10 to 2^50.
 //! - e^(-d ln^2(abs(k)/s + a)): [`ExponentialPolylogarithmic`], stairs of growing cells; d, a and s
 //!   are [`Dyadic`], s from 2^-20 to 2^80.
-//! - e^(-rate * loss) on given places: [`ExponentialWeights`], rejection by enclosures; the rate is
-//!   a [`Ratio`].
+//! - e^(-rate * loss) on given candidates: [`ExponentialWeights`], rejection by enclosures; the
+//!   rate is a [`Ratio`].
 //!
 //! *Stairs.* A table of stairs above the density is looked up with the first word of U. Its entries
 //! have a proven error; a word that is too near to an entry to be sure is followed by further words

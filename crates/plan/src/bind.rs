@@ -54,7 +54,7 @@ mod windows;
 use hushtable_contract::Contract;
 use hushtable_lang::Refusal;
 
-pub use self::around::{Around, Origins, Traced, TracedExpression, tree as around_tree};
+pub use self::around::{Around, ColumnTrace, Origins, TracedExpression, tree as around_tree};
 pub(crate) use self::automatic::GIVE_LIMITS;
 pub use self::automatic::{GROUP_OCTAVES, row_buckets, size_buckets};
 pub use self::automatic_limits::{
@@ -72,8 +72,8 @@ pub use self::measure::{
 pub use self::options::option_names;
 pub use self::owner_query::OwnerQuery;
 pub use self::parts::{
-    Consistent, ConsistentLevel, LevelShares, LevelWishes, MAX_PARTS, Part, Read, ReleasedValues,
-    SqlStatement, bind_trial,
+    Consistent, ConsistentLevel, LevelShares, LevelWishes, MAX_PARTS, Part, ReleasedColumn,
+    ReleasedValues, SqlStatement, bind_trial,
 };
 pub(crate) use self::parts::{WorkloadShare, bind_part};
 pub use self::public_joins::{Most, PublicJoin, PublicRows};

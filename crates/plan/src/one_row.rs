@@ -36,7 +36,7 @@ pub(crate) struct PublicSide<'a> {
 
 /// The cost that one row can add to a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Added {
+pub struct AddedCost {
     /// Most rows of public tables that it meets, in all joins together.
     pub matches: u64,
     /// Most rows that joins make of it.
@@ -56,14 +56,14 @@ struct Adding<'m> {
 
 /// The rows that become of one.
 #[derive(Clone, Copy)]
-struct Repeated {
+struct RowRepetition {
     /// With the unit's own rows and with public ones.
     rows: u64,
     /// With public ones.
     matches: u64,
 }
 
-const ONCE: Repeated = Repeated { rows: 1, matches: 1 };
+const ONCE: RowRepetition = RowRepetition { rows: 1, matches: 1 };
 
 /// The cost that one row can add to a relation, and to that many measurements that compute
 /// `expressions` from its rows.
@@ -71,16 +71,16 @@ pub(crate) fn added(
     relation: &Relation,
     (expressions, measurements): (&[RowExpression<'_>], usize),
     most: &mut dyn FnMut(PublicSide<'_>) -> u64,
-) -> Added {
+) -> AddedCost {
     let mut adding = Adding { most, operations: 0, matches: 1 };
-    let Repeated { rows, .. } = adding.relation(relation);
+    let RowRepetition { rows, .. } = adding.relation(relation);
     // All expressions count for every row that becomes of one, also where a filter would drop it.
     let each =
         expressions.iter().map(|expression| expression.expr.row_operations(&expression.columns));
     let each = each.fold(BOUNDED, u64::saturating_add);
     let measured = MEASURED.saturating_mul(measurements as u64);
     adding.add(rows, each.saturating_add(measured));
-    Added { matches: adding.matches, rows, operations: adding.operations }
+    AddedCost { matches: adding.matches, rows, operations: adding.operations }
 }
 
 /// The most rows of a unit on each side of a join with which one row adds half of what it may,
@@ -126,7 +126,7 @@ impl Adding<'_> {
     }
 
     /// The rows that become of one row of a protected table.
-    fn relation(&mut self, relation: &Relation) -> Repeated {
+    fn relation(&mut self, relation: &Relation) -> RowRepetition {
         // The cost of public rows by themselves does not depend on protected ones.
         if *relation.protection() == Protection::Public {
             return ONCE;
@@ -153,10 +153,10 @@ impl Adding<'_> {
                 of
             }
             Operator::UnionAll { inputs } => {
-                let nothing = Repeated { rows: 0, matches: 0 };
+                let nothing = RowRepetition { rows: 0, matches: 0 };
                 inputs.iter().fold(nothing, |all, input| {
                     let of = self.relation(input);
-                    Repeated {
+                    RowRepetition {
                         // A row of a table may be in every side of the union.
                         rows: all.rows.saturating_add(of.rows),
                         matches: all.matches.max(of.matches),
@@ -204,14 +204,19 @@ impl Adding<'_> {
         }
     }
 
-    fn join(&mut self, relation: &Relation, from_left: Repeated, from_right: Repeated) -> Repeated {
+    fn join(
+        &mut self,
+        relation: &Relation,
+        from_left: RowRepetition,
+        from_right: RowRepetition,
+    ) -> RowRepetition {
         let Operator::Join { kind, left, right, on, condition, .. } = relation.operator() else {
             return ONCE;
         };
         let keeps_one = !kind.shows_right();
         // Where only the existence of a partner matters, equal ones are one.
         let looks_once = keeps_one && condition.is_none();
-        let times = |of: Repeated, n: u64| Repeated {
+        let times = |of: RowRepetition, n: u64| RowRepetition {
             rows: of.rows.saturating_mul(n),
             matches: of.matches.saturating_mul(n),
         };
@@ -232,7 +237,7 @@ impl Adding<'_> {
             }
             _ => {
                 let matches = from_left.matches.saturating_mul(from_right.matches);
-                Repeated {
+                RowRepetition {
                     rows: self.protected_pairs(relation, from_left.rows, from_right.rows),
                     matches,
                 }

@@ -30,7 +30,7 @@ pub use aggregate::{
 pub use beside::Beside;
 pub(crate) use fields::bytes_of;
 pub use fields::{Field, NamedExpr, Origin};
-pub use known::Known;
+pub use known::KnownValues;
 
 /// Most operators on top of each other.
 const MAX_DEPTH: usize = 48;

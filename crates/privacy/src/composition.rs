@@ -15,7 +15,7 @@ use std::num::NonZeroU32;
 use hushtable_numbers::search::falls_to;
 
 use self::kinds::{ComposingEvents, Lattice, ROUNDING, Responses};
-use self::tilted::Tilted;
+use self::tilted::TiltedLaw;
 use crate::bounded_range::Ranges;
 use crate::chosen_groups::ChosenGroups;
 use crate::{
@@ -311,7 +311,7 @@ impl Composition {
         }
     }
 
-    fn law(events: &ComposingEvents, tilt: f64) -> Tilted {
+    fn law(events: &ComposingEvents, tilt: f64) -> TiltedLaw {
         match events.responses.as_slice() {
             [one] if events.mu_squared <= 0.0 && events.lattices.is_empty() => {
                 binomial::tilted(*one, events, tilt)

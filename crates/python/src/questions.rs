@@ -1,6 +1,6 @@
 //! Analysts: they ask, and see what asking would cost.
 
-use hushtable::{AccountQuoted, Quoted};
+use hushtable::{AccountQuote, QuestionQuote};
 use hushtable_cli::rendered::{self, text_html};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -144,7 +144,7 @@ impl Analyst {
 /// `print(quote)` and notebooks show one page.
 #[pyclass(frozen, module = "hushtable")]
 pub(crate) struct Quote {
-    quoted: Quoted,
+    quoted: QuestionQuote,
 }
 
 #[pymethods]
@@ -180,7 +180,7 @@ impl Quote {
     fn accounts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let accounts = PyList::empty(py);
         for account in &self.quoted.accounts {
-            let AccountQuoted { population, account: standing, charge, .. } = account;
+            let AccountQuote { population, account: standing, charge, .. } = account;
             let dict = PyDict::new(py);
             dict.set_item("population", population)?;
             dict.set_item("charge", charge.to_string())?;

@@ -1,6 +1,6 @@
 //! Reports: texts for people that are dicts for programs.
 
-use hushtable_cli::rendered::{Rendered, text_html};
+use hushtable_cli::rendered::{RenderedReport, text_html};
 use pyo3::prelude::*;
 
 /// A report, as the command writes it.
@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 /// a block of text.
 #[pyclass(frozen, module = "hushtable")]
 pub(crate) struct Report {
-    rendered: Rendered,
+    rendered: RenderedReport,
 }
 
 impl Report {
-    pub(crate) fn new(rendered: Rendered) -> Self {
+    pub(crate) fn new(rendered: RenderedReport) -> Self {
         Self { rendered }
     }
 }

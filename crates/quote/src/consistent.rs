@@ -19,7 +19,7 @@ mod shown_children;
 
 use std::collections::HashMap;
 
-pub use self::adjusted::{Adjusted, ConsistentPrecision, QuotedLevels};
+pub use self::adjusted::{AdjustedMeasurement, ConsistentPrecision, QuotedLevels};
 pub use self::adjusted_noise::AdjustedNoise;
 use self::alike::Alike;
 use self::complete::{Complete, KeySet};

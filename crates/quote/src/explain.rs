@@ -25,14 +25,14 @@ use crate::measurement_noise::{Noise, NoiseByClass};
 use crate::objective::Usefulness;
 use crate::quote::Quote;
 use crate::runner_up::RunnerUp;
-pub use limits::LimitExplained;
-pub use mechanisms::{MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile};
+pub use limits::LimitExplanation;
+pub use mechanisms::{MechanismComparison, MechanismsExplanation, MechanismsOnData, SizeQuantile};
 pub use policy::{
-    ClassThreshold, ClassesExplained, ExchangeExplained, Met, PolicyExample, PolicyExplained,
-    PolicyTermExplained, policy_of, policy_of_noise, rho_at,
+    ClassThreshold, ClassesExplanation, ExchangeExplanation, Met, PolicyExample, PolicyExplanation,
+    PolicyTermExplanation, policy_of, policy_of_noise, rho_at,
 };
 use policy::{delta_of_pieces, explain_policy};
-pub use precision::{HalfWidth, PrecisionExplained};
+pub use precision::{HalfWidth, PrecisionExplanation};
 pub use workload::{JointExplanation, JointPolicy, JointTerm, WholePieces};
 
 /// Most different outputs of a statement whose precision is explained.
@@ -65,25 +65,25 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rows_joined: Option<u32>,
     /// How groups come to appear.
-    pub groups: GroupsExplained,
+    pub groups: GroupsExplanation,
     /// How noise, strategy and split were chosen.
-    pub choice: ChoiceExplained,
+    pub choice: ChoiceExplanation,
     /// The measurements.
-    pub measurements: Vec<MeasurementExplained>,
+    pub measurements: Vec<MeasurementExplanation>,
     /// The columns that are shown.
-    pub outputs: Vec<OutputExplained>,
+    pub outputs: Vec<OutputExplanation>,
     /// How precise each output with noise is, by the size of a group.
-    pub precision: Vec<PrecisionExplained>,
+    pub precision: Vec<PrecisionExplanation>,
     /// Changes that would make outputs more precise.
     pub advice: Vec<String>,
     /// The scope of intervals.
-    pub intervals: IntervalsExplained,
+    pub intervals: IntervalsExplanation,
     /// The loss that is charged.
     pub total: Loss,
     /// The possible loss of a record that is larger than a threshold, where sums are not clamped;
     /// the total is then that of a record at the thresholds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy: Option<PolicyExplained>,
+    pub policy: Option<PolicyExplanation>,
     /// For a total in rho: the epsilon that it implies at some deltas.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub total_as_epsilon: Vec<EpsilonAt>,
@@ -97,7 +97,7 @@ pub struct Explanation {
 
 /// How noise, strategy and the split of the budget were chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChoiceExplained {
+pub struct ChoiceExplanation {
     /// The noise.
     pub noise: NoiseKind,
     /// The share of epsilon or rho for choosing groups, with the noisy counts where it gives them.
@@ -113,7 +113,7 @@ pub struct ChoiceExplained {
 
 /// The scope of intervals around released values, of any level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IntervalsExplained {
+pub struct IntervalsExplanation {
     /// `noise only`: they hold the value of the same bounded contributions without noise.
     pub cover: String,
     /// Everything that bounds cut off: no interval holds it.
@@ -131,7 +131,7 @@ pub struct EpsilonAt {
 
 /// Contribution of a record to its group. Secret: no Debug.
 #[derive(Clone, Copy)]
-pub struct Contributed<'a> {
+pub struct RecordContribution<'a> {
     /// To each measurement that adds up what rows have, in lattice steps.
     pub sums: &'a [i128],
     /// Its number of pieces, where groups are chosen by them; otherwise 1.
@@ -154,7 +154,7 @@ impl EpsilonAt {
 
     /// Computes what a quote with sums that are not clamped promises a record. As secret as the
     /// record. `None` where every sum is clamped.
-    pub fn of_record(quote: &Quote, record: &Contributed<'_>, more: f64) -> Option<Self> {
+    pub fn of_record(quote: &Quote, record: &RecordContribution<'_>, more: f64) -> Option<Self> {
         let met = |_, measurement: &Measurement, thresholds: &Thresholds| match thresholds.by_key()
         {
             Some((key, _)) => {
@@ -188,7 +188,7 @@ impl EpsilonAt {
 /// How groups come to appear.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "chosen", rename_all = "snake_case")]
-pub enum GroupsExplained {
+pub enum GroupsExplanation {
     /// No GROUP BY: one row, always shown.
     Single,
     /// All combinations of public keys.
@@ -237,12 +237,12 @@ pub struct PrivateGroups {
     /// Noise and threshold of every round, in units of weight, where units divide a weight over
     /// their groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rounds: Vec<RoundExplained>,
+    pub rounds: Vec<RoundExplanation>,
 }
 
 /// One round of selection by weights.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RoundExplained {
+pub struct RoundExplanation {
     /// Standard deviation of the noise.
     pub sigma: f64,
     /// Noisy weights at or above it make a group appear.
@@ -260,7 +260,7 @@ pub struct KeepProbability {
 
 /// One measurement with its mechanism.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MeasurementExplained {
+pub struct MeasurementExplanation {
     /// A name for readers, such as "sum of pay".
     pub name: String,
     /// `discrete_laplace`, `rounded_gaussian`, `exponential` for quantiles, or the selection whose
@@ -271,7 +271,7 @@ pub struct MeasurementExplained {
     pub bounds: (f64, f64),
     /// Where rows are bounded one by one: what of each row counts, and how many rows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub per_row: Option<PerRowExplained>,
+    pub per_row: Option<PerRowExplanation>,
     /// Where several rows of a unit are bounded one by one: what all of them must add up to at most
     /// for less noise if their sum is clamped in their place, in the column's units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -292,13 +292,13 @@ pub struct MeasurementExplained {
     pub simultaneous_95: Vec<SimultaneousInterval>,
     /// The 95 % interval as a function of the released value, where that is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval_95: Option<IntervalExplained>,
+    pub interval_95: Option<IntervalExplanation>,
     /// How near a quantile is to be expected.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantile: Option<QuantileExplained>,
+    pub quantile: Option<QuantileExplanation>,
     /// The interval around a quantile that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reach: Option<ReachExplained>,
+    pub reach: Option<ReachExplanation>,
     /// Its cost; absent where the selection has paid for it. With a threshold, what it costs a
     /// record of that size.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -310,12 +310,12 @@ pub struct MeasurementExplained {
     /// The noise by the class of a group, where groups of different classes have different
     /// thresholds: the scale and the interval above are then the largest of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub by_class: Vec<ClassExplained>,
+    pub by_class: Vec<ClassExplanation>,
 }
 
 /// How the rows of a unit count in a group, where they are bounded one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PerRowExplained {
+pub struct PerRowExplanation {
     /// Least and greatest value, in the column's units; others are clamped.
     pub bounds: (f64, f64),
     /// Whether each row is clamped, or the mean of those that count.
@@ -336,7 +336,7 @@ pub struct SimultaneousInterval {
 
 /// How near a released quantile is to the exact one, by the number of values in between.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct QuantileExplained {
+pub struct QuantileExplanation {
     /// Which quantile: 0.5 for the median.
     pub percentile: f64,
     /// Most rows of a unit in a group that count.
@@ -357,7 +357,7 @@ pub struct QuantileExplained {
 /// How far the interval around a quantile reaches, which is drawn with all others of the same
 /// values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReachExplained {
+pub struct ReachExplanation {
     /// Which quantile it is around: 0.5 for the median.
     pub percentile: f64,
     /// Most rows of a unit in a group that count.
@@ -377,7 +377,7 @@ pub struct ReachExplained {
 /// sum, or for zero where the sum is below zero; an end below zero is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum IntervalExplained {
+pub enum IntervalExplanation {
     /// (x + offset) low_factor - offset to (x + offset) high_factor - offset.
     Log {
         /// In the column's units.
@@ -401,7 +401,7 @@ pub enum IntervalExplained {
 
 /// The noise in the groups of one class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClassExplained {
+pub struct ClassExplanation {
     /// The class, a value of the column that tells it; absent for all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
@@ -412,12 +412,12 @@ pub struct ClassExplained {
     pub half_width_95: Option<f64>,
     /// The interval as a function, like that of the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval_95: Option<IntervalExplained>,
+    pub interval_95: Option<IntervalExplanation>,
 }
 
 /// One column that is shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OutputExplained {
+pub struct OutputExplanation {
     /// Heading.
     pub name: String,
     /// Type.
@@ -451,14 +451,14 @@ impl Explanation {
             Groups::Public => [public()].into_iter().filter(|&groups| groups > 1).collect(),
             Groups::Private { .. } => vec![10, 100, 1000],
         };
-        let measurements: Vec<MeasurementExplained> = query
+        let measurements: Vec<MeasurementExplanation> = query
             .measurements()
             .iter()
             .zip(quote.noise())
             .enumerate()
             .map(|(index, (measurement, noise))| {
                 let step = measurement.step.to_f64();
-                MeasurementExplained {
+                MeasurementExplanation {
                     nearer_sum_bound: quote.nearer_sum_bound(index).map(|bound| bound * step),
                     ..explain_measurement(measurement, noise, quote.selection(), &many)
                 }
@@ -473,10 +473,10 @@ impl Explanation {
             .collect();
         let groups = match (quote.selection(), query.groups()) {
             (Some(selection), _) => explain_selection(selection, quote),
-            (None, Groups::Single) => GroupsExplained::Single,
+            (None, Groups::Single) => GroupsExplanation::Single,
             (None, _) => {
                 let by_query = query.keys().iter().all(|key| key.by_query);
-                GroupsExplained::Public { groups: public(), by_query }
+                GroupsExplanation::Public { groups: public(), by_query }
             }
         };
         let total_as_epsilon = match quote.total() {
@@ -497,7 +497,7 @@ impl Explanation {
             max_groups_contributed: query.max_groups_contributed(),
             max_rows_joined: query.relation().max_rows_joined(),
             groups,
-            choice: ChoiceExplained {
+            choice: ChoiceExplanation {
                 noise: quote.noise_kind(),
                 selection_share: quote.selection_share(),
                 usefulness: quote.stated_usefulness(),
@@ -507,7 +507,7 @@ impl Explanation {
             outputs,
             precision: precision::precision(quote, MAX_PRECISE / parts.max(1)),
             advice: precision::advice(quote),
-            intervals: IntervalsExplained {
+            intervals: IntervalsExplanation {
                 cover: "noise only".to_owned(),
                 not_in_them: cut_off::cut_off(query),
             },
@@ -527,7 +527,7 @@ fn all_gaussian(quote: &Quote) -> bool {
     quote.noise().iter().all(Noise::is_gaussian) && selected.is_none_or(is_gaussian)
 }
 
-fn explain_selection(selection: &Selection, quote: &Quote) -> GroupsExplained {
+fn explain_selection(selection: &Selection, quote: &Quote) -> GroupsExplanation {
     let query = quote.query();
     let known_groups_threshold = match query.groups() {
         Groups::Private { known_threshold, .. } => known_threshold,
@@ -551,10 +551,10 @@ fn explain_selection(selection: &Selection, quote: &Quote) -> GroupsExplained {
         rounds: selection
             .rounds()
             .into_iter()
-            .map(|(sigma, threshold)| RoundExplained { sigma, threshold })
+            .map(|(sigma, threshold)| RoundExplanation { sigma, threshold })
             .collect(),
     };
-    GroupsExplained::Private(Box::new(private))
+    GroupsExplanation::Private(Box::new(private))
 }
 
 fn explain_measurement(
@@ -562,7 +562,7 @@ fn explain_measurement(
     noise: &Noise,
     selection: Option<&Selection>,
     many: &[usize],
-) -> MeasurementExplained {
+) -> MeasurementExplanation {
     let step = measurement.step.to_f64();
     let (mechanism, scale) = match (noise, noise.largest(), selection) {
         (_, Some(largest), _) => (mechanism_name(largest), Some(largest.scale())),
@@ -600,14 +600,14 @@ fn explain_measurement(
         Measure::Units => (0.0, 1.0),
         _ => (measurement.low as f64 * step, measurement.high as f64 * step),
     };
-    MeasurementExplained {
+    MeasurementExplanation {
         name: measurement.name.clone(),
         mechanism,
         bounds,
         per_row: match measurement.measure {
             Measure::SumOfRows { low, high, clamps, rows, .. } => {
                 let bounds = (low as f64 * step, high as f64 * step);
-                Some(PerRowExplained { bounds, clamps, rows })
+                Some(PerRowExplanation { bounds, clamps, rows })
             }
             _ => None,
         },
@@ -625,7 +625,7 @@ fn explain_measurement(
     }
 }
 
-fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplained> {
+fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplanation> {
     let Measure::Quantile { rows, percentile, .. } = measurement.measure else { return None };
     let (rate, even, worst, levels) = match noise {
         Noise::Quantile(mechanism) => (
@@ -642,7 +642,7 @@ fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplaine
         ),
         _ => return None,
     };
-    Some(QuantileExplained {
+    Some(QuantileExplanation {
         percentile: percentile.to_f64(),
         rows_per_unit: rows,
         rate,
@@ -652,12 +652,12 @@ fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplaine
     })
 }
 
-fn reach(measurement: &Measurement, noise: &Noise) -> Option<ReachExplained> {
+fn reach(measurement: &Measurement, noise: &Noise) -> Option<ReachExplanation> {
     let Noise::Reach(QuantileReach { draws, .. }) = noise else { return None };
     let Measure::Quantile { rows, percentile, reach, .. } = measurement.measure else {
         return None;
     };
-    Some(ReachExplained {
+    Some(ReachExplanation {
         percentile: percentile.to_f64(),
         rows_per_unit: rows,
         level: reach?.percent(),
@@ -668,11 +668,11 @@ fn reach(measurement: &Measurement, noise: &Noise) -> Option<ReachExplained> {
 }
 
 /// The noise of each class of groups, the default class last; none where all groups have the same.
-fn by_class(measurement: &Measurement, noise: &Noise) -> Vec<ClassExplained> {
+fn by_class(measurement: &Measurement, noise: &Noise) -> Vec<ClassExplanation> {
     let Noise::ByClass(NoiseByClass { classes, others, .. }) = noise else { return Vec::new() };
     let step = measurement.step.to_f64();
     let listed = classes.iter().map(|(value, mechanism)| (Some(value.to_string()), mechanism));
-    let explained = |(class, mechanism): (Option<String>, &SumMechanism)| ClassExplained {
+    let explained = |(class, mechanism): (Option<String>, &SumMechanism)| ClassExplanation {
         class,
         noise_scale: mechanism.scale() * step,
         half_width_95: mechanism.half_width(INTERVAL_LEVEL, 1).map(|width| width * step),
@@ -691,15 +691,15 @@ fn mechanism_name(mechanism: &SumMechanism) -> String {
 }
 
 /// The interval around a transformed sum, in units of which a lattice step has `step`.
-fn interval_of(mechanism: &SumMechanism, step: f64) -> Option<IntervalExplained> {
+fn interval_of(mechanism: &SumMechanism, step: f64) -> Option<IntervalExplanation> {
     let deviations = normal_quantile(0.5 * (1.0 - INTERVAL_LEVEL));
     Some(match mechanism.per_record()?.growth().in_units_of(step) {
         LossCurve::Log { offset, deviation } => {
             let (middle, away) = (0.5 * deviation * deviation, deviations * deviation);
             let low_factor = (middle - away).exp();
-            IntervalExplained::Log { offset, low_factor, high_factor: (middle + away).exp() }
+            IntervalExplanation::Log { offset, low_factor, high_factor: (middle + away).exp() }
         }
-        LossCurve::Sqrt { offset, deviation } => IntervalExplained::Sqrt {
+        LossCurve::Sqrt { offset, deviation } => IntervalExplanation::Sqrt {
             offset,
             variance: deviation * deviation,
             reach: deviations * deviation,
@@ -712,8 +712,8 @@ fn explain_output(
     name: &str,
     expr: &Expr,
     keys: usize,
-    measurements: &[MeasurementExplained],
-) -> OutputExplained {
+    measurements: &[MeasurementExplanation],
+) -> OutputExplanation {
     let mut used = Vec::new();
     expr.visit_columns(&mut |i| {
         if let Some(at) = i.checked_sub(keys)
@@ -739,7 +739,7 @@ fn explain_output(
     let half_width_95 = measurement.and_then(|m| m.half_width_95);
     let values_between_95_even = measurement.and_then(|m| Some(m.quantile?.values_between_95_even));
     let column_type: ColumnType = expr.column_type;
-    OutputExplained {
+    OutputExplanation {
         name: name.to_owned(),
         column_type: column_type.to_string(),
         measurements: used,

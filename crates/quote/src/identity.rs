@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::drawn_together::{Joint, QuantileReach};
 use crate::measurement_noise::Noise;
 use crate::quote::Quote;
-use crate::tie::Tied;
+use crate::tie::TiedMeasurement;
 
 /// The format of identities. It changes when the same bytes would mean another release: when an
 /// expression, a bound or a mechanism comes to do something else than before.
@@ -112,7 +112,7 @@ impl NoiseIdentity {
                 Self::Joint { first: leaf.position(*first)?, part: *nth, events, rate }
             }
             Noise::OfSelection => Self::OfSelection,
-            Noise::Tied(Tied { count, values, role, noise }) => {
+            Noise::Tied(TiedMeasurement { count, values, role, noise }) => {
                 let position = |index: &usize| leaf.position(*index);
                 let (ends, span) = match role {
                     TiedRole::Sum(sum) => (noise.noise(*sum), noise.span(*sum)),

@@ -20,12 +20,12 @@ use std::collections::HashSet;
 use hushtable_contract::IntervalRequest;
 use hushtable_lang::range::{Fact, Facts, Range};
 use hushtable_lang::{ColumnType, Expr, ExprKind, Value};
-use hushtable_mechanisms::{Seen, Selection};
+use hushtable_mechanisms::{Selection, ShowReason};
 use hushtable_plan::{Groups, Key, Measure, Measurement, PrivateQuery};
 
-use self::linear::{Combined, FEW_HALVINGS, HALVINGS, LastPlane, LinearRatio, Term};
+use self::linear::{CombinedNoise, FEW_HALVINGS, HALVINGS, LastPlane, LinearRatio, Term};
 use self::measured::{Group, MeasurementAtLevel, share};
-use self::variance::{Given, Variance};
+use self::variance::{ReleasedSums, Variance};
 use crate::consistent::AdjustedNoise;
 use crate::measurement_noise::Noise;
 use crate::quote::Quote;
@@ -78,7 +78,7 @@ struct Sharper<'a> {
     /// The expression, in which that is the column of the first measurement that it reads.
     around: Expr,
     /// The measurements that it reads.
-    noise: Vec<(usize, Combined<'a>)>,
+    noise: Vec<(usize, CombinedNoise<'a>)>,
     /// The probability with which its interval may miss.
     outside: f64,
     /// The index of the count by which groups are chosen, if it shares its noise, and the
@@ -93,7 +93,7 @@ const FOR_RANGES: f64 = 0.1;
 
 /// Whether an output has intervals, and why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Covered {
+pub enum IntervalCoverage {
     /// None, as it has no noise: it is made of group keys alone.
     Exact,
     /// One in each row that allows it.
@@ -265,11 +265,11 @@ impl<'a> Intervals<'a> {
     }
 
     /// Whether each output has intervals, and why not.
-    pub fn covered(&self) -> impl Iterator<Item = Covered> {
+    pub fn covered(&self) -> impl Iterator<Item = IntervalCoverage> {
         self.outputs.iter().map(|planned| match planned {
-            PlannedInterval::Exact => Covered::Exact,
-            PlannedInterval::Without(why) => Covered::Without(*why),
-            PlannedInterval::With { .. } => Covered::Interval,
+            PlannedInterval::Exact => IntervalCoverage::Exact,
+            PlannedInterval::Without(why) => IntervalCoverage::Without(*why),
+            PlannedInterval::With { .. } => IntervalCoverage::Interval,
         })
     }
 
@@ -391,17 +391,17 @@ impl<'a> Intervals<'a> {
 
     fn group(&self, keys: &[Value]) -> Group {
         let Groups::Private { least, known_threshold, .. } = self.query.groups() else {
-            return Group { seen: Seen::Known(None), least: 0 };
+            return Group { seen: ShowReason::Known(None), least: 0 };
         };
         let among = |(key, value): (&Key, &Value)| {
             let listed = key.public.as_deref().or(key.known.as_deref());
             listed.is_some_and(|values| values.contains(value))
         };
         if self.listed && self.query.keys().iter().zip(keys).all(among) {
-            return Group { seen: Seen::Known(known_threshold), least: 0 };
+            return Group { seen: ShowReason::Known(known_threshold), least: 0 };
         }
         // Only a group with a unit can be chosen.
-        Group { seen: Seen::Selected, least: least.into() }
+        Group { seen: ShowReason::Selected, least: least.into() }
     }
 }
 
@@ -420,7 +420,8 @@ impl<'a> Sharper<'a> {
                 (Sharp::Variance(variance, taken.column_type), taken)
             }
         };
-        let noise = |index: usize| Some((index, Combined::new(index, quote.noise().get(index)?)?));
+        let noise =
+            |index: usize| Some((index, CombinedNoise::new(index, quote.noise().get(index)?)?));
         let all = measurements_of(&taken, 0).into_iter().filter(|&index| index < measurements);
         let noise: Vec<_> = all.map(noise).collect::<Option<_>>()?;
         let shares = noise.iter().any(|&(index, _)| quote.is_drawn_to_choose(index));
@@ -447,7 +448,7 @@ impl<'a> Sharper<'a> {
         facts: Facts,
     ) -> Option<Range> {
         if let Some((count, from)) = self.seen_anyway
-            && group.seen == Seen::Selected
+            && group.seen == ShowReason::Selected
             && *steps.get(count)? < from
         {
             return None;
@@ -471,7 +472,7 @@ impl<'a> Sharper<'a> {
             terms.push(Term { index: *index, value, step, noise });
         }
         let (outside, planes) = (self.outside, &self.planes);
-        let given = Given { terms: &terms, outside, halvings, planes };
+        let given = ReleasedSums { terms: &terms, outside, halvings, planes };
         let ((low, high), column_type) = match &self.sharp {
             Sharp::Ratio(expr) => {
                 let ratio = LinearRatio::of(expr, measurements, &facts)?;

@@ -18,24 +18,27 @@ mod tie;
 
 pub use best_limit::{chosen_limits, learnt_bounds};
 pub use consistent::{
-    AdjustOptions, Adjusted, AdjustedNoise, ConsistentPrecision, LeastSquares, LevelCells,
-    QuotedLevels, adjust,
+    AdjustOptions, AdjustedMeasurement, AdjustedNoise, ConsistentPrecision, LeastSquares,
+    LevelCells, QuotedLevels, adjust,
 };
 pub use drawn_together::{Joint, QuantileReach};
 pub use explain::{
-    ChoiceExplained, ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt,
-    ExchangeExplained, Explanation, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained,
-    IntervalsExplained, JointExplanation, JointPolicy, JointTerm, KeepProbability, LimitExplained,
-    MeasurementExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, Met,
-    OutputExplained, PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
-    PrecisionExplained, PrivateGroups, QuantileExplained, ReachExplained, RoundExplained,
+    ChoiceExplanation, ClassExplanation, ClassThreshold, ClassesExplanation, EpsilonAt,
+    ExchangeExplanation, Explanation, GroupsExplanation, HalfWidth, INTERVAL_LEVEL,
+    IntervalExplanation, IntervalsExplanation, JointExplanation, JointPolicy, JointTerm,
+    KeepProbability, LimitExplanation, MeasurementExplanation, MechanismComparison,
+    MechanismsExplanation, MechanismsOnData, Met, OutputExplanation, PerRowExplanation,
+    PolicyExample, PolicyExplanation, PolicyTermExplanation, PrecisionExplanation, PrivateGroups,
+    QuantileExplanation, ReachExplanation, RecordContribution, RoundExplanation,
     SimultaneousInterval, SizeQuantile, WholePieces, policy_of, policy_of_noise, rho_at,
 };
 pub use group_size::GroupSize;
 pub use hushtable_mechanisms::Strategy;
-pub use interval::{Covered, Intervals, KnownOperand, NoInterval, ReleasedRow, interval_over};
+pub use interval::{
+    IntervalCoverage, Intervals, KnownOperand, NoInterval, ReleasedRow, interval_over,
+};
 pub use measurement_noise::{Noise, NoiseByClass};
 pub use objective::Usefulness;
 pub use quote::{Quote, least_loss};
 pub use runner_up::RunnerUp;
-pub use tie::Tied;
+pub use tie::TiedMeasurement;

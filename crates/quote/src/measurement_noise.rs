@@ -5,7 +5,7 @@ use hushtable_mechanisms::{Additive, Quantile, SumMechanism, TiedRole};
 use hushtable_privacy::Loss;
 
 use crate::drawn_together::{Joint, QuantileReach};
-use crate::tie::Tied;
+use crate::tie::TiedMeasurement;
 
 /// Where a measurement's noise comes from.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub enum Noise {
     /// The selection's noisy count, which is paid for already.
     OfSelection,
     /// One number of a common measurement of sums and their count.
-    Tied(Tied),
+    Tied(TiedMeasurement),
 }
 
 /// The noise of groups by their class, which a group key tells.

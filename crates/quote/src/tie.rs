@@ -11,7 +11,7 @@ const SHARES_OF_WEIGHT: u32 = 840;
 
 /// A measurement that is one of those with a common noise.
 #[derive(Clone, Debug)]
-pub struct Tied {
+pub struct TiedMeasurement {
     /// The index of the count of rows among the measurements.
     pub count: usize,
     /// Of a sum, the index of the count of its values, where rows may have none.
@@ -255,13 +255,18 @@ pub(crate) fn tied(
     query: &PrivateQuery,
     ties: &[Tie],
     shares: &[Loss],
-) -> Result<Vec<Option<Tied>>, MechanismError> {
-    let mut noises: Vec<Option<Tied>> = vec![None; query.measurements().len()];
+) -> Result<Vec<Option<TiedMeasurement>>, MechanismError> {
+    let mut noises: Vec<Option<TiedMeasurement>> = vec![None; query.measurements().len()];
     for tie in ties {
         let noise = Arc::new(tied_noise(query, tie, shares)?);
         let mut put = |index: usize, role, values| {
             if let Some(entry) = noises.get_mut(index) {
-                *entry = Some(Tied { count: tie.count, values, role, noise: Arc::clone(&noise) });
+                *entry = Some(TiedMeasurement {
+                    count: tie.count,
+                    values,
+                    role,
+                    noise: Arc::clone(&noise),
+                });
             }
         };
         put(tie.count, TiedRole::Count, None);

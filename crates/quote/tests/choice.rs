@@ -7,7 +7,7 @@ mod common;
 use hushtable_contract::{Contract, NoiseKind};
 use hushtable_mechanisms::Strategy;
 use hushtable_plan::{SqlStatement, bind};
-use hushtable_quote::{LimitExplained, Quote};
+use hushtable_quote::{LimitExplanation, Quote};
 
 /// The contract with some defaults of posts.
 fn with_defaults(lines: &str) -> String {
@@ -183,7 +183,7 @@ fn the_same_query_has_the_same_mechanisms() {
 /// The price of other limits follows from the query, and rises with the limit.
 #[test]
 fn other_limits_on_groups_have_a_price() {
-    let limits = |groups: u32| LimitExplained::around(&quote(&options(groups, ""), MANY));
+    let limits = |groups: u32| LimitExplanation::around(&quote(&options(groups, ""), MANY));
     let prices = limits(4);
     let most: Vec<u32> = prices.iter().map(|limit| limit.max_groups_contributed).collect();
     assert_eq!(most, [1, 2, 4, 8, 16]);
@@ -206,7 +206,7 @@ fn other_limits_on_groups_have_a_price() {
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT author) FROM posts",
         &common::contract(),
     );
-    assert!(LimitExplained::around(&whole.unwrap()).is_empty());
+    assert!(LimitExplanation::around(&whole.unwrap()).is_empty());
 }
 
 /// A statement's parts and their mechanisms, with Gaussian noise as the contract's default.

@@ -6,7 +6,7 @@ mod common;
 
 use hushtable_plan::{PrivateQuery, bind};
 use hushtable_privacy::{Event, Loss, Rho};
-use hushtable_quote::{Explanation, Noise, QuantileExplained, Quote, least_loss};
+use hushtable_quote::{Explanation, Noise, QuantileExplanation, Quote, least_loss};
 use proptest::prelude::*;
 
 const OPTIONS: &str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
@@ -89,7 +89,7 @@ fn explain_tells_of_levels() {
     // Two apart, and three together, are about as near.
     let (two, three, nineteen) = (of(3), of(4), of(20));
     assert_eq!([two[0].levels, three[0].levels, nineteen[0].levels], [None, Some(2), Some(5)]);
-    let worst = |all: &[QuantileExplained]| {
+    let worst = |all: &[QuantileExplanation]| {
         all.iter().map(|q| q.values_between_95_even).fold(0.0, f64::max)
     };
     assert!(worst(&three) < 1.3 * worst(&two), "{} {}", worst(&three), worst(&two));

@@ -9,7 +9,7 @@ use hushtable_mechanisms::{AdditiveLaw, Strategy};
 use hushtable_noise::Law;
 use hushtable_plan::{Groups, Measure, PrivateQuery, bind};
 use hushtable_privacy::{Delta, Event, Loss};
-use hushtable_quote::{ExchangeExplained, Explanation, GroupsExplained, Noise, Quote};
+use hushtable_quote::{ExchangeExplanation, Explanation, GroupsExplanation, Noise, Quote};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -257,7 +257,7 @@ fn noise_scales_are_sensitivity_over_budget() {
     );
     // Half of rho to the sum: sigma^2 = 2 * 10^12 / (2 * 0.25), up to the rounding of the bound.
     assert!((e.measurements[0].noise_scale.unwrap() / 2e6 - 1.0).abs() < 1e-8);
-    assert!(matches!(e.groups, GroupsExplained::Private { .. }));
+    assert!(matches!(e.groups, GroupsExplanation::Private { .. }));
     assert_eq!(e.total_as_epsilon.len(), 3);
     // All noise is Gaussian, so epsilon is that of Gaussian differential privacy at rho = 0.5,
     // 4.887 (theory section 2), where zCDP alone would say 5.222.
@@ -474,7 +474,7 @@ fn an_exchange_costs_up_to_four_times_the_policy() {
     assert!((0..=100).all(|other| rho(100, other) <= 0.5 * (1.0 + 1e-9)));
 
     let multiples = |text: &str| {
-        let ExchangeExplained { any, different_groups, none_negative, delta } =
+        let ExchangeExplanation { any, different_groups, none_negative, delta } =
             quoted(text).1.exchange;
         (any, different_groups, none_negative, delta)
     };

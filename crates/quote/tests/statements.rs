@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use hushtable_contract::Contract;
 use hushtable_lang::{ExprKind, Value};
 use hushtable_plan::around_tree::Node;
-use hushtable_plan::{Around, Read, ReleasedValues, SqlStatement, Traced};
+use hushtable_plan::{Around, ColumnTrace, ReleasedColumn, ReleasedValues, SqlStatement};
 use hushtable_quote::Quote;
 
 fn contract() -> Contract {
@@ -62,7 +62,8 @@ fn rendered(statements: &[&str]) -> String {
                         write!(out, ", weight {weight}").unwrap();
                     }
                     let budget = if weight.is_none() { ", its own" } else { "" };
-                    let read = |r: &Read| format!(", reads part_{}[{}]", r.part + 1, r.column);
+                    let read =
+                        |r: &ReleasedColumn| format!(", reads part_{}[{}]", r.part + 1, r.column);
                     let reads: String = reads.iter().map(read).collect();
                     write!(out, "{budget}{reads}").unwrap();
                     if let Some(first) = part.same_as {
@@ -430,7 +431,7 @@ fn a_released_value_is_typed_before_it_is_known() {
         found
     };
     assert!(kinds(query).contains(&ExprKind::Released(0)));
-    assert_eq!(statement.parts[1].reads, [Read { part: 0, column: 0, all: false }]);
+    assert_eq!(statement.parts[1].reads, [ReleasedColumn { part: 0, column: 0, all: false }]);
     let quoted = Quote::new(query.clone()).unwrap();
     // The value decides nothing but itself, and an odd one is NULL.
     for (value, literal) in [
@@ -526,7 +527,7 @@ fn the_origins_of_columns_follow_from_the_tree() {
         "SELECT x.n FROM t x LEFT JOIN t y ON x.town = y.town",
         "SELECT n FROM t UNION ALL SELECT n FROM t",
     ] {
-        let Traced { origins, computed } = traced(sql);
+        let ColumnTrace { origins, computed } = traced(sql);
         assert_eq!((origins.from, origins.as_they_are), (vec![(0, 1)], true), "{sql}");
         assert_eq!(computed, None, "{sql}");
     }
@@ -535,7 +536,7 @@ fn the_origins_of_columns_follow_from_the_tree() {
         "SELECT x FROM (SELECT n / a AS x FROM t)",
         "SELECT m / b FROM (SELECT n AS m, a AS b FROM t WHERE n > 3) ORDER BY 1 LIMIT 2",
     ] {
-        let Traced { origins, computed } = traced(sql);
+        let ColumnTrace { origins, computed } = traced(sql);
         assert_eq!((origins.from, origins.as_they_are), (vec![(0, 1), (0, 2)], false), "{sql}");
         assert_eq!(computed.unwrap().operands.len(), 2, "{sql}");
     }
@@ -545,7 +546,7 @@ fn the_origins_of_columns_follow_from_the_tree() {
         "SELECT (SELECT MAX(n) FROM t) FROM t",
         "SELECT n + RANK() OVER (ORDER BY n) FROM t",
     ] {
-        let Traced { origins, computed } = traced(sql);
+        let ColumnTrace { origins, computed } = traced(sql);
         assert!(origins.unknown && !origins.as_they_are && computed.is_none(), "{sql}");
     }
     let distinct = traced("SELECT DISTINCT n FROM t");

@@ -19,14 +19,14 @@ use crate::figure::ExperimentError;
 
 /// The groups of a table that a strategy shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shown {
+pub struct GroupsOfStrategy {
     /// The expected number of groups.
     pub groups: f64,
     /// The expected share of pairs whose group is hidden.
     pub missing: f64,
 }
 
-impl Shown {
+impl GroupsOfStrategy {
     /// The groups that are shown where they appear with these chances.
     fn of(chances: &[f64], pairs: &Pairs) -> Self {
         let hidden = pairs.sizes().iter().zip(chances);
@@ -62,11 +62,11 @@ pub fn compare(
     budget: KeyBudget,
     most_groups: u64,
     seed: u64,
-) -> Result<Vec<(String, Shown)>, ExperimentError> {
+) -> Result<Vec<(String, GroupsOfStrategy)>, ExperimentError> {
     let sizes = pairs.sizes();
     let alone = budget.selection(Strategy::Optimal, 1)?;
     let bound: Vec<f64> = sizes.iter().map(|&size| alone.keep_probability(size)).collect();
-    let mut all = vec![("bound for all".to_owned(), Shown::of(&bound, pairs))];
+    let mut all = vec![("bound for all".to_owned(), GroupsOfStrategy::of(&bound, pairs))];
     let members = pairs.memberships();
     let units = sizes.to_vec();
     let population = Candidates { units: &units, members: Some(&members), known: &[], counts: &[] };
@@ -76,7 +76,7 @@ pub fn compare(
             Strategy::WeightedGaussian | Strategy::Sips => appeared(&selection, &population)?,
             _ => selection.chances(&population),
         };
-        all.push((strategy.to_string(), Shown::of(&chances, pairs)));
+        all.push((strategy.to_string(), GroupsOfStrategy::of(&chances, pairs)));
     }
     let mut draws = Draws::new(seed);
     let one = Rounds::new(budget, most_groups, Strategy::WeightedGaussian, &[1.0])?;
@@ -86,7 +86,8 @@ pub fn compare(
         ("adaptive degrees, two rounds", adaptive_degree::two_rounds(pairs, &two, &mut draws)),
         ("policy Gaussian", policy_weights::chances_of(pairs, &one, &mut draws)),
     ];
-    let shown = others.map(|(name, chances)| (name.to_owned(), Shown::of(&chances, pairs)));
+    let shown =
+        others.map(|(name, chances)| (name.to_owned(), GroupsOfStrategy::of(&chances, pairs)));
     all.extend(shown);
     Ok(all)
 }

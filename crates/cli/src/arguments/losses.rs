@@ -38,7 +38,7 @@ pub(crate) struct PolicyArguments {
     pub(crate) by_mechanism: bool,
 
     #[command(flatten)]
-    pub(crate) output: LossesShown,
+    pub(crate) output: LossDisplay,
 
     #[command(flatten)]
     pub(crate) sql: SqlArguments,
@@ -87,7 +87,7 @@ pub(crate) struct FitArguments {
     pub(crate) groups_with_at_least: String,
 
     #[command(flatten)]
-    pub(crate) output: LossesShown,
+    pub(crate) output: LossDisplay,
 
     #[command(flatten)]
     pub(crate) sql: SqlArguments,
@@ -95,7 +95,7 @@ pub(crate) struct FitArguments {
 
 /// How losses are shown.
 #[derive(Debug, Args)]
-pub(crate) struct LossesShown {
+pub(crate) struct LossDisplay {
     /// Also draw the distribution of the losses, to an .svg or .png file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,

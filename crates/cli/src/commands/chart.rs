@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hushtable::output::{PendingFile, Protected};
+use hushtable::output::{PendingFile, ProtectedFiles};
 use hushtable_plot::{Chart, ImageFormat};
 
 use crate::delayed_effects;
@@ -23,7 +23,7 @@ impl ChartFile {
 
     /// Opens a chart of findings about the exact data of a contract: only the user can read it, and
     /// it replaces no file of the contract.
-    pub(super) fn confidential(path: &Path, contract: &Protected) -> Result<Self, Failure> {
+    pub(super) fn confidential(path: &Path, contract: &ProtectedFiles) -> Result<Self, Failure> {
         Ok(Self::of(ImageFormat::of(path)?, contract.pending(path)?).for_user_alone())
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
 use hushtable::Engine;
-use hushtable::output::{PendingFile, Protected, refuse_precious};
+use hushtable::output::{PendingFile, ProtectedFiles, refuse_precious};
 use hushtable::query::Contract;
 
 use crate::arguments::{Cli, GenerateArguments, GenerateCommand};
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), Failure> {
 }
 
 /// The files of the contract that a command here would take, if there is one that can be read.
-fn nearby() -> Option<Protected> {
+fn nearby() -> Option<ProtectedFiles> {
     let engine = Engine::open(surroundings::contract_if_any()?).ok()?;
     Some(engine.protected())
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use hushtable::draft::{Decisions, Draft, Undecided, UnitDecision};
+use hushtable::draft::{Decisions, Draft, UndecidedTable, UnitDecision};
 use hushtable::privacy::Epsilon;
 
 use crate::failure::Failure;
@@ -141,7 +141,7 @@ impl Talk<'_> {
     }
 
     /// Asks whom the rows of a table are about.
-    fn unit(&mut self, open: &Undecided) -> Result<UnitDecision, Failure> {
+    fn unit(&mut self, open: &UndecidedTable) -> Result<UnitDecision, Failure> {
         let columns: Vec<String> = open.columns.iter().map(|name| visible(name)).collect();
         let other = if open.is_alone {
             "`row` if every row is about another one"

@@ -15,7 +15,7 @@ use crate::delayed_effects;
 use crate::failure::Failure;
 use crate::given_numbers::{amount, real, refuse};
 use crate::progress::watched;
-use crate::render::local::{Estimated, json, text};
+use crate::render::local::{EstimatedValue, json, text};
 use crate::stdio;
 
 /// The heading of reports.
@@ -68,9 +68,9 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<(), Failure> {
     let estimated =
         names.into_iter().zip(counts).zip(estimates).map(|((value, count), estimate)| {
             let half_width = deviations * estimate.standard_error;
-            Estimated { value, reports: count, estimate, half_width }
+            EstimatedValue { value, reports: count, estimate, half_width }
         });
-    let estimated: Vec<Estimated> = estimated.collect();
+    let estimated: Vec<EstimatedValue> = estimated.collect();
     let rendered = match arguments.format {
         TextOrJson::Text => {
             text(reports, &estimated, &arguments.response.epsilon, &arguments.level)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hushtable::output::{PendingFile, Protected};
+use hushtable::output::{PendingFile, ProtectedFiles};
 
 use crate::delayed_effects;
 use crate::failure::Failure;
@@ -21,7 +21,10 @@ pub(super) struct NoteFile {
 
 impl NoteFile {
     /// The note file beside a result's file; `None` beside a device or a pipe.
-    pub(super) fn beside(result: &Path, protected: &Protected) -> Result<Option<Self>, Failure> {
+    pub(super) fn beside(
+        result: &Path,
+        protected: &ProtectedFiles,
+    ) -> Result<Option<Self>, Failure> {
         if fs::metadata(result).is_ok_and(|found| !found.is_file()) {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use futures::executor::block_on;
-use hushtable::output::{PendingFile, Protected};
+use hushtable::output::{PendingFile, ProtectedFiles};
 use hushtable::query::{IntervalRequest, Workload};
 use hushtable::{AnswerStep, Charges, Engine, Plan, Progress, Purpose};
 
@@ -127,7 +127,7 @@ impl Files {
         folder: &Path,
         workload: &Workload,
         style: TableStyle,
-        protected: &Protected,
+        protected: &ProtectedFiles,
     ) -> Result<Self, Failure> {
         let tables = workload.queries.iter().map(|query| {
             let name = named(&query.name, style);

@@ -13,7 +13,7 @@ use std::time::Instant;
 use futures::executor::block_on;
 use hushtable::privacy::Loss;
 use hushtable::query::{IntervalRequest, MAX_QUERY_BYTES, statement_end};
-use hushtable::{Analyst, Answer, Engine, Plan, Progress, Purpose, Quoted};
+use hushtable::{Analyst, Answer, Engine, Plan, Progress, Purpose, QuestionQuote};
 
 use self::command::ShellCommand;
 use self::input::{Input, InputLine};
@@ -297,7 +297,7 @@ impl Shell {
     }
 
     /// A statement's plan and price, from its structure and the ledger alone.
-    fn price(&self, sql: &str, progress: &Progress) -> Result<(Plan, Quoted), Failure> {
+    fn price(&self, sql: &str, progress: &Progress) -> Result<(Plan, QuestionQuote), Failure> {
         let plan = block_on(self.analyst.plan(sql, Purpose::Quote, progress))?;
         for (_, warning) in plan.warnings() {
             stdio::note(&render::warnings::note(warning, None));

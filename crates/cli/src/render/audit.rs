@@ -1,6 +1,6 @@
 //! Findings of an audit. They are about the exact data, and every form of them says so.
 
-use hushtable::{AuditReport, Compared};
+use hushtable::{AuditReport, PairComparison};
 use serde::Serialize;
 
 use super::grid::{TextGrid, visible};
@@ -51,7 +51,7 @@ pub(crate) fn text(report: &AuditReport) -> String {
     format!("{out}{}\n", verdict(report))
 }
 
-fn comparison(ordinal: usize, compared: &Compared, requested: u64, by_size: bool) -> String {
+fn comparison(ordinal: usize, compared: &PairComparison, requested: u64, by_size: bool) -> String {
     let [first, second] = &compared.tables;
     let mut grid = TextGrid::pairs();
     let runs = number(compared.runs as f64);
@@ -116,7 +116,7 @@ fn percent(p: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hushtable::EventFound;
+    use hushtable::EventInWords;
     use hushtable::privacy::{Loss, Neighbouring};
     use hushtable::query::EpsilonAt;
 
@@ -125,13 +125,13 @@ mod tests {
     fn report(epsilon_at_least: f64) -> AuditReport {
         let tables =
             |other: &str| ["the whole table".to_owned(), format!("the table without {other}")];
-        let event = EventFound {
+        let event = EventInWords {
             what: "the values of `SUM(\u{1b}x)` in the groups that differ are high".to_owned(),
             likely_on: "the whole table".to_owned(),
             at_least: 0.723_46,
             at_most: 0.271_23,
         };
-        let compared = |other: &str, runs, event| Compared {
+        let compared = |other: &str, runs, event| PairComparison {
             tables: tables(other),
             runs,
             epsilon_at_least,

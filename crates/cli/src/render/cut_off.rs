@@ -1,6 +1,6 @@
 //! Losses to limits, as quotes list them.
 
-use hushtable::PartQuoted;
+use hushtable::PartQuote;
 use hushtable::query::Explanation;
 
 use super::grid::{Alignment, TextGrid, visible};
@@ -16,7 +16,7 @@ pub(super) fn of_one_query(explanation: &Explanation) -> String {
 }
 
 /// The losses of the queries of a workload. Those of clipping reports are in no table.
-pub(super) fn of_queries(parts: &[PartQuoted]) -> String {
+pub(super) fn of_queries(parts: &[PartQuote]) -> String {
     let mut grid = TextGrid::new([("query", Alignment::Left), ("what", Alignment::Left)]);
     let mut any = false;
     for part in parts.iter().filter(|part| part.report_of.is_empty()) {

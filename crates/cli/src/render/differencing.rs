@@ -1,12 +1,14 @@
 //! Results of `assess differencing`.
 
-use hushtable::knowledge::{Bounded, Combination, Differences, PublishedCount, Recovered};
+use hushtable::knowledge::{
+    BoundedCount, Combination, Differences, PublishedCount, RecoveredCount,
+};
 
 use super::assess::wrapped;
 use super::grid::{Alignment, TextGrid, visible};
 use super::json::object;
 use super::number::number;
-use hushtable::published::{CellKey, Divided, Tables};
+use hushtable::published::{BlockCells, CellKey, Tables};
 
 /// Findings in text, unless `--all` is given.
 const FEW: usize = 20;
@@ -31,7 +33,7 @@ const CUT: &str = " The search was cut short, as there are too many combinations
 pub(crate) struct DifferencingReport {
     pub(crate) k: u64,
     pub(crate) tables: Tables,
-    pub(crate) divided: Divided,
+    pub(crate) divided: BlockCells,
     pub(crate) findings: Differences,
     /// Whether there are no values but those of the tables.
     pub(crate) complete: bool,
@@ -49,10 +51,10 @@ impl DifferencingReport {
         })
     }
 
-    fn recovered(&self) -> impl Iterator<Item = &Recovered> {
+    fn recovered(&self) -> impl Iterator<Item = &RecoveredCount> {
         self.findings.recovered.iter().filter(|entry| match entry.what {
-            Bounded::Cell(_) => true,
-            Bounded::Block(block) => {
+            BoundedCount::Cell(_) => true,
+            BoundedCount::Block(block) => {
                 entry.count.high > 0 || self.divided.is_named(&self.tables, &[block])
             }
         })
@@ -97,12 +99,12 @@ impl DifferencingReport {
                 ("at_most", entry.count.high.to_string()),
             ];
             let what = match entry.what {
-                Bounded::Cell(index) => {
+                BoundedCount::Cell(index) => {
                     let mut what = self.cell_json(index);
                     what.push(("suppressed_at_most", self.count(index).high.to_string()));
                     what
                 }
-                Bounded::Block(block) => vec![("who", who(&[block]))],
+                BoundedCount::Block(block) => vec![("who", who(&[block]))],
             };
             object(what.into_iter().chain(bounds))
         });
@@ -134,7 +136,7 @@ impl DifferencingReport {
         let suppressed = cells.iter().filter(|cell| cell.count.low < cell.count.high).count();
         let combinations: Vec<&Combination> = self.combinations().collect();
         let somebody = combinations.iter().filter(|combination| combination.count > 0).count();
-        let recovered: Vec<&Recovered> = self.recovered().collect();
+        let recovered: Vec<&RecoveredCount> = self.recovered().collect();
         let exactly = recovered.iter().filter(|entry| entry.count.low == entry.count.high).count();
         let mut facts = TextGrid::pairs();
         facts.push(["tables", &whole(self.tables.names.len())]);
@@ -227,7 +229,7 @@ impl DifferencingReport {
         out
     }
 
-    fn recovered_text(&self, entries: &[&Recovered]) -> String {
+    fn recovered_text(&self, entries: &[&RecoveredCount]) -> String {
         if entries.is_empty() {
             return String::new();
         }
@@ -241,10 +243,10 @@ impl DifferencingReport {
                 PublishedCount { low, high } => format!("{low} to {high}"),
             };
             let (what, was) = match entry.what {
-                Bounded::Cell(cell) => {
+                BoundedCount::Cell(cell) => {
                     (self.cell(cell), format!("suppressed as 0 to {}", self.count(cell).high))
                 }
-                Bounded::Block(block) => {
+                BoundedCount::Block(block) => {
                     (self.who(&[block]).unwrap_or_default(), "in no cell alone".to_owned())
                 }
             };

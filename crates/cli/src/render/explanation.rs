@@ -2,8 +2,8 @@
 
 use hushtable::privacy::Neighbouring;
 use hushtable::query::{
-    ChoiceExplained, Explanation, GroupSize, GroupsExplained, KeepProbability, LimitExplained,
-    MechanismsExplained, PrivateGroups, RunnerUp, Strategy, Usefulness,
+    ChoiceExplanation, Explanation, GroupSize, GroupsExplanation, KeepProbability,
+    LimitExplanation, MechanismsExplanation, PrivateGroups, RunnerUp, Strategy, Usefulness,
 };
 
 use super::cut_off;
@@ -18,8 +18,8 @@ use super::warnings::warned;
 /// Everything that one query promises, without its budget.
 pub(super) fn of_one_query(
     explanation: &Explanation,
-    mechanisms: &[MechanismsExplained],
-    other_limits: &[LimitExplained],
+    mechanisms: &[MechanismsExplanation],
+    other_limits: &[LimitExplanation],
 ) -> String {
     let sections = [
         promise(explanation),
@@ -42,7 +42,7 @@ fn promise(explanation: &Explanation) -> String {
     let (protected, neighbours) =
         unit_and_neighbours(&explanation.privacy_unit, explanation.neighbouring);
     let most = match (explanation.max_groups_contributed, &explanation.groups) {
-        (_, GroupsExplained::Single) => "all in one group".to_owned(),
+        (_, GroupsExplanation::Single) => "all in one group".to_owned(),
         (1, _) => "in at most 1 group".to_owned(),
         (most, _) => format!("in at most {} groups", number(f64::from(most))),
     };
@@ -89,28 +89,28 @@ pub(super) fn unit_and_neighbours(unit: &str, neighbouring: Neighbouring) -> (St
     (protected, format!("{neighbours} ({relation})"))
 }
 
-fn groups(groups: &GroupsExplained) -> String {
+fn groups(groups: &GroupsExplanation) -> String {
     let mut grid = TextGrid::pairs();
     let mut appearing = String::new();
     match groups {
-        GroupsExplained::Single => {
+        GroupsExplanation::Single => {
             grid.push(["chosen", "there is one row, and it is always shown"])
         }
-        GroupsExplained::Public { groups, by_query: true } => {
+        GroupsExplanation::Public { groups, by_query: true } => {
             let text = match groups {
                 1 => "the one group that it names is shown".to_owned(),
                 many => format!("all {} groups that it names are shown", number(*many as f64)),
             };
             grid.push(["chosen", &format!("in the query: {text}, empty or not")]);
         }
-        GroupsExplained::Public { groups, by_query: false } => {
+        GroupsExplanation::Public { groups, by_query: false } => {
             let text = match groups {
                 1 => "the one group of the public keys is shown".to_owned(),
                 many => format!("all {} groups of the public keys are shown", number(*many as f64)),
             };
             grid.push(["chosen", &format!("in the contract: {text}, empty or not")]);
         }
-        GroupsExplained::Private(private) => {
+        GroupsExplanation::Private(private) => {
             chosen_privately(private, &mut grid);
             let sizes = probabilities(&private.keep, private.units_for_half, private.sizes_in);
             appearing = format!("\n{sizes}");
@@ -168,7 +168,7 @@ fn chosen_privately(private: &PrivateGroups, grid: &mut TextGrid) {
 }
 
 /// How noise, strategy and split were chosen.
-fn choice(choice: &ChoiceExplained) -> String {
+fn choice(choice: &ChoiceExplanation) -> String {
     let mut grid = TextGrid::pairs();
     grid.push(["noise", &choice.noise.to_string()]);
     if let Some(share) = choice.selection_share.filter(|share| *share < 1.0) {
@@ -199,7 +199,7 @@ fn learnt_bounds(explanation: &Explanation) -> String {
 }
 
 /// Costs of other limits on the groups of a unit.
-fn limits(explanation: &Explanation, limits: &[LimitExplained]) -> String {
+fn limits(explanation: &Explanation, limits: &[LimitExplanation]) -> String {
     if limits.len() < 2 {
         return String::new();
     }

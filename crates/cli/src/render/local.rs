@@ -8,7 +8,7 @@ use super::number::number;
 use crate::failure::Failure;
 
 /// One value with its estimate.
-pub(crate) struct Estimated {
+pub(crate) struct EstimatedValue {
     pub(crate) value: String,
     /// How many reports have it.
     pub(crate) reports: u64,
@@ -18,7 +18,12 @@ pub(crate) struct Estimated {
 }
 
 /// For people.
-pub(crate) fn text(reports: u64, estimated: &[Estimated], epsilon: &str, level: &str) -> String {
+pub(crate) fn text(
+    reports: u64,
+    estimated: &[EstimatedValue],
+    epsilon: &str,
+    level: &str,
+) -> String {
     let percent = level.parse::<f64>().map_or_else(|_| level.to_owned(), |l| number(100.0 * l));
     let interval = format!("{percent} % within");
     let mut grid = TextGrid::new([
@@ -45,7 +50,11 @@ pub(crate) fn text(reports: u64, estimated: &[Estimated], epsilon: &str, level: 
 }
 
 /// For programs, on one line.
-pub(crate) fn json(reports: u64, estimated: &[Estimated], level: f64) -> Result<String, Failure> {
+pub(crate) fn json(
+    reports: u64,
+    estimated: &[EstimatedValue],
+    level: f64,
+) -> Result<String, Failure> {
     let rows: Vec<_> = estimated
         .iter()
         .map(|row| {

@@ -1,8 +1,8 @@
 //! Measurements, as text.
 
 use hushtable::query::{
-    Clamps, MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileExplained, ReachExplained,
-    SimultaneousInterval,
+    Clamps, MAX_LATTICE, MeasurementExplanation, PerRowExplanation, QuantileExplanation,
+    ReachExplanation, SimultaneousInterval,
 };
 
 use super::grid::{Alignment, TextGrid, visible};
@@ -11,7 +11,7 @@ use super::number::{at_most, number};
 use super::policy::MOST_CLASSES;
 
 /// All measurements, with notes on some.
-pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
+pub(super) fn measurements(measurements: &[MeasurementExplanation]) -> String {
     if measurements.is_empty() {
         return String::new();
     }
@@ -63,8 +63,8 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
 }
 
 /// Note on a measurement: its interval as a formula, or how near a quantile is.
-fn note(m: &MeasurementExplained) -> Option<String> {
-    let likely = |quantile: QuantileExplained| {
+fn note(m: &MeasurementExplanation) -> Option<String> {
+    let likely = |quantile: QuantileExplanation| {
         let near =
             nearness(quantile.rate, quantile.values_between_95_even, quantile.values_between_95);
         match quantile.levels {
@@ -78,7 +78,7 @@ fn note(m: &MeasurementExplained) -> Option<String> {
 }
 
 /// How far the worst of many groups may be off.
-fn at_once(m: &MeasurementExplained) -> Option<String> {
+fn at_once(m: &MeasurementExplanation) -> Option<String> {
     let all = &m.simultaneous_95;
     let list = |of: &dyn Fn(&SimultaneousInterval) -> String| {
         all.iter().map(of).collect::<Vec<_>>().join(", ")
@@ -90,7 +90,7 @@ fn at_once(m: &MeasurementExplained) -> Option<String> {
 }
 
 /// The bound of a unit's sum from which on bounds of rows have less noise.
-fn nearer_sum_bound(m: &MeasurementExplained) -> Option<String> {
+fn nearer_sum_bound(m: &MeasurementExplanation) -> Option<String> {
     let bound = at_most(m.nearer_sum_bound?);
     let rows = number(m.per_row?.rows.into());
     Some(format!(
@@ -119,7 +119,7 @@ fn times(rate: f64) -> String {
 }
 
 /// The loss of a measurement, or what has paid for it.
-fn paid(m: &MeasurementExplained) -> String {
+fn paid(m: &MeasurementExplanation) -> String {
     match m.loss {
         Some(loss) => loss.to_string(),
         None if m.quantile.is_some() => "paid by the first".to_owned(),
@@ -129,7 +129,7 @@ fn paid(m: &MeasurementExplained) -> String {
 }
 
 /// Description of the values that a unit adds to a quantile.
-fn values(rows: u32, m: &MeasurementExplained) -> String {
+fn values(rows: u32, m: &MeasurementExplanation) -> String {
     let (low, high) = m.bounds;
     let rows = counted(f64::from(rows));
     // Where there are no bounds, all that the lattice has.
@@ -138,7 +138,7 @@ fn values(rows: u32, m: &MeasurementExplained) -> String {
 }
 
 /// How an interval around a quantile is drawn.
-fn around(reach: ReachExplained) -> String {
+fn around(reach: ReachExplanation) -> String {
     let (level, away) = (number(reach.level), counted(reach.values_aimed_at.ceil()));
     let together = match reach.intervals {
         1 => "it holds the quantile".to_owned(),
@@ -151,21 +151,21 @@ fn around(reach: ReachExplained) -> String {
 }
 
 /// The contribution of a unit to a sum whose rows, or their mean, are bounded.
-fn rows(per_row: PerRowExplained) -> String {
-    let PerRowExplained { bounds: (low, high), clamps, rows } = per_row;
+fn rows(per_row: PerRowExplanation) -> String {
+    let PerRowExplanation { bounds: (low, high), clamps, rows } = per_row;
     let what = if rows == 1 { "1 row".to_owned() } else { format!("{} rows", number(rows.into())) };
     let mean = if clamps == Clamps::Mean && rows > 1 { "mean " } else { "" };
     format!("{what} of {mean}{} to {}", number(low), number(high))
 }
 
 /// The scale of the noise, where that is what there is.
-pub(super) fn scale(m: &MeasurementExplained) -> String {
+pub(super) fn scale(m: &MeasurementExplanation) -> String {
     m.noise_scale.map_or_else(|| "-".to_owned(), number)
 }
 
 /// How near a released value is to the exact one.
-pub(super) fn near(m: &MeasurementExplained) -> String {
-    let values = |q: QuantileExplained| counted(q.values_between_95_even.ceil());
+pub(super) fn near(m: &MeasurementExplanation) -> String {
+    let values = |q: QuantileExplanation| counted(q.values_between_95_even.ceil());
     if let Some(reach) = m.reach {
         return counted(reach.values_aimed_at.ceil());
     }
@@ -182,7 +182,7 @@ pub(super) fn within(half_width: Option<f64>) -> String {
     half_width.map_or_else(|| "by its size".to_owned(), |half| format!("± {}", number(half)))
 }
 
-pub(super) fn mechanism(measurement: &MeasurementExplained) -> String {
+pub(super) fn mechanism(measurement: &MeasurementExplanation) -> String {
     match (measurement.mechanism.as_str(), measurement.loss) {
         ("joint_laplace", _) => "Laplace, sum and count together".to_owned(),
         ("joint_gaussian", _) => "Gaussian, sum and count together".to_owned(),

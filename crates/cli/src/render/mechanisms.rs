@@ -2,19 +2,19 @@
 
 use hushtable::mechanisms::RecordMechanism;
 use hushtable::query::{
-    IntervalExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile,
+    IntervalExplanation, MechanismComparison, MechanismsExplanation, MechanismsOnData, SizeQuantile,
 };
 
 use super::grid::{Alignment, TextGrid, visible};
 use super::number::{at_least, number};
 
 /// Comparison of the mechanisms for each sum, by cost and precision.
-pub(super) fn compared(all: &[MechanismsExplained]) -> String {
+pub(super) fn compared(all: &[MechanismsExplanation]) -> String {
     let sections: Vec<String> = all.iter().map(one).collect();
     sections.join("\n")
 }
 
-fn one(sum: &MechanismsExplained) -> String {
+fn one(sum: &MechanismsExplanation) -> String {
     let (name, threshold) = (visible(&sum.measurement), number(sum.threshold));
     let same_at = number(sum.same_at);
     let multiples = |all: &[f64]| -> Vec<String> {
@@ -56,7 +56,7 @@ fn table(
     current: RecordMechanism,
     sums: &[String],
     values: &[String],
-    all: &[MechanismCompared],
+    all: &[MechanismComparison],
 ) -> String {
     let head = |i: usize, first: &str, size: &str| {
         (if i == 0 { format!("{first} {size}") } else { size.to_owned() }, Alignment::Right)
@@ -82,15 +82,15 @@ fn table(
 }
 
 /// The interval around a released value x, in words.
-pub(super) fn interval(interval: IntervalExplained) -> String {
+pub(super) fn interval(interval: IntervalExplanation) -> String {
     match interval {
-        IntervalExplained::Log { offset, low_factor, high_factor } => {
+        IntervalExplanation::Log { offset, low_factor, high_factor } => {
             let offset = number(offset);
             let end = |factor: f64| format!("{} (x + {offset}) - {offset}", number(factor));
             let (low, high) = (end(low_factor), end(high_factor));
             format!("95 % of released x are such that the sum is between {low} and {high}")
         }
-        IntervalExplained::Sqrt { offset, variance, reach } => {
+        IntervalExplanation::Sqrt { offset, variance, reach } => {
             let (offset, reach) = (number(offset), number(reach));
             let plus = number(1.0 + variance);
             format!(

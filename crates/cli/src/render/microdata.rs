@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use hushtable::MicrodataFile;
-use hushtable::knowledge::{EquivalenceClass, Generalised, Linkage, PossibleValues, SingledOut};
+use hushtable::knowledge::{
+    EquivalenceClass, GeneralisedValue, Linkage, PossibleValues, SingledOut,
+};
 
 use super::assess::wrapped;
 use super::grid::{Alignment, TextGrid, visible};
@@ -40,7 +42,7 @@ pub(crate) struct MicrodataReport {
 /// A person whom the attacker looks for.
 pub(crate) struct Person {
     /// By quasi-identifier.
-    pub(crate) keys: Vec<Generalised>,
+    pub(crate) keys: Vec<GeneralisedValue>,
 }
 
 /// A sensitive column of a table.
@@ -79,20 +81,20 @@ impl MicrodataReport {
     }
 
     /// `zip=130**, age=<30`; `all` where nothing is known.
-    fn who<'a>(&self, keys: impl Iterator<Item = &'a Generalised>) -> String {
+    fn who<'a>(&self, keys: impl Iterator<Item = &'a GeneralisedValue>) -> String {
         let named = self.quasi.iter().zip(keys).filter(|(_, key)| !key.is_any());
         let named: Vec<String> =
             named.map(|(name, key)| format!("{name}={}", key.text())).collect();
         if named.is_empty() { "all".to_owned() } else { named.join(", ") }
     }
 
-    fn keys_json<'a>(&self, keys: impl Iterator<Item = &'a Generalised>) -> String {
+    fn keys_json<'a>(&self, keys: impl Iterator<Item = &'a GeneralisedValue>) -> String {
         let named = self.quasi.iter().zip(keys).filter(|(_, key)| !key.is_any());
         object(named.map(|(name, key)| (name.as_str(), string(key.text()))))
     }
 
     /// The class of a table, by its index.
-    fn class(&self, table: usize, index: usize) -> Option<Vec<&Generalised>> {
+    fn class(&self, table: usize, index: usize) -> Option<Vec<&GeneralisedValue>> {
         let microdata = &self.tables.get(table)?.table;
         Some(microdata.keys(microdata.classes().get(index)?).collect())
     }

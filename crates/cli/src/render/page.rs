@@ -3,7 +3,7 @@
 use hushtable::Standing;
 use hushtable::privacy::Neighbouring;
 use hushtable::query::{
-    Explanation, GroupSize, GroupsExplained, PrecisionExplained, PrivateGroups,
+    Explanation, GroupSize, GroupsExplanation, PrecisionExplanation, PrivateGroups,
 };
 
 use super::assess::wrapped_at;
@@ -52,7 +52,7 @@ fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> Strin
     if let Some(text) = of_use(explanation) {
         out += &entry("Of use", &text);
     }
-    let alike = |a: &PrecisionExplained, b: &PrecisionExplained| {
+    let alike = |a: &PrecisionExplanation, b: &PrecisionExplanation| {
         a.without.is_some() && a.without == b.without
     };
     let precision: Vec<String> = explanation.precision.chunk_by(alike).map(precise).collect();
@@ -110,18 +110,18 @@ fn protects(explanation: &Explanation) -> String {
 
 fn groups(explanation: &Explanation) -> String {
     match &explanation.groups {
-        GroupsExplained::Single => "one row, always shown".to_owned(),
-        GroupsExplained::Public { groups: 1, by_query: true } => {
+        GroupsExplanation::Single => "one row, always shown".to_owned(),
+        GroupsExplanation::Public { groups: 1, by_query: true } => {
             "the one that the query names is shown, empty or not; choosing costs nothing".to_owned()
         }
-        GroupsExplained::Public { groups, by_query: true } => format!(
+        GroupsExplanation::Public { groups, by_query: true } => format!(
             "all {} that the query names are shown, empty or not; choosing costs nothing",
             number(*groups as f64)
         ),
-        GroupsExplained::Public { groups, by_query: false } => {
+        GroupsExplanation::Public { groups, by_query: false } => {
             format!("all {} of the contract's keys are shown, empty or not", number(*groups as f64))
         }
-        GroupsExplained::Private(private) => appears_from(private, &explanation.privacy_unit),
+        GroupsExplanation::Private(private) => appears_from(private, &explanation.privacy_unit),
     }
 }
 
@@ -129,7 +129,7 @@ fn groups(explanation: &Explanation) -> String {
 fn of_use(explanation: &Explanation) -> Option<String> {
     let choice = &explanation.choice;
     let usefulness = choice.usefulness;
-    if usefulness.to_be_precise <= 0.0 || matches!(explanation.groups, GroupsExplained::Single) {
+    if usefulness.to_be_precise <= 0.0 || matches!(explanation.groups, GroupsExplanation::Single) {
         return None;
     }
     let units = match explanation.privacy_unit.as_str() {
@@ -174,7 +174,7 @@ fn appears_from(private: &PrivateGroups, unit: &str) -> String {
 }
 
 /// How precise an output is, or outputs that have no ± for one reason.
-fn precise(alike: &[PrecisionExplained]) -> String {
+fn precise(alike: &[PrecisionExplanation]) -> String {
     let Some(output) = alike.first() else { return String::new() };
     let name = visible(&output.name);
     if let Some(why) = &output.without {

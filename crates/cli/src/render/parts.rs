@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use hushtable::query::Explanation;
-use hushtable::{PartQuoted, Quoted};
+use hushtable::{PartQuote, QuestionQuote};
 
 use super::explanation::of_one_query;
 use super::fitting_levels::fitting_levels;
@@ -12,7 +12,7 @@ use super::page;
 use super::plain_quote::standing;
 
 /// The parts of a quote as text: a page for each, or all of its tables.
-pub(super) fn text(quoted: &Quoted, verbose: bool) -> String {
+pub(super) fn text(quoted: &QuestionQuote, verbose: bool) -> String {
     let mut out = overview(&quoted.parts);
     for part in &quoted.parts {
         // Writing to a String cannot fail.
@@ -48,7 +48,7 @@ pub(super) fn text(quoted: &Quoted, verbose: bool) -> String {
 }
 
 /// The limits of a part that are chosen when it is asked.
-fn chosen(part: &PartQuoted) -> String {
+fn chosen(part: &PartQuote) -> String {
     if part.automatic.is_empty() && !part.limits_from.is_empty() {
         return format!(
             "The limits that are chosen for {} are its limits, too; below they are examples.\n",
@@ -71,7 +71,7 @@ fn chosen(part: &PartQuoted) -> String {
     out
 }
 
-fn overview(parts: &[PartQuoted]) -> String {
+fn overview(parts: &[PartQuote]) -> String {
     let mut grid = TextGrid::new([
         ("part", Alignment::Left),
         ("protects", Alignment::Left),
@@ -107,8 +107,8 @@ fn protected(explanation: &Explanation) -> String {
 }
 
 /// The share of a part in the statement's budget.
-fn share(part: &PartQuoted, parts: &[PartQuoted]) -> String {
-    let has_limits_from_it = |other: &PartQuoted| other.limits_from.contains(&part.name);
+fn share(part: &PartQuote, parts: &[PartQuote]) -> String {
+    let has_limits_from_it = |other: &PartQuote| other.limits_from.contains(&part.name);
     match part.weight {
         _ if !part.report_of.is_empty() => format!("a tenth of {}", part.report_of.join(", ")),
         _ if part.same_as.is_some() => String::new(),

@@ -1,17 +1,17 @@
 //! A quote of one private query, and words for how questions stand with the ledger.
 
-use hushtable::{AccountQuoted, PartQuoted, Quoted, Standing};
+use hushtable::{AccountQuote, PartQuote, QuestionQuote, Standing};
 
 /// A quote of one private query of one population.
 pub(super) struct Plain<'a> {
     pub(super) analyst: &'a str,
-    pub(super) part: &'a PartQuoted,
-    pub(super) account: &'a AccountQuoted,
+    pub(super) part: &'a PartQuote,
+    pub(super) account: &'a AccountQuote,
     pub(super) answered_before: Option<&'a str>,
 }
 
 impl<'a> Plain<'a> {
-    pub(super) fn of(quoted: &'a Quoted) -> Option<Self> {
+    pub(super) fn of(quoted: &'a QuestionQuote) -> Option<Self> {
         let (part, account) = quoted.plain()?;
         let answered_before = quoted.answered_before.as_deref();
         Some(Self { analyst: &quoted.analyst, part, account, answered_before })

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use hushtable::mechanisms::RecordMechanism;
 use hushtable::privacy::LossCurve;
 use hushtable::query::{
-    ClassesExplained, ExchangeExplained, JointPolicy, JointTerm, PolicyExample, PolicyExplained,
-    PolicyTermExplained,
+    ClassesExplanation, ExchangeExplanation, JointPolicy, JointTerm, PolicyExample,
+    PolicyExplanation, PolicyTermExplanation,
 };
 
 use super::grid::{Alignment, TextGrid, visible};
@@ -16,7 +16,7 @@ use super::number::{at_least, number};
 pub(super) const MOST_CLASSES: usize = 10;
 
 /// The policy function, as a formula and by examples.
-pub(super) fn policy(policy: Option<&PolicyExplained>) -> String {
+pub(super) fn policy(policy: Option<&PolicyExplanation>) -> String {
     let Some(policy) = policy else { return String::new() };
     let mut formula = format!("rho(record) = {}", policy.rho_constant);
     if let Some(rho) = policy.rho_pieces {
@@ -45,8 +45,8 @@ pub(super) fn policy(policy: Option<&PolicyExplained>) -> String {
 }
 
 /// The cost of exchanging one record for another.
-fn exchanged(exchange: ExchangeExplained) -> String {
-    let ExchangeExplained { any, different_groups, none_negative, delta } = exchange;
+fn exchanged(exchange: ExchangeExplanation) -> String {
+    let ExchangeExplanation { any, different_groups, none_negative, delta } = exchange;
     let rho = |times: u32| if times == 1 { "r".to_owned() } else { format!("{times} r") };
     let mut text = format!(
         "  If two records each lose at most r, the exchange of one for the other costs at most {}",
@@ -119,7 +119,7 @@ pub(super) fn policy_of_workload(policy: &JointPolicy) -> String {
 }
 
 /// Loss of a record by a sum of `name`.
-fn loss_by(term: &PolicyTermExplained, name: &str) -> String {
+fn loss_by(term: &PolicyTermExplanation, name: &str) -> String {
     match term.growth {
         None => format!("{} ({name} / {})^2", term.rho, threshold(term)),
         // Its numbers are those of the record's class, which are listed below.
@@ -129,12 +129,12 @@ fn loss_by(term: &PolicyTermExplained, name: &str) -> String {
 }
 
 /// The classes with noise of their own.
-fn by_class(term: &PolicyTermExplained) -> Option<&ClassesExplained> {
+fn by_class(term: &PolicyTermExplanation) -> Option<&ClassesExplanation> {
     term.classes.as_ref().filter(|classes| classes.noise_by_class)
 }
 
 /// Losses of records of each class by a sum that is not released by Gaussian noise.
-fn lost_by_class(term: &PolicyTermExplained) -> Option<String> {
+fn lost_by_class(term: &PolicyTermExplanation) -> Option<String> {
     let (classes, name) = (by_class(term)?, summed(term));
     let mut text = String::new();
     let listed = classes.listed.iter().take(MOST_CLASSES);
@@ -146,14 +146,14 @@ fn lost_by_class(term: &PolicyTermExplained) -> Option<String> {
 }
 
 /// The threshold of the noise.
-fn threshold(term: &PolicyTermExplained) -> String {
+fn threshold(term: &PolicyTermExplanation) -> String {
     match &term.classes {
         Some(classes) if classes.noise_by_class => format!("T({})", visible(&classes.by)),
         _ => number(term.threshold),
     }
 }
 
-fn summed(term: &PolicyTermExplained) -> String {
+fn summed(term: &PolicyTermExplanation) -> String {
     let name = visible(&term.measurement);
     let name = name.strip_prefix("sum of ").map_or_else(|| name.clone(), str::to_owned);
     // The formula shows the mechanism.
@@ -212,7 +212,7 @@ fn examples(examples: &[PolicyExample]) -> String {
 }
 
 /// The thresholds of a sum by class.
-fn listed(term: &PolicyTermExplained) -> Option<String> {
+fn listed(term: &PolicyTermExplanation) -> Option<String> {
     let classes = term.classes.as_ref()?;
     let (by, name) = (visible(&classes.by), summed(term));
     let listed: Vec<String> = classes
@@ -228,7 +228,7 @@ fn listed(term: &PolicyTermExplained) -> Option<String> {
 }
 
 /// The thresholds of a sum by class, with a note where the noise does not depend on the class.
-fn classes(term: &PolicyTermExplained) -> String {
+fn classes(term: &PolicyTermExplanation) -> String {
     let (Some(classes), Some(mut text)) = (&term.classes, listed(term)) else {
         return String::new();
     };

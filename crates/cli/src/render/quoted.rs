@@ -2,10 +2,10 @@
 
 use hushtable::privacy::Loss;
 use hushtable::query::{
-    AutomaticLimit, ConsistentPrecision, EpsilonAt, Explanation, JointExplanation, LimitExplained,
-    MechanismsExplained,
+    AutomaticLimit, ConsistentPrecision, EpsilonAt, Explanation, JointExplanation,
+    LimitExplanation, MechanismsExplanation,
 };
-use hushtable::{AccountQuoted, PartQuoted, Quoted, Standing};
+use hushtable::{AccountQuote, PartQuote, QuestionQuote, Standing};
 use serde::Serialize;
 
 use super::grid::{TextGrid, visible};
@@ -51,9 +51,9 @@ struct PartReport<'a> {
     /// With the keys that a release's statement has.
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    mechanisms: &'a [MechanismsExplained],
+    mechanisms: &'a [MechanismsExplanation],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    limits: &'a [LimitExplained],
+    limits: &'a [LimitExplanation],
 }
 
 /// How a quote stands with a budget.
@@ -74,7 +74,7 @@ struct AccountReport<'a> {
 }
 
 /// A quote as JSON.
-pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
+pub(crate) fn json(quoted: &QuestionQuote) -> Result<String, Failure> {
     let parts = quoted.parts.iter().map(|part| PartReport {
         name: &part.name,
         sql: &part.sql,
@@ -116,7 +116,7 @@ const MORE: &str = "--verbose shows all mechanisms, losses and probabilities";
 
 /// A quote in a format; `verbose` is for text alone.
 pub(crate) fn in_format(
-    quoted: &Quoted,
+    quoted: &QuestionQuote,
     format: TextOrJson,
     verbose: bool,
 ) -> Result<String, Failure> {
@@ -127,12 +127,12 @@ pub(crate) fn in_format(
 }
 
 /// A quote as text: one page for a plain query, and otherwise an overview of its parts first.
-pub(crate) fn text(quoted: &Quoted, verbose: bool) -> String {
+pub(crate) fn text(quoted: &QuestionQuote, verbose: bool) -> String {
     text_with(quoted, verbose, MORE)
 }
 
 /// A quote as text; `more` says how all of a plain query's is shown.
-pub(crate) fn text_with(quoted: &Quoted, verbose: bool, more: &str) -> String {
+pub(crate) fn text_with(quoted: &QuestionQuote, verbose: bool, more: &str) -> String {
     let budget = || costs(quoted);
     match (Plain::of(quoted), &quoted.together) {
         (Some(plain), _) if !verbose => page::text(&plain, more),
@@ -147,7 +147,7 @@ pub(crate) fn text_with(quoted: &Quoted, verbose: bool, more: &str) -> String {
 }
 
 /// The price in one line for a plain query, and otherwise a block for each budget.
-pub(crate) fn price(quoted: &Quoted) -> String {
+pub(crate) fn price(quoted: &QuestionQuote) -> String {
     match Plain::of(quoted) {
         Some(plain) => page::cost(&plain),
         None => costs(quoted),
@@ -155,18 +155,18 @@ pub(crate) fn price(quoted: &Quoted) -> String {
 }
 
 /// The loss, the charge and the rest of each budget.
-fn costs(quoted: &Quoted) -> String {
+fn costs(quoted: &QuestionQuote) -> String {
     let blocks: Vec<String> = quoted.accounts.iter().map(|account| cost(quoted, account)).collect();
     let before = quoted.answered_before.as_deref();
     blocks.join("\n") + &before.map_or_else(String::new, |at| answered_before(at) + ".\n")
 }
 
-fn cost(quoted: &Quoted, account: &AccountQuoted) -> String {
-    let pays = |part: &&PartQuoted| {
+fn cost(quoted: &QuestionQuote, account: &AccountQuote) -> String {
+    let pays = |part: &&PartQuote| {
         let beside = part.explanation.beside.as_ref().map(|beside| &beside.population);
         part.explanation.population == account.population || beside == Some(&account.population)
     };
-    let paying: Vec<&PartQuoted> =
+    let paying: Vec<&PartQuote> =
         quoted.parts.iter().filter(|part| part.same_as.is_none()).filter(pays).collect();
     let words = BudgetWords::of(quoted);
     let per_record = paying.iter().any(|part| part.explanation.policy.is_some());
@@ -184,7 +184,7 @@ fn cost(quoted: &Quoted, account: &AccountQuoted) -> String {
     grid.push(["budget", &account.account.total.to_string()]);
     grid.push(["spent", &account.account.spent.to_string()]);
     grid.push(["left before", &account.account.left.to_string()]);
-    let is_new = |part: &&PartQuoted| part.standing == Standing::New;
+    let is_new = |part: &&PartQuote| part.standing == Standing::New;
     let (after, verdict) = match account.left_after() {
         Some(left) if !paying.iter().any(is_new) => (left.to_string(), words.free),
         Some(left) => (left.to_string(), "The budget suffices."),
@@ -196,7 +196,7 @@ fn cost(quoted: &Quoted, account: &AccountQuoted) -> String {
 }
 
 /// The losses in epsilon that a quote's loss implies.
-fn implied(quoted: &Quoted) -> &[EpsilonAt] {
+fn implied(quoted: &QuestionQuote) -> &[EpsilonAt] {
     match (&quoted.together, Plain::of(quoted)) {
         (Some(together), _) => &together.total_as_epsilon,
         (None, Some(plain)) => &plain.part.explanation.total_as_epsilon,
@@ -212,7 +212,7 @@ struct BudgetWords {
 }
 
 impl BudgetWords {
-    fn of(quoted: &Quoted) -> Self {
+    fn of(quoted: &QuestionQuote) -> Self {
         if let Some(Plain { part, .. }) = Plain::of(quoted) {
             return Self {
                 loss: "the query's loss",

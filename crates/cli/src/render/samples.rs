@@ -11,11 +11,13 @@ use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::ledger::Account;
 use hushtable::privacy::{Loss, Neighbouring};
 use hushtable::query::{
-    ChoiceExplained, EpsilonAt, Explanation, GroupSize, GroupsExplained, IntervalRequest,
-    IntervalsExplained, KeepProbability, MeasurementExplained, NoInterval, NoiseKind,
-    OutputExplained, PrivateGroups, RoundExplained, RunnerUp, Strategy, Usefulness,
+    ChoiceExplanation, EpsilonAt, Explanation, GroupSize, GroupsExplanation, IntervalRequest,
+    IntervalsExplanation, KeepProbability, MeasurementExplanation, NoInterval, NoiseKind,
+    OutputExplanation, PrivateGroups, RoundExplanation, RunnerUp, Strategy, Usefulness,
 };
-use hushtable::{AccountQuoted, ColumnIntervals, PartQuoted, Quoted, Standing, TableIntervals};
+use hushtable::{
+    AccountQuote, ColumnIntervals, PartQuote, QuestionQuote, Standing, TableIntervals,
+};
 
 pub(super) fn batch() -> RecordBatch {
     let decimals = Decimal128Array::from(vec![
@@ -95,14 +97,14 @@ fn measurement(
     bounds: (f64, f64),
     step: f64,
     loss: Option<Loss>,
-) -> MeasurementExplained {
+) -> MeasurementExplanation {
     let mechanism = match loss {
         Some(Loss::Approximate { .. }) => "discrete_laplace",
         Some(Loss::Concentrated { .. }) => "rounded_gaussian",
         None => "noisy count of TRUNCATED_GEOMETRIC",
     };
     let noise_scale = bounds.1 * 8.000_000_000_1;
-    MeasurementExplained {
+    MeasurementExplanation {
         name: name.to_owned(),
         mechanism: mechanism.to_owned(),
         bounds,
@@ -121,9 +123,9 @@ fn measurement(
     }
 }
 
-fn noise_only() -> IntervalsExplained {
+fn noise_only() -> IntervalsExplanation {
     let not_in_them = vec!["groups of one person beyond 3".to_owned()];
-    IntervalsExplained { cover: "noise only".to_owned(), not_in_them }
+    IntervalsExplanation { cover: "noise only".to_owned(), not_in_them }
 }
 
 fn output(
@@ -131,8 +133,8 @@ fn output(
     column_type: &str,
     used: &[usize],
     half_width_95: Option<f64>,
-) -> OutputExplained {
-    OutputExplained {
+) -> OutputExplanation {
+    OutputExplanation {
         name: name.to_owned(),
         column_type: column_type.to_owned(),
         measurements: used.to_vec(),
@@ -142,7 +144,7 @@ fn output(
 }
 
 /// One row of counts: free, as it is on record.
-pub(super) fn single() -> Quoted {
+pub(super) fn single() -> QuestionQuote {
     let loss = epsilon("0.5", "0");
     let explanation = Explanation {
         intervals: noise_only(),
@@ -156,7 +158,7 @@ pub(super) fn single() -> Quoted {
         neighbouring: Neighbouring::Replace,
         max_groups_contributed: 1,
         max_rows_joined: None,
-        groups: GroupsExplained::Single,
+        groups: GroupsExplanation::Single,
         choice: chosen(NoiseKind::Laplace, 0.0),
         measurements: vec![measurement("count of rows", (0.0, 1.0), 1.0, Some(loss))],
         outputs: vec![output("n", "int", &[0], Some(24.0))],
@@ -175,7 +177,7 @@ pub(super) fn single() -> Quoted {
 }
 
 /// Public groups, a sum and a mean, paid in rho from a budget that does not suffice.
-pub(super) fn public() -> Quoted {
+pub(super) fn public() -> QuestionQuote {
     let share = rho("0.25", "0");
     let total = rho("0.5", "0");
     let explanation = Explanation {
@@ -190,8 +192,8 @@ pub(super) fn public() -> Quoted {
         neighbouring: Neighbouring::AddRemove,
         max_groups_contributed: 2,
         max_rows_joined: None,
-        groups: GroupsExplained::Public { groups: 1_200, by_query: false },
-        choice: ChoiceExplained { runner_up: None, ..chosen(NoiseKind::Gaussian, 0.0) },
+        groups: GroupsExplanation::Public { groups: 1_200, by_query: false },
+        choice: ChoiceExplanation { runner_up: None, ..chosen(NoiseKind::Gaussian, 0.0) },
         measurements: vec![
             measurement("sum of price", (0.0, 1_543.209_876), 0.01, Some(share)),
             measurement("count of price", (0.0, 3.0), 1.0, Some(share)),
@@ -217,10 +219,10 @@ pub(super) fn public() -> Quoted {
 }
 
 /// A choice between two kinds of mechanisms.
-fn chosen(noise: NoiseKind, to_appear: f64) -> ChoiceExplained {
+fn chosen(noise: NoiseKind, to_appear: f64) -> ChoiceExplanation {
     let usefulness = Usefulness { to_appear, to_be_precise: 113.2, relative_error: 0.1 };
     let private = to_appear > 0.0;
-    ChoiceExplained {
+    ChoiceExplanation {
         noise,
         selection_share: private.then_some(0.375),
         usefulness,
@@ -233,7 +235,7 @@ fn chosen(noise: NoiseKind, to_appear: f64) -> ChoiceExplained {
 }
 
 /// Groups chosen by a strategy, a count that it gives or not.
-pub(super) fn private(strategy: Strategy) -> Quoted {
+pub(super) fn private(strategy: Strategy) -> QuestionQuote {
     let weighted = strategy.by_membership() && strategy != Strategy::SingleVote;
     let gaussian = strategy == Strategy::GaussianThreshold;
     let measured = strategy == Strategy::MeasuredCount;
@@ -256,7 +258,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
         neighbouring: Neighbouring::AddRemove,
         max_groups_contributed: 1_000,
         max_rows_joined: None,
-        groups: GroupsExplained::Private(Box::new(PrivateGroups {
+        groups: GroupsExplanation::Private(Box::new(PrivateGroups {
             strategy,
             sizes_in: match strategy {
                 Strategy::MeasuredCount => GroupSize::Rows,
@@ -280,12 +282,12 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
             known_groups_threshold: gaussian.then_some(0),
             rounds: match strategy {
                 Strategy::Sips => vec![
-                    RoundExplained { sigma: 31.9, threshold: 168.0 },
-                    RoundExplained { sigma: 11.3, threshold: 56.2 },
-                    RoundExplained { sigma: 4.0, threshold: 51.5 },
+                    RoundExplanation { sigma: 31.9, threshold: 168.0 },
+                    RoundExplanation { sigma: 11.3, threshold: 56.2 },
+                    RoundExplanation { sigma: 4.0, threshold: 51.5 },
                 ],
                 Strategy::WeightedGaussian => {
-                    vec![RoundExplained { sigma: 3.7, threshold: 51.5 }]
+                    vec![RoundExplanation { sigma: 3.7, threshold: 51.5 }]
                 }
                 _ => Vec::new(),
             },
@@ -318,9 +320,9 @@ fn quoted(
     account: Account,
     charge: Loss,
     standing: Standing,
-) -> Quoted {
+) -> QuestionQuote {
     let (population, total) = (explanation.population.clone(), explanation.total);
-    let part = PartQuoted {
+    let part = PartQuote {
         name: "part_1".to_owned(),
         sql: "SELECT".to_owned(),
         weight: None,
@@ -335,13 +337,13 @@ fn quoted(
         limits: Vec::new(),
         standing,
     };
-    Quoted {
+    QuestionQuote {
         analyst: analyst.to_owned(),
         parts: vec![part],
         around: None,
         consistent: Vec::new(),
         together: None,
-        accounts: vec![AccountQuoted { population, total, account, charge }],
+        accounts: vec![AccountQuote { population, total, account, charge }],
         answered_before: None,
     }
 }

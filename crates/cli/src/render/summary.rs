@@ -61,19 +61,19 @@ struct CountFigure {
 /// A released number, with its interval where it has one.
 #[derive(Clone)]
 struct Figure {
-    value: Written,
-    interval: Option<(Written, Written)>,
+    value: WrittenCell,
+    interval: Option<(WrittenCell, WrittenCell)>,
     /// For bars.
     number: f64,
 }
 
 #[derive(Clone)]
-struct Written {
+struct WrittenCell {
     text: String,
     json: String,
 }
 
-impl Written {
+impl WrittenCell {
     fn of(cell: &ResultCell<'_>) -> Self {
         Self { text: cell_text(cell), json: value(cell) }
     }
@@ -336,11 +336,11 @@ fn figures(view: &TableView<'_>) -> Result<Vec<Vec<(String, Figure)>>, Failure> 
             let cell = position(name).and_then(|index| row.get(index))?;
             let end = |end: &str| {
                 let index = position(&format!("{name}_{end}"))?;
-                row.get(index).map(Written::of)
+                row.get(index).map(WrittenCell::of)
             };
             let number = value(cell).parse().unwrap_or(0.0);
             let interval = end("low").zip(end("high"));
-            Some(Figure { value: Written::of(cell), interval, number })
+            Some(Figure { value: WrittenCell::of(cell), interval, number })
         };
         let row = schema.fields().iter().map(|field| {
             let figure = figure(field.name()).ok_or_else(|| cannot_show("column"))?;

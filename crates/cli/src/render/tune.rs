@@ -97,7 +97,7 @@ fn table(report: &TuneReport, setting: &TunedSetting) -> String {
 }
 
 fn first(trial: &Trial) -> Vec<String> {
-    let mark = if trial.is_own { " *" } else { "" };
+    let mark = if trial.is_current { " *" } else { "" };
     let noise = trial.noise.to_string();
     let mechanisms = match trial.strategy {
         Some(strategy) => format!("{strategy}, {noise}"),
@@ -128,7 +128,7 @@ fn three(value: f64) -> f64 {
 /// choose.
 fn lines(report: &TuneReport) -> Vec<String> {
     let better = report.settings.iter().filter_map(|setting| {
-        let best = setting.best().filter(|best| !best.is_own)?;
+        let best = setting.best().filter(|best| !best.is_current)?;
         let value = visible(&best.value);
         match setting.setting.as_str() {
             "epsilon" | "rho" => None,

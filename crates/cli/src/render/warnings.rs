@@ -1,6 +1,6 @@
 //! Warnings about queries.
 
-use hushtable::PartQuoted;
+use hushtable::PartQuote;
 use hushtable::query::Warning;
 
 use super::grid::visible;
@@ -18,7 +18,7 @@ pub(super) fn warned(warnings: &[Warning]) -> String {
 }
 
 /// The warnings of the queries of a workload.
-pub(super) fn warned_by(parts: &[PartQuoted]) -> String {
+pub(super) fn warned_by(parts: &[PartQuote]) -> String {
     section(parts.iter().flat_map(|part| {
         part.explanation.warnings.iter().map(|warning| note(warning, Some(&part.name)))
     }))

@@ -1,7 +1,7 @@
 //! Promise of a workload.
 
-use hushtable::query::{ConsistentPrecision, GroupsExplained, JointExplanation};
-use hushtable::{PartQuoted, Quoted};
+use hushtable::query::{ConsistentPrecision, GroupsExplanation, JointExplanation};
+use hushtable::{PartQuote, QuestionQuote};
 
 use super::cut_off;
 use super::explanation::unit_and_neighbours;
@@ -14,7 +14,7 @@ use super::policy::policy_of_workload;
 use super::warnings::warned_by;
 
 /// The queries of a workload's quote as text.
-pub(super) fn text(quoted: &Quoted, explanation: &JointExplanation) -> String {
+pub(super) fn text(quoted: &QuestionQuote, explanation: &JointExplanation) -> String {
     let sections = [
         promise(explanation),
         queries(&quoted.parts),
@@ -46,7 +46,7 @@ fn promise(explanation: &JointExplanation) -> String {
     format!("What is protected\n{}", grid.text(2))
 }
 
-fn queries(parts: &[PartQuoted]) -> String {
+fn queries(parts: &[PartQuote]) -> String {
     let mut grid = TextGrid::new([
         ("query", Alignment::Left),
         ("weight", Alignment::Right),
@@ -66,18 +66,18 @@ fn queries(parts: &[PartQuoted]) -> String {
     format!("Queries\n{}", grid.text(2))
 }
 
-fn groups(groups: &GroupsExplained) -> String {
+fn groups(groups: &GroupsExplanation) -> String {
     match groups {
-        GroupsExplained::Single => "one row".to_owned(),
-        GroupsExplained::Public { groups, .. } => format!("{} public", number(*groups as f64)),
-        GroupsExplained::Private(private) => {
+        GroupsExplanation::Single => "one row".to_owned(),
+        GroupsExplanation::Public { groups, .. } => format!("{} public", number(*groups as f64)),
+        GroupsExplanation::Private(private) => {
             let half = number(private.units_for_half as f64);
             format!("{}, half of the time from {half} {}", private.strategy, private.sizes_in)
         }
     }
 }
 
-fn measurements(parts: &[PartQuoted]) -> String {
+fn measurements(parts: &[PartQuote]) -> String {
     let mut grid = TextGrid::new([
         ("query", Alignment::Left),
         ("what", Alignment::Left),

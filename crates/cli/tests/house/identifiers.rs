@@ -19,8 +19,9 @@ const PLACES: [&str; 9] = [
 ];
 
 /// Words that a reader would not search for, each with what to say for it.
-const WORDS: [(&str, &str); 3] = [
-    (r"\bown\b", "what it belongs to"),
+const WORDS: [(&str, &str); 4] = [
+    (r"\b(?:is_|has_)?(?:own|owns)\b", "what it belongs to"),
+    (r"\bis_(?:asked|wanted|made|told)\b", "requested, needed, or what it is"),
     (r"\bplace\b", "index, column, span, rank"),
     (r"\bfn (?:told|made|kept|asked|wanted)\b", "what it gives"),
 ];

@@ -63,6 +63,36 @@ fn no_two_public_types_share_a_name() {
     assert!(paths_by_name.is_empty(), "names of more than one type: {paths_by_name:#?}");
 }
 
+/// Past participles that end the name of a type, with the reason. All other types are nouns.
+const PARTICIPLES: [(&str, &str); 8] = [
+    ("BudgetExceeded", "the word of the field for this error"),
+    ("BytesRead", "a number, of bytes that were read"),
+    ("Embedded", "the backend within this process, as databases are embedded"),
+    ("FrameBound", "a noun: SQL's word for an end of a window's frame"),
+    ("MuSquared", "the square of mu"),
+    ("Placed", "a trait of syntax that has a place, and traits may be adjectives"),
+    ("Sealed", "a trait, by the name of its idiom"),
+    ("TestSeed", "a noun"),
+];
+
+/// Words of irregular verbs that a name may end in; all others end in `ed`.
+const IRREGULAR: &str = "Bound|Broken|Built|Chosen|Drawn|Found|Given|Grown|Held|Hidden|Kept|Known|\
+                         Lost|Made|Meant|Paid|Read|Seen|Sent|Shown|Taken|Told|Written";
+
+#[test]
+fn types_are_nouns() {
+    let participle = Regex::new(&format!("([a-z]ed|{IRREGULAR})$")).unwrap();
+    let mut named = BTreeMap::new();
+    for (path, text) in below("crates").into_iter().filter(|(path, _)| !is_of_python(path)) {
+        let types = types(&code(&text)).into_iter().filter(|name| participle.is_match(name));
+        named.extend(types.map(|name| (name, path.clone())));
+    }
+    for (name, reason) in PARTICIPLES {
+        assert!(named.remove(name).is_some(), "no type is called `{name}`: {reason}");
+    }
+    assert!(named.is_empty(), "past participles that name types: {named:#?}");
+}
+
 #[test]
 fn definitions_are_found_and_types_of_traits_are_not() {
     let text = "struct A;\npub(crate) enum B {}\ntype C = u8;\npub type D<T> = T;\n\

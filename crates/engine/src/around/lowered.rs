@@ -26,7 +26,7 @@ use hushtable_plan::around_tree::{
 };
 
 use super::function::ExprFunction;
-use super::planned_rows::{Domain, Hidden, PlannedRows, broken};
+use super::planned_rows::{Domain, HiddenColumns, PlannedRows, broken};
 use crate::eval::constant;
 use crate::source::convert::arrow_type;
 
@@ -59,7 +59,7 @@ impl<'a> NodeLowering<'a> {
 
     /// The plan of a whole result, and where its columns and those of their cells are in it.
     pub(super) fn whole(&mut self, node: &Node) -> Result<(LogicalPlan, ResultColumns)> {
-        let rows = self.lower(node, None, Hidden::Operands)?;
+        let rows = self.lower(node, None, HiddenColumns::Operands)?;
         let PlannedRows { plan, columns, cells, operands, .. } = rows;
         let schema = Arc::clone(plan.schema());
         let index = |column: &Column| schema.index_of_column(column);
@@ -93,7 +93,7 @@ impl<'a> NodeLowering<'a> {
         &mut self,
         node: &Node,
         domain: Option<&Domain>,
-        hidden: Hidden,
+        hidden: HiddenColumns,
     ) -> Result<PlannedRows> {
         if let Some(domain) = domain
             && node.outer_columns().is_empty()
@@ -103,8 +103,8 @@ impl<'a> NodeLowering<'a> {
         }
         // Cells of columns that are not handed on are not needed.
         let cells = match hidden {
-            Hidden::Without => Hidden::Without,
-            Hidden::Cells | Hidden::Operands => Hidden::Cells,
+            HiddenColumns::Without => HiddenColumns::Without,
+            HiddenColumns::Cells | HiddenColumns::Operands => HiddenColumns::Cells,
         };
         match node {
             Node::One => Ok(PlannedRows::new(LogicalPlanBuilder::empty(true).build()?, Vec::new())),
@@ -127,20 +127,20 @@ impl<'a> NodeLowering<'a> {
                 let cells = match set.operation {
                     SetOperation::UnionAll => cells,
                     // Rows that are compared are compared without their cells.
-                    _ => Hidden::Without,
+                    _ => HiddenColumns::Without,
                 };
                 let left = self.lower(&set.left, domain, cells)?;
                 let right = self.lower(&set.right, domain, cells)?;
                 self.set(set.operation, &set.columns, left, right)
             }
             Node::Distinct(input) => {
-                let input = self.lower(input, domain, Hidden::Without)?;
+                let input = self.lower(input, domain, HiddenColumns::Without)?;
                 let input = self.bare(input)?;
                 let plan = LogicalPlanBuilder::new(input.plan.clone()).distinct()?.build()?;
                 Ok(input.within(plan))
             }
             Node::Aggregate { input, keys, levels, aggregates } => {
-                let input = self.lower(input, domain, Hidden::Without)?;
+                let input = self.lower(input, domain, HiddenColumns::Without)?;
                 self.aggregate(input, (keys, levels.as_deref()), aggregates, domain)
             }
             Node::Window(input, windows) => {
@@ -180,7 +180,7 @@ impl<'a> NodeLowering<'a> {
             Node::Sort(input, by) => (input.as_ref(), by.as_slice()),
             other => (other, &[][..]),
         };
-        let input = self.lower(input, Some(domain), Hidden::Without)?;
+        let input = self.lower(input, Some(domain), HiddenColumns::Without)?;
         let input = self.attached(input, by.iter().map(|key| &key.value), Some(domain))?;
         let order_by = self.order(by, &input, Some(domain))?;
         let number = self.state.window_functions().get("row_number");
@@ -270,7 +270,7 @@ impl<'a> NodeLowering<'a> {
         input: PlannedRows,
         scalars: &[Scalar],
         domain: Option<&Domain>,
-        hidden: Hidden,
+        hidden: HiddenColumns,
     ) -> Result<PlannedRows> {
         let input = self.apart(input)?;
         let input = &self.attached(input, scalars, domain)?;
@@ -288,10 +288,10 @@ impl<'a> NodeLowering<'a> {
             let index = scalar.as_column();
             let mut hand_on = |cell: &Column| add(self, Planned::Column(cell.clone()));
             let of = |index: usize| input.cells.get(index).and_then(Option::as_ref);
-            let cell = index.and_then(of).filter(|_| hidden != Hidden::Without);
+            let cell = index.and_then(of).filter(|_| hidden != HiddenColumns::Without);
             rows.cells.push(cell.map(&mut hand_on));
             let operands = match index {
-                _ if hidden != Hidden::Operands => None,
+                _ if hidden != HiddenColumns::Operands => None,
                 Some(index) => input.operands.get(index).cloned().flatten(),
                 None => scalar
                     .operands
@@ -313,7 +313,7 @@ impl<'a> NodeLowering<'a> {
         &mut self,
         join: &Join,
         domain: Option<&Domain>,
-        hidden: Hidden,
+        hidden: HiddenColumns,
     ) -> Result<PlannedRows> {
         let left = self.lower(&join.left, domain, hidden)?;
         let of_left = matches!(join.kind, JoinSides::Inner | JoinSides::Left);

@@ -25,7 +25,7 @@ pub(super) struct PlannedRows {
 
 /// The hidden columns that a plan has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hidden {
+pub(super) enum HiddenColumns {
     /// None: its values are compared, or stand in an expression.
     Without,
     /// The cells of its columns.

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 use hushtable_plan::around_tree::{Node, Operand, Scalar};
 
 use super::lowered::NodeLowering;
-use super::planned_rows::{Domain, Hidden, PlannedRows, broken};
+use super::planned_rows::{Domain, HiddenColumns, PlannedRows, broken};
 
 /// The column in the rows around a sub-query that it reads from outside.
 fn around<'r>(
@@ -99,12 +99,12 @@ impl NodeLowering<'_> {
         let around = keys.iter().map(|key| around(*key, rows, domain).cloned());
         let around = around.collect::<Result<Vec<_>>>()?;
         if keys.is_empty() {
-            return Ok((self.lower(node, None, Hidden::Without)?, around));
+            return Ok((self.lower(node, None, HiddenColumns::Without)?, around));
         }
         let (plan, columns) = self.renamed(rows.plan.clone(), &around)?;
         let plan = LogicalPlanBuilder::new(plan).distinct()?.build()?;
         let domain = Domain { plan, keys, columns };
-        Ok((self.lower(node, Some(&domain), Hidden::Without)?, around))
+        Ok((self.lower(node, Some(&domain), HiddenColumns::Without)?, around))
     }
 
     /// Columns of a plan, and no others, under new names.

@@ -193,7 +193,7 @@ impl PackedLayout {
 }
 
 /// Rows that are to be bounded.
-pub(super) struct Packed {
+pub(super) struct PackedRows {
     /// The chunk of each shard that is being filled.
     open: Vec<Vec<u64>>,
     /// Full chunks of each shard.
@@ -205,7 +205,7 @@ pub(super) struct Packed {
     rows: usize,
 }
 
-impl Packed {
+impl PackedRows {
     /// Of no row yet.
     pub(super) fn new(shards: usize, width: usize) -> Self {
         let (mut open, mut full) = (Vec::new(), Vec::new());

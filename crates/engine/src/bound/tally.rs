@@ -101,14 +101,14 @@ pub(crate) struct ContributionTally {
     /// Rows of each unit in each of its groups.
     pub(crate) rows_per_group: CountHistogram,
     /// For each accumulator.
-    pub(crate) cut: Vec<Tallied>,
+    pub(crate) cut: Vec<AccumulatorTally>,
 }
 
 flat!(ContributionTally { groups_per_unit, rows_per_group, cut });
 
 /// Contributions to an accumulator. Secret: no Debug, Display or Serialize.
 #[derive(Clone)]
-pub(crate) enum Tallied {
+pub(crate) enum AccumulatorTally {
     /// The sums that bounds cut off, and the rows that units have in a group.
     Sums(Cut, Box<SignedSketch>),
     /// Values beyond the most that a unit may have in a group, and values that are clamped. By
@@ -116,7 +116,7 @@ pub(crate) enum Tallied {
     Values([Cut; 2]),
 }
 
-impl Flat for Tallied {
+impl Flat for AccumulatorTally {
     fn write(&self, numbers: &mut Vec<u64>) {
         match self {
             Self::Sums(cut, sizes) => {
@@ -165,9 +165,9 @@ impl ContributionTally {
     pub(super) fn new(accumulators: &[Accumulation]) -> Self {
         let empty = |accumulator: &Accumulation| match accumulator {
             Accumulation::Sum { .. } => {
-                Tallied::Sums(Cut::default(), Box::new(SignedSketch::new()))
+                AccumulatorTally::Sums(Cut::default(), Box::new(SignedSketch::new()))
             }
-            Accumulation::Values(_) => Tallied::Values(Default::default()),
+            Accumulation::Values(_) => AccumulatorTally::Values(Default::default()),
         };
         Self { cut: accumulators.iter().map(empty).collect(), ..Self::default() }
     }
@@ -183,19 +183,19 @@ impl ContributionTally {
         {
             for value in column.iter().flatten() {
                 match (&mut *tallied, accumulator) {
-                    (Tallied::Sums(cut, sizes), Accumulation::Sum { bounds, .. }) => {
+                    (AccumulatorTally::Sums(cut, sizes), Accumulation::Sum { bounds, .. }) => {
                         sizes.add(value as f64);
                         let counts = clamped(value.into(), *bounds);
                         cut.units += u64::from(cut.add(value.into(), counts));
                     }
-                    (Tallied::Values([beyond, range]), Accumulation::Values(listing)) => {
+                    (AccumulatorTally::Values([beyond, range]), Accumulation::Values(listing)) => {
                         beyond.add(1, 1);
                         let whole = i128::from(listing.clamped(value) == value);
                         range.units += u64::from(range.add(1, whole));
                     }
                     // Both are made of the same list.
-                    (Tallied::Sums(..), Accumulation::Values(_))
-                    | (Tallied::Values(_), Accumulation::Sum { .. }) => {}
+                    (AccumulatorTally::Sums(..), Accumulation::Values(_))
+                    | (AccumulatorTally::Values(_), Accumulation::Sum { .. }) => {}
                 }
             }
         }
@@ -211,16 +211,19 @@ impl ContributionTally {
         }
         for (tallied, other) in self.cut.iter_mut().zip(other.cut) {
             match (tallied, other) {
-                (Tallied::Sums(cut, sizes), Tallied::Sums(other_cut, other_sizes)) => {
+                (
+                    AccumulatorTally::Sums(cut, sizes),
+                    AccumulatorTally::Sums(other_cut, other_sizes),
+                ) => {
                     cut.merge(other_cut);
                     sizes.merge(&other_sizes);
                 }
-                (Tallied::Values(cuts), Tallied::Values(other)) => {
+                (AccumulatorTally::Values(cuts), AccumulatorTally::Values(other)) => {
                     cuts.iter_mut().zip(other).for_each(|(cut, other)| cut.merge(other));
                 }
                 // Both are made of the same list.
-                (Tallied::Sums(..), Tallied::Values(_))
-                | (Tallied::Values(_), Tallied::Sums(..)) => {}
+                (AccumulatorTally::Sums(..), AccumulatorTally::Values(_))
+                | (AccumulatorTally::Values(_), AccumulatorTally::Sums(..)) => {}
             }
         }
     }
@@ -240,8 +243,8 @@ impl UnitShard {
         let (mut tallied_sums, mut tallied_lists) = (Vec::new(), Vec::new());
         for tallied in &mut tally.cut {
             match tallied {
-                Tallied::Sums(cut, sizes) => tallied_sums.push((cut, sizes)),
-                Tallied::Values(cuts) => tallied_lists.push(cuts),
+                AccumulatorTally::Sums(cut, sizes) => tallied_sums.push((cut, sizes)),
+                AccumulatorTally::Values(cuts) => tallied_lists.push(cuts),
             }
         }
         for (index, (listing, cuts)) in listings.iter().zip(tallied_lists).enumerate() {

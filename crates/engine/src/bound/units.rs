@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
 
-use super::packed::{Packed, PackedLayout};
+use super::packed::{PackedLayout, PackedRows};
 use super::pair_rows::choose;
 use super::rules::Rules;
 use super::shard::{UnitShard, UnitState, clamped};
@@ -30,14 +30,14 @@ const LEAST: usize = if cfg!(test) { 2 << 10 } else { 1 << 20 };
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Learns the bytes of memory, and fails where there is no more.
-pub(crate) type Grown<'a> = dyn FnMut(usize) -> Result<(), DataFusionError> + 'a;
+pub(crate) type OnGrowth<'a> = dyn FnMut(usize) -> Result<(), DataFusionError> + 'a;
 
 /// State of all units.
 pub(super) struct UnitStates {
     pub(super) rules: Rules,
     /// The batch that is being added.
     batch: Vec<u64>,
-    waiting: Packed,
+    waiting: PackedRows,
     shards: Vec<UnitShard>,
     /// Bytes of the shards, of the rows that they keep, and of the most that any shard takes to
     /// bring these in order.
@@ -57,7 +57,7 @@ impl UnitStates {
         limit: (SamplingKey, usize),
         layout: PackedLayout,
     ) -> Result<Self, DataFusionError> {
-        let waiting = Packed::new(1, layout.width);
+        let waiting = PackedRows::new(1, layout.width);
         let rules = Rules::new(unit, &rows.keys, limit, layout)?;
         Ok(Self {
             rules,
@@ -78,7 +78,7 @@ impl UnitStates {
         rows: &ContributionBatch,
         unit: &ArrayRef,
         (group_ids, groups): (&[usize], usize),
-        grown: &mut Grown<'_>,
+        grown: &mut OnGrowth<'_>,
     ) -> Result<(), DataFusionError> {
         if rows.keys.is_empty() {
             self.rules.groups.of_single_group();
@@ -109,7 +109,7 @@ impl UnitStates {
     /// Splits the units. None has a state yet, as all rows wait.
     fn split(&mut self) {
         let width = self.rules.layout.width;
-        let mut waiting = Packed::new(SHARDS, width);
+        let mut waiting = PackedRows::new(SHARDS, width);
         for chunk in self.waiting.take(0) {
             for row in chunk.chunks_exact(width) {
                 waiting.push(shard_of(&self.rules, row[0], SHARDS), row);
@@ -123,7 +123,7 @@ impl UnitStates {
     ///
     /// # Errors
     /// Also when there is too little memory.
-    pub(super) fn absorb(&mut self, grown: &mut Grown<'_>) -> Result<(), DataFusionError> {
+    pub(super) fn absorb(&mut self, grown: &mut OnGrowth<'_>) -> Result<(), DataFusionError> {
         let others = self.rules.size() + self.batch_size() + self.waiting.size();
         for (index, shard) in self.shards.iter_mut().enumerate() {
             // Where few rows wait for a shard, these look for their units' state one by one.

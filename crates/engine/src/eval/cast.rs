@@ -20,7 +20,7 @@ use super::counted::count;
 use super::text_functions::{at_most, builder, bytes};
 use super::unexpected;
 use crate::source::convert::decimals;
-use crate::source::convert::{Stored, arrow_type};
+use crate::source::convert::{StoredType, arrow_type};
 use crate::source::normalise::normalise;
 
 /// The value as an array of one row.
@@ -52,10 +52,10 @@ pub(super) fn cast(
         (T::String, _) => {
             count(|| bytes(array));
             let short = at_most(array, MAX_NUMBER_BYTES)?;
-            normalise(&arrow_cast(&short, &DataType::BinaryView)?, Stored::Text, to)
+            normalise(&arrow_cast(&short, &DataType::BinaryView)?, StoredType::Text, to)
         }
-        (T::Bool, T::Int) => normalise(array, Stored::Bool, to),
-        (T::Int, _) => normalise(array, Stored::Int { unsigned_64: false }, to),
+        (T::Bool, T::Int) => normalise(array, StoredType::Bool, to),
+        (T::Int, _) => normalise(array, StoredType::Int { unsigned_64: false }, to),
         (T::Decimal { scale }, T::Decimal { scale: smaller }) if smaller < scale => {
             let digits = array.as_primitive_opt::<Decimal128Type>().ok_or_else(|| unexpected())?;
             let factor = 10i128.pow(u32::from(scale - smaller));
@@ -64,7 +64,7 @@ pub(super) fn cast(
         }
         (T::Decimal { scale }, _) => {
             let scale = i8::try_from(scale).map_err(|_| unexpected())?;
-            normalise(array, Stored::Decimal { scale }, to)
+            normalise(array, StoredType::Decimal { scale }, to)
         }
         (T::Float, T::Decimal { scale }) => {
             let floats = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected())?;
@@ -76,8 +76,8 @@ pub(super) fn cast(
             };
             decimals(floats.unary_opt::<_, Decimal128Type>(digits), scale)
         }
-        (T::Date, _) => normalise(array, Stored::Date, to),
-        (T::Timestamp, _) => normalise(array, Stored::Timestamp { finer: false }, to),
+        (T::Date, _) => normalise(array, StoredType::Date, to),
+        (T::Timestamp, _) => normalise(array, StoredType::Timestamp { finer: false }, to),
         _ => Err(unexpected()),
     }
 }

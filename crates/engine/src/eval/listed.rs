@@ -17,7 +17,7 @@ use super::text_functions::texts;
 use super::unexpected;
 
 /// The constants of an IN list.
-pub(super) enum Listed {
+pub(super) enum ListedConstants {
     /// Integers, days, moments, booleans, or the bits of floats.
     Integers(HashSet<i64>),
     /// The digits of decimals of the value's scale.
@@ -29,7 +29,7 @@ pub(super) enum Listed {
     },
 }
 
-impl Listed {
+impl ListedConstants {
     pub(super) fn new(list: &[Value], column_type: ColumnType) -> Self {
         match column_type {
             ColumnType::String => {

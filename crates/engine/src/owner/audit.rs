@@ -20,7 +20,7 @@ use hushtable_lang::{Refusal, Value};
 use hushtable_noise::Generator;
 use hushtable_plan::{Groups, PrivateQuery, Thresholds};
 use hushtable_privacy::{Delta, Loss};
-use hushtable_quote::{Contributed, EpsilonAt, Quote};
+use hushtable_quote::{EpsilonAt, Quote, RecordContribution};
 
 use crate::bounding::accumulator_indices;
 use crate::classes::ClassLookup;
@@ -30,13 +30,13 @@ use crate::error::EngineError;
 use crate::exact::{ExactSums, OwnerScan, ScanOutcome};
 use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Session};
+use crate::session::{CheckedQuery, Session};
 use crate::source::ReadProgress;
 use crate::survey::ScanOptions;
 use event_search::{AuditTrial, search};
 use neighbours::{RemovedRow, Who, candidates, comparisons, without_row};
 use pair::{ComparedTable, TablePair};
-pub use report::{AuditOptions, AuditReport, Compared, EventFound};
+pub use report::{AuditOptions, AuditReport, EventInWords, PairComparison};
 use statistics::Statistics;
 use words::event_in_words;
 
@@ -124,11 +124,11 @@ struct ComparedTables(Vec<([ComparedTable; 2], PairLabels)>);
 struct PairLabels {
     names: [String; 2],
     /// The row that one of them is without, where rows are units.
-    removed: Option<Removed>,
+    removed: Option<OmittedRow>,
 }
 
 /// A row that is left out. Secret: no Debug, Display or Serialize.
-struct Removed {
+struct OmittedRow {
     /// Its addition to each measurement that adds up.
     sums: Vec<i128>,
     pieces: i128,
@@ -139,7 +139,11 @@ struct Removed {
 impl ComparedTables {
     /// Reads the table once, and once more without each unit. All under one sampling key: what is
     /// promised holds under every key, so that this is the stricter test.
-    async fn read(checked: &Checked<'_>, most: u64, key: SamplingKey) -> Result<Self, EngineError> {
+    async fn read(
+        checked: &CheckedQuery<'_>,
+        most: u64,
+        key: SamplingKey,
+    ) -> Result<Self, EngineError> {
         let query = checked.quote.query();
         let scan = async |look: ScanOptions| {
             let unwatched = Arc::new(ReadProgress::default());
@@ -201,7 +205,7 @@ impl ComparedTables {
                         false => 1,
                     };
                     let keys = class_keys(query, &exact, *group)?;
-                    Some(Removed { sums, pieces, keys })
+                    Some(OmittedRow { sums, pieces, keys })
                 }
                 _ => None,
             };
@@ -268,7 +272,7 @@ fn audited(
     bar: &Bar<'_>,
     generators: &mut [Generator],
     progress: &ReadProgress,
-) -> Result<Vec<Compared>, EngineError> {
+) -> Result<Vec<PairComparison>, EngineError> {
     let count = tables.0.len().max(1) as u64;
     let mut work = Vec::new();
     for ([one, other], labels) in &tables.0 {
@@ -281,11 +285,15 @@ fn audited(
     let mut all = Vec::new();
     for (pair, PairLabels { names, removed }, runs) in work {
         // Where sums are not clamped, what is promised follows from the size of the row.
-        let of_record = removed.as_ref().and_then(|Removed { sums, pieces, keys }| {
-            EpsilonAt::of_record(quote, &Contributed { sums, pieces: *pieces, keys }, bar.more)
+        let of_record = removed.as_ref().and_then(|OmittedRow { sums, pieces, keys }| {
+            EpsilonAt::of_record(
+                quote,
+                &RecordContribution { sums, pieces: *pieces, keys },
+                bar.more,
+            )
         });
         let promised = of_record.unwrap_or(bar.promised);
-        let mut compared = Compared {
+        let mut compared = PairComparison {
             tables: names.clone(),
             runs,
             epsilon_at_least: 0.0,

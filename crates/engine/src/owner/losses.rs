@@ -14,10 +14,10 @@ use serde::Serialize;
 use crate::error::EngineError;
 use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Session};
+use crate::session::{CheckedQuery, Session};
 pub use crate::sketch::{Distribution, LossQuantile};
 use each_record::{LossTally, tally};
-pub use fit::{FitOptions, FitReport, Fitted};
+pub use fit::{FitOptions, FitReport, FittedNoise};
 use mechanisms::{by_mechanism, on_data};
 
 /// Losses of records by a query. They are about the exact data: for its owner, not to be published.
@@ -126,7 +126,7 @@ impl Session {
 }
 
 /// The rho of a query that has sums that are not clamped.
-fn rho(checked: &Checked<'_>) -> Result<Rho, EngineError> {
+fn rho(checked: &CheckedQuery<'_>) -> Result<Rho, EngineError> {
     let splits =
         checked.quote.query().measurements().iter().any(|m| m.measure.per_record().is_some());
     match checked.quote.total() {

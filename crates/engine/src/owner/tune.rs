@@ -17,7 +17,7 @@ use crate::owner::chances::{are_least, chances};
 use crate::owner::check::rows;
 use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Session};
+use crate::session::{CheckedQuery, Session};
 use crate::survey::ScanOptions;
 pub use report::{Trial, TrialError, TuneReport, TunedSetting};
 
@@ -31,7 +31,7 @@ const QUARTERS: [u32; 5] = [1, 2, 4, 8, 16];
 struct Tuning<'a> {
     session: &'a Session,
     sql: &'a str,
-    checked: Checked<'a>,
+    checked: CheckedQuery<'a>,
     key: SamplingKey,
     progress: &'a Progress,
     /// Without any limit or bound.
@@ -75,7 +75,7 @@ impl Session {
 
 /// The exact groups of a query, with those of each unit where `votes` may be counted.
 async fn read(
-    checked: &Checked<'_>,
+    checked: &CheckedQuery<'_>,
     query: &OwnerQuery,
     votes: bool,
     (key, progress): (SamplingKey, &Progress),
@@ -215,7 +215,7 @@ impl Tuning<'_> {
         value: String,
         quote: &Quote,
         bounded: &ExactSums,
-        is_own: bool,
+        is_current: bool,
     ) -> Result<Trial, EngineError> {
         heavy(|| {
             let query = quote.query();
@@ -262,7 +262,7 @@ impl Tuning<'_> {
             }
             Ok(Trial {
                 value,
-                is_own,
+                is_current,
                 noise: quote.noise_kind(),
                 strategy: quote.selection().map(hushtable_mechanisms::Selection::strategy),
                 groups_shown: chances.iter().sum(),

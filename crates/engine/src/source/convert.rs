@@ -34,7 +34,7 @@ impl ReadType {
 
 /// How a file stores a column, as far as conversion is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stored {
+pub(crate) enum StoredType {
     /// Nothing but NULLs.
     Null,
     /// Bytes that should be UTF-8.
@@ -64,7 +64,7 @@ pub(crate) enum Stored {
     Other,
 }
 
-impl Stored {
+impl StoredType {
     pub(super) fn of(file_type: &DataType) -> Self {
         match file_type {
             DataType::Null => Self::Null,
@@ -166,19 +166,19 @@ impl Stored {
 }
 
 /// The type to declare for a column that is stored in these ways in different files.
-pub(super) fn common(types: &[Stored]) -> Option<ColumnType> {
-    let known = || types.iter().copied().filter(|stored| *stored != Stored::Null);
+pub(super) fn common(types: &[StoredType]) -> Option<ColumnType> {
+    let known = || types.iter().copied().filter(|stored| *stored != StoredType::Null);
     if known().next().is_none() {
-        return Stored::Null.natural();
+        return StoredType::Null.natural();
     }
-    let candidates = known().filter_map(Stored::natural);
+    let candidates = known().filter_map(StoredType::natural);
     let wider = [ColumnType::Float, ColumnType::Timestamp, ColumnType::String];
     candidates.chain(wider).find(|to| {
         known().all(|stored| match (stored, *to) {
             // These are allowed where they are declared, but do not hold every value.
-            (Stored::Text, to) => to == ColumnType::String,
-            (Stored::Int { .. }, ColumnType::Bool)
-            | (Stored::Timestamp { .. }, ColumnType::Date) => false,
+            (StoredType::Text, to) => to == ColumnType::String,
+            (StoredType::Int { .. }, ColumnType::Bool)
+            | (StoredType::Timestamp { .. }, ColumnType::Date) => false,
             _ => stored.becomes(*to).is_ok(),
         })
     })

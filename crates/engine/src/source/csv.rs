@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hushtable_contract::CsvSettings;
 use hushtable_lang::MAX_STRING_BYTES;
 
-use super::convert::Stored;
+use super::convert::StoredType;
 use super::csv_rows::{CsvRecords, Limits, Record};
 use super::decoders::Bytes;
 use super::from_text::TextColumn;
@@ -91,7 +91,7 @@ impl CsvFile {
                 // UTF-16 without a mark and compressed data have NULs, and columns never do.
                 Ok(name) if !name.contains('\0') => columns.push(StoredColumn {
                     name: name.to_owned(),
-                    stored: Stored::Text,
+                    stored: StoredType::Text,
                     file_type: "text".to_owned(),
                 }),
                 _ => {

@@ -27,10 +27,10 @@ pub(super) fn utf8(mut input: Box<dyn Read>, encoding: &'static Encoding) -> Res
     }
     let decoder = found.new_decoder_without_bom_handling();
     let (raw, text) = (vec![0; BUFFER], vec![0; 4 * BUFFER]);
-    Ok(Box::new(Decoded { input, decoder, raw, read: 0..0, text, ready: 0..0, ended: false }))
+    Ok(Box::new(DecodedValues { input, decoder, raw, read: 0..0, text, ready: 0..0, ended: false }))
 }
 
-struct Decoded<R> {
+struct DecodedValues<R> {
     input: R,
     decoder: Decoder,
     /// Bytes of the file, of which `read` are still to be decoded.
@@ -42,7 +42,7 @@ struct Decoded<R> {
     ended: bool,
 }
 
-impl<R: Read> Decoded<R> {
+impl<R: Read> DecodedValues<R> {
     /// Decodes more, until there is something to hand on or the input is at its end.
     fn decode(&mut self) -> Result<()> {
         let mut written = 0;
@@ -76,7 +76,7 @@ impl<R: Read> Decoded<R> {
     }
 }
 
-impl<R: Read> Read for Decoded<R> {
+impl<R: Read> Read for DecodedValues<R> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         if self.ready.is_empty() && !self.ended {
             self.decode()?;

@@ -17,14 +17,14 @@ use datafusion::arrow::ipc::convert::fb_to_schema;
 use datafusion::arrow::ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
 use datafusion::arrow::ipc::{Block, Message, MessageHeader, RecordBatch};
 use datafusion::arrow::ipc::{Schema as Written, root_as_footer, root_as_message};
-use datafusion::arrow::record_batch::RecordBatch as Decoded;
+use datafusion::arrow::record_batch::RecordBatch as DecodedValues;
 use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
 use datafusion::parquet::file::reader::{ChunkReader, Length};
 
 use super::arrow_rows::hand_over;
-use super::convert::{Stored, plain, type_name};
+use super::convert::{StoredType, plain, type_name};
 use super::decoders::{Bytes, guard};
-use super::sink::{Sink, Watched};
+use super::sink::{ProgressSink, Sink};
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
 use super::{ReadProgress, SourceError, SourceIdentity};
 
@@ -108,7 +108,7 @@ impl<B: Bytes> ArrowFile<B> {
         &self,
         chunk: usize,
         indices: &[usize],
-        work: &mut dyn FnMut(Decoded, u64) -> ControlFlow<()>,
+        work: &mut dyn FnMut(DecodedValues, u64) -> ControlFlow<()>,
     ) -> Result<(), SourceError> {
         let path = self.bytes.path();
         let reader = guard(path, FORMAT, || Ok(self.bytes.open()?))?;
@@ -168,7 +168,7 @@ impl<B: Bytes> ArrowFile<B> {
         head: usize,
         indices: &[usize],
         dictionaries: &mut Dictionaries,
-    ) -> ParquetResult<Option<Decoded>> {
+    ) -> ParquetResult<Option<DecodedValues>> {
         let cut = bytes.get(..head).ok_or_else(|| wrong("a message without a head"))?;
         let message = message_of(cut)?;
         let (body, version) = (bytes.slice(head), message.version());
@@ -233,7 +233,7 @@ impl<B: Bytes> Source for ArrowFile<B> {
         let mut failed = false;
         self.each(chunk, &indices, &mut |batch, bytes| {
             let all = (batch.num_rows() as u64).max(1);
-            let mut sink = Watched { sink: &mut *sink, progress, bytes, all };
+            let mut sink = ProgressSink { sink: &mut *sink, progress, bytes, all };
             let columns = batch.columns().iter().map(plain).collect::<Option<Vec<_>>>();
             let Some(columns) = columns else {
                 failed = true;
@@ -373,7 +373,7 @@ fn as_bytes(schema: &Schema) -> (Vec<StoredColumn>, SchemaRef) {
         let file_type = field.data_type();
         columns.push(StoredColumn {
             name: field.name().clone(),
-            stored: Stored::of(file_type),
+            stored: StoredType::of(file_type),
             file_type: type_name(file_type),
         });
         fields.push(Field::clone(field).with_data_type(bytes_for(file_type)));

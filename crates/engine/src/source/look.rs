@@ -48,12 +48,12 @@ pub struct SuggestedTypes {
     /// How the files are written.
     pub csv: CsvSettings,
     /// A type for each column, in the order of [`file_schema`].
-    pub columns: Vec<Proposed>,
+    pub columns: Vec<ProposedType>,
 }
 
 /// A type that rows suggest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proposed {
+pub struct ProposedType {
     /// The column.
     pub name: String,
     /// Its type.
@@ -146,9 +146,9 @@ impl SampledTexts {
         self.values().is_some_and(|values| values.iter().all(fits))
     }
 
-    fn proposed(&self, parser: &TextParser, unclear: &[Unclear]) -> Proposed {
+    fn proposed(&self, parser: &TextParser, unclear: &[Unclear]) -> ProposedType {
         let (column_type, note) = self.type_and_note(parser, unclear);
-        Proposed { name: self.name.clone(), column_type, note }
+        ProposedType { name: self.name.clone(), column_type, note }
     }
 
     fn type_and_note(

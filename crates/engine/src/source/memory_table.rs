@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
 
 use super::SourceError;
-use super::convert::{Stored, plain, type_name};
+use super::convert::{StoredType, plain, type_name};
 use super::provided::{Provider, RowsIdentity};
 use super::stored::planned_otherwise;
 
@@ -102,7 +102,7 @@ fn identity(schema: &SchemaRef, chunks: &[RecordBatch]) -> Result<RowsIdentity, 
             whole.update(&(text.len() as u64).to_le_bytes());
             whole.update(text.as_bytes());
         }
-        if Stored::of(field.data_type()) == Stored::Other {
+        if StoredType::of(field.data_type()) == StoredType::Other {
             continue;
         }
         let mut column = ColumnHash::default();

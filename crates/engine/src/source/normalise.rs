@@ -22,7 +22,7 @@ use datafusion::arrow::error::ArrowError;
 use hushtable_lang::{ColumnType, MAX_STRING_BYTES, calendar_day, calendar_moment};
 use hushtable_numbers::decimal::{power_of_ten, within_digits};
 
-use super::convert::{ReadType, Stored, arrow_type, decimals, unexpected};
+use super::convert::{ReadType, StoredType, arrow_type, decimals, unexpected};
 use super::from_text::TextColumn;
 
 const MS_PER_DAY: i64 = 86_400_000;
@@ -34,7 +34,7 @@ const MS_PER_DAY: i64 = 86_400_000;
 /// Fails as [`normalise`] does.
 pub(super) fn read_as(
     array: &ArrayRef,
-    stored: Stored,
+    stored: StoredType,
     to: ReadType,
 ) -> Result<ArrayRef, ArrowError> {
     match to {
@@ -49,41 +49,49 @@ pub(super) fn read_as(
 ///
 /// # Errors
 ///
-/// Only for types that [`Stored::becomes`] refuses, or an array that is not of `stored`: never
+/// Only for types that [`StoredType::becomes`] refuses, or an array that is not of `stored`: never
 /// because of a value.
 pub(crate) fn normalise(
     array: &ArrayRef,
-    stored: Stored,
+    stored: StoredType,
     to: ColumnType,
 ) -> Result<ArrayRef, ArrowError> {
     match (stored, to) {
-        (Stored::Null, _) => Ok(new_null_array(&arrow_type(to), array.len())),
-        (Stored::Text, ColumnType::String) => string(array),
-        (Stored::Text, _) => text(array, ReadType::Value(to)),
-        (Stored::Bool, ColumnType::Bool) => Ok(Arc::clone(array)),
+        (StoredType::Null, _) => Ok(new_null_array(&arrow_type(to), array.len())),
+        (StoredType::Text, ColumnType::String) => string(array),
+        (StoredType::Text, _) => text(array, ReadType::Value(to)),
+        (StoredType::Bool, ColumnType::Bool) => Ok(Arc::clone(array)),
         // Total: widening, a check of range, a comparison with 0, or digits.
-        (Stored::Bool, ColumnType::Int | ColumnType::String)
+        (StoredType::Bool, ColumnType::Int | ColumnType::String)
         | (
-            Stored::Int { .. },
+            StoredType::Int { .. },
             ColumnType::Bool | ColumnType::Int | ColumnType::String | ColumnType::Float,
         ) => cast(array, &arrow_type(to)),
-        (Stored::Int { .. }, ColumnType::Decimal { scale }) => rescale(&integers(array)?, 0, scale),
-        (Stored::Float, ColumnType::Float) => {
+        (StoredType::Int { .. }, ColumnType::Decimal { scale }) => {
+            rescale(&integers(array)?, 0, scale)
+        }
+        (StoredType::Float, ColumnType::Float) => {
             Ok(float(cast(array, &DataType::Float64)?.as_primitive::<Float64Type>()))
         }
-        (Stored::Decimal { scale }, _) => decimal(&digits(array)?, scale, to),
-        (Stored::Date | Stored::Timestamp { .. }, ColumnType::Date) => date(array),
-        (Stored::Date | Stored::Timestamp { .. }, ColumnType::Timestamp) => timestamp(array),
+        (StoredType::Decimal { scale }, _) => decimal(&digits(array)?, scale, to),
+        (StoredType::Date | StoredType::Timestamp { .. }, ColumnType::Date) => date(array),
+        (StoredType::Date | StoredType::Timestamp { .. }, ColumnType::Timestamp) => {
+            timestamp(array)
+        }
         _ => Err(unexpected()),
     }
 }
 
 /// Values that tell units apart; NULL where two of the file could be one.
-fn identifier(array: &ArrayRef, stored: Stored, to: ColumnType) -> Result<ArrayRef, ArrowError> {
+fn identifier(
+    array: &ArrayRef,
+    stored: StoredType,
+    to: ColumnType,
+) -> Result<ArrayRef, ArrowError> {
     match (stored, to) {
-        (Stored::Text, ColumnType::String) => string(array),
-        (Stored::Text, _) => text(array, ReadType::Identifier(to)),
-        (Stored::Date, ColumnType::Date) if array.data_type() == &DataType::Date64 => {
+        (StoredType::Text, ColumnType::String) => string(array),
+        (StoredType::Text, _) => text(array, ReadType::Identifier(to)),
+        (StoredType::Date, ColumnType::Date) if array.data_type() == &DataType::Date64 => {
             let (values, _) = instants(array)?;
             let whole = |v: i64| (v % MS_PER_DAY == 0).then_some(v);
             let whole: PrimitiveArray<Date64Type> = values.unary_opt(whole);
@@ -94,13 +102,13 @@ fn identifier(array: &ArrayRef, stored: Stored, to: ColumnType) -> Result<ArrayR
 }
 
 /// Whole numbers of up to 38 digits.
-fn wide(array: &ArrayRef, stored: Stored) -> Result<ArrayRef, ArrowError> {
+fn wide(array: &ArrayRef, stored: StoredType) -> Result<ArrayRef, ArrowError> {
     match stored {
-        Stored::Null => Ok(new_null_array(&ReadType::Wide.arrow_type(), array.len())),
-        Stored::Text => text(array, ReadType::Wide),
-        Stored::Bool => rescale(&integers(&cast(array, &DataType::Int64)?)?, 0, 0),
-        Stored::Int { .. } => rescale(&integers(array)?, 0, 0),
-        Stored::Decimal { scale } => rescale(&digits(array)?, scale, 0),
+        StoredType::Null => Ok(new_null_array(&ReadType::Wide.arrow_type(), array.len())),
+        StoredType::Text => text(array, ReadType::Wide),
+        StoredType::Bool => rescale(&integers(&cast(array, &DataType::Int64)?)?, 0, 0),
+        StoredType::Int { .. } => rescale(&integers(array)?, 0, 0),
+        StoredType::Decimal { scale } => rescale(&digits(array)?, scale, 0),
         _ => Err(unexpected()),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hushtable_contract::CsvSettings;
 use hushtable_lang::ColumnType;
 
-use super::convert::{Stored, common};
+use super::convert::{StoredType, common};
 use super::csv::CsvFile;
 use super::decoders::Bytes;
 use super::folders::FolderValue;
@@ -39,7 +39,7 @@ pub fn file_schema(
             file.columns().find(|(_, other)| other.name == column.name).map(|(_, other)| other)
         });
         let same: Vec<&StoredColumn> = same.collect();
-        let stored: Vec<Stored> = same.iter().map(|other| other.stored).collect();
+        let stored: Vec<StoredType> = same.iter().map(|other| other.stored).collect();
         let mut types: Vec<&str> = Vec::new();
         for other in same {
             if !types.contains(&other.file_type.as_str()) {
@@ -64,7 +64,7 @@ pub fn file_schema(
 
 /// A file whose schema has been read.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedSource {
     pub(super) source: Arc<dyn Source>,
     folders: Vec<FolderValue>,
 }
@@ -72,7 +72,7 @@ pub(super) struct Opened {
 /// Where a file has a column.
 pub(super) enum ColumnOrigin<'a> {
     /// At that place, stored in that way.
-    Column(usize, Stored),
+    Column(usize, StoredType),
     /// In the name of one of its folders.
     Folder(&'a FolderValue),
 }
@@ -82,7 +82,7 @@ pub(super) fn open_data(
     data: &TableData,
     csv: Option<&CsvSettings>,
     text_bytes: &[(String, usize)],
-) -> Result<Vec<Opened>, SourceError> {
+) -> Result<Vec<OpenedSource>, SourceError> {
     match data {
         TableData::Files(files) => open_all(files, csv, text_bytes),
         TableData::Provided(table) if csv.is_some() => {
@@ -90,7 +90,7 @@ pub(super) fn open_data(
             Err(SourceError::CsvSettingsForOther { path, format: "Arrow" })
         }
         TableData::Provided(table) => {
-            Ok(vec![Opened { source: Arc::new(table.clone()), folders: Vec::new() }])
+            Ok(vec![OpenedSource { source: Arc::new(table.clone()), folders: Vec::new() }])
         }
     }
 }
@@ -114,12 +114,12 @@ fn open_all(
     files: &[DataFile],
     csv: Option<&CsvSettings>,
     text_bytes: &[(String, usize)],
-) -> Result<Vec<Opened>, SourceError> {
+) -> Result<Vec<OpenedSource>, SourceError> {
     if files.is_empty() {
         return Err(SourceError::NoFiles);
     }
     let settings = Arc::new(csv.cloned().unwrap_or_default());
-    let mut opened: Vec<Opened> = Vec::with_capacity(files.len());
+    let mut opened: Vec<OpenedSource> = Vec::with_capacity(files.len());
     for file in files {
         if let (true, FileFormat::Parquet | FileFormat::Arrow) = (csv.is_some(), file.format) {
             let (path, format) = (file.path.clone(), file.format.name());
@@ -136,7 +136,7 @@ fn open_all(
             return Err(SourceError::Changed { path: file.path.clone() });
         }
         let source = source?;
-        opened.push(Opened { source, folders: file.folders.clone() });
+        opened.push(OpenedSource { source, folders: file.folders.clone() });
     }
     Ok(opened)
 }
@@ -145,7 +145,7 @@ fn open_all(
 ///
 /// For the owner, who drafts a contract: its errors name columns as the files do, and the first
 /// line of a file that has no header is a row.
-fn check_columns(files: &[Opened]) -> Result<(), SourceError> {
+fn check_columns(files: &[OpenedSource]) -> Result<(), SourceError> {
     for file in files {
         let mut names = HashSet::new();
         if let Some((_, twice)) = file.columns().find(|(_, column)| !names.insert(&column.name)) {
@@ -165,7 +165,7 @@ fn check_columns(files: &[Opened]) -> Result<(), SourceError> {
     Ok(())
 }
 
-impl Opened {
+impl OpenedSource {
     fn path(&self) -> PathBuf {
         self.source.path().to_owned()
     }

@@ -13,10 +13,10 @@ use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
 use datafusion::parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetStatisticsPolicy};
 use datafusion::parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
-use super::convert::{Stored, type_name};
+use super::convert::{StoredType, type_name};
 use super::decoders::{Bytes, guard};
 use super::normalise::read_as;
-use super::sink::{Sink, Watched, misfits};
+use super::sink::{ProgressSink, Sink, misfits};
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
 use super::{BATCH_ROWS, ReadProgress, SourceError, SourceIdentity};
 
@@ -86,7 +86,7 @@ impl<B: Bytes> Source for ParquetFile<B> {
         let group = metadata.row_groups().get(chunk).ok_or_else(planned_otherwise)?;
         let number = |n: i64| u64::try_from(n).unwrap_or(0);
         let (bytes, all) = (number(group.total_byte_size()), number(group.num_rows()).max(1));
-        let mut sink = Watched { sink, progress, bytes, all };
+        let mut sink = ProgressSink { sink, progress, bytes, all };
         let mut roots: Vec<usize> = picks.iter().map(|pick| pick.index).collect();
         roots.sort_unstable();
         roots.dedup();
@@ -138,7 +138,7 @@ fn as_bytes(
         columns.push(StoredColumn {
             name: field.name().clone(),
             stored,
-            file_type: if stored == Stored::Text {
+            file_type: if stored == StoredType::Text {
                 "string".to_owned()
             } else {
                 type_name(file_type)
@@ -162,11 +162,11 @@ fn as_bytes(
 
 /// How to read a column: the Parquet type to give it, how that stores it, and the Arrow type to
 /// ask for.
-fn column(parquet: &TypePtr, arrow: &DataType) -> ParquetResult<(TypePtr, Stored, DataType)> {
+fn column(parquet: &TypePtr, arrow: &DataType) -> ParquetResult<(TypePtr, StoredType, DataType)> {
     let same = |stored, arrow: &DataType| Ok((Arc::clone(parquet), stored, arrow.clone()));
     let info = parquet.get_basic_info();
     if !parquet.is_primitive() || info.repetition() == Repetition::REPEATED {
-        return same(Stored::of(arrow), arrow);
+        return same(StoredType::of(arrow), arrow);
     }
     // Without its annotation, a type is plain bytes.
     let plain = |stored, length, read_as| {
@@ -190,24 +190,24 @@ fn column(parquet: &TypePtr, arrow: &DataType) -> ParquetResult<(TypePtr, Stored
         DataType::Dictionary(_, values) => values,
         other => other,
     };
-    let stored = Stored::of(arrow);
+    let stored = StoredType::of(arrow);
     match (parquet.as_ref(), stored) {
         (Type::PrimitiveType { physical_type: Physical::BYTE_ARRAY, .. }, _) if text => {
-            plain(Stored::Text, -1, DataType::BinaryView)
+            plain(StoredType::Text, -1, DataType::BinaryView)
         }
         (
             Type::PrimitiveType { physical_type: Physical::BYTE_ARRAY, .. },
-            Stored::Decimal { .. },
+            StoredType::Decimal { .. },
         ) => plain(stored, -1, DataType::BinaryView),
         (
             Type::PrimitiveType {
                 physical_type: Physical::FIXED_LEN_BYTE_ARRAY, type_length, ..
             },
-            Stored::Decimal { .. },
+            StoredType::Decimal { .. },
         ) => plain(stored, *type_length, DataType::FixedSizeBinary(*type_length)),
         // The old 12-byte timestamps span more years than 64 bits of nanoseconds can.
         (Type::PrimitiveType { physical_type: Physical::INT96, .. }, _) => {
-            let stored = Stored::Timestamp { finer: true };
+            let stored = StoredType::Timestamp { finer: true };
             same(stored, &DataType::Timestamp(TimeUnit::Microsecond, None))
         }
         _ => same(stored, arrow),

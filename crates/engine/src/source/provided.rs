@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
 
 use super::arrow_rows::hand_over;
-use super::convert::{Stored, plain, type_name};
+use super::convert::{StoredType, plain, type_name};
 use super::sink::Sink;
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
 use super::{ReadProgress, SourceError, SourceIdentity};
@@ -102,7 +102,7 @@ pub enum RowsIdentity {
 
 /// A provider, as the source of a table: its rows as they were at one time.
 #[derive(Clone, Debug)]
-pub(crate) struct Provided {
+pub(crate) struct ProviderSource {
     table: String,
     /// Its name in errors.
     name: PathBuf,
@@ -113,7 +113,7 @@ pub(crate) struct Provided {
     chunks: Vec<u64>,
 }
 
-impl Provided {
+impl ProviderSource {
     /// The provider of a table, with its rows as they are now.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Provided {
         let (schema, chunks) = (provider.schema(), provider.chunks());
         let columns = schema.fields().iter().map(|field| StoredColumn {
             name: field.name().clone(),
-            stored: Stored::of(field.data_type()),
+            stored: StoredType::of(field.data_type()),
             file_type: type_name(field.data_type()),
         });
         let provided = Self {
@@ -176,7 +176,7 @@ impl Provided {
     }
 }
 
-impl Source for Provided {
+impl Source for ProviderSource {
     fn identity(&self) -> SourceIdentity {
         SourceIdentity::Rows(self.identity.clone())
     }

@@ -4,7 +4,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float16Type, Float32Type, Float64Type};
 
 use super::ReadProgress;
-use super::convert::Stored;
+use super::convert::StoredType;
 
 /// Takes rows in batches.
 pub(crate) trait Sink {
@@ -48,7 +48,7 @@ pub(crate) enum OddRow {
 }
 
 /// A sink that reports progress by the share of rows that have been read.
-pub(super) struct Watched<'a> {
+pub(super) struct ProgressSink<'a> {
     pub(super) sink: &'a mut dyn Sink,
     pub(super) progress: &'a ReadProgress,
     /// Bytes of all rows.
@@ -56,7 +56,7 @@ pub(super) struct Watched<'a> {
     pub(super) all: u64,
 }
 
-impl Sink for Watched<'_> {
+impl Sink for ProgressSink<'_> {
     fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
         let share = u128::from(self.bytes) * rows as u128 / u128::from(self.all);
         self.progress.advance(u64::try_from(share).unwrap_or(0));
@@ -74,13 +74,13 @@ impl Sink for Watched<'_> {
 
 /// Reports to a sink the values of a file's column that are NULL under the declared type.
 pub(super) fn misfits(
-    (column, stored): (usize, Stored),
+    (column, stored): (usize, StoredType),
     found: &ArrayRef,
     values: &ArrayRef,
     sink: &mut dyn Sink,
 ) {
     // A column of nothing but NULLs keeps no record of them.
-    if stored == Stored::Null || values.null_count() == found.null_count() {
+    if stored == StoredType::Null || values.null_count() == found.null_count() {
         return;
     }
     for row in (0..found.len()).filter(|&row| values.is_null(row) && found.is_valid(row)) {
@@ -88,14 +88,14 @@ pub(super) fn misfits(
     }
 }
 
-fn misfit(stored: Stored, found: &ArrayRef, row: usize) -> Misfit<'_> {
+fn misfit(stored: StoredType, found: &ArrayRef, row: usize) -> Misfit<'_> {
     let nan = match found.data_type() {
         DataType::Float16 => found.as_primitive::<Float16Type>().value(row).is_nan(),
         DataType::Float32 => found.as_primitive::<Float32Type>().value(row).is_nan(),
         DataType::Float64 => found.as_primitive::<Float64Type>().value(row).is_nan(),
         _ => false,
     };
-    match found.as_binary_view_opt().filter(|_| stored == Stored::Text) {
+    match found.as_binary_view_opt().filter(|_| stored == StoredType::Text) {
         _ if nan => Misfit::NaN,
         Some(text) => Misfit::Text(text.value(row)),
         None => Misfit::OutOfRange,

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::convert::{ReadType, Stored};
+use super::convert::{ReadType, StoredType};
 use super::sink::Sink;
 use super::{ReadProgress, SourceError, SourceIdentity};
 
@@ -44,7 +44,7 @@ pub(super) trait Source: Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub(super) struct StoredColumn {
     pub(super) name: String,
-    pub(super) stored: Stored,
+    pub(super) stored: StoredType,
     pub(super) file_type: String,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct StoredColumn {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnPick {
     pub(super) index: usize,
-    pub(super) stored: Stored,
+    pub(super) stored: StoredType,
     pub(super) to: ReadType,
 }
 

@@ -8,10 +8,10 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use hushtable_lang::{ColumnType, MAX_SCALE};
 
 use super::convert::{ReadType, arrow_type};
-use super::open::{ColumnOrigin, Opened, open_data};
+use super::open::{ColumnOrigin, OpenedSource, open_data};
 use super::sink::{Misfit, OddRow, Sink};
 use super::stored::{ColumnPick, Source, planned_otherwise};
-use super::{BATCH_ROWS, ReadProgress, SourceError, TableData, Wanted};
+use super::{BATCH_ROWS, ReadProgress, ReadRequest, SourceError, TableData};
 
 /// The name of the units' column, which no column of a CSV file has.
 const UNIT: &str = "\0unit";
@@ -28,7 +28,7 @@ pub(crate) struct SourceTable {
     /// Whether rows are told apart.
     rows: bool,
     /// Where the rows are, and the columns wanted of them.
-    of: (TableData, Wanted),
+    of: (TableData, ReadRequest),
 }
 
 /// A file, its columns to read, and where they go.
@@ -75,7 +75,7 @@ impl SourceTable {
     ///
     /// # Errors
     /// All from their schemas, before any value is read.
-    pub(crate) fn open(data: &TableData, wanted: &Wanted) -> Result<Self, SourceError> {
+    pub(crate) fn open(data: &TableData, wanted: &ReadRequest) -> Result<Self, SourceError> {
         let opened = open_data(data, wanted.csv.as_ref(), &wanted.text_bytes)?;
         let mut fields = Vec::new();
         let mut columns: Vec<(&str, ColumnType, ReadType)> = Vec::new();
@@ -113,7 +113,7 @@ impl SourceTable {
     }
 
     /// Where its rows are, and the columns wanted of them.
-    pub(crate) fn of(&self) -> &(TableData, Wanted) {
+    pub(crate) fn of(&self) -> &(TableData, ReadRequest) {
         &self.of
     }
 
@@ -170,14 +170,14 @@ impl SourceTable {
 /// Fails as [`scan`](super::scan) and its stream do.
 pub(crate) fn observe(
     data: &TableData,
-    wanted: &Wanted,
+    wanted: &ReadRequest,
     progress: &Arc<ReadProgress>,
     sink: &mut dyn Sink,
 ) -> Result<(), SourceError> {
     let table = SourceTable::open(data, wanted)?;
     let chunks = table.chunks()?;
     progress.expect(chunks.iter().map(|chunk| chunk.bytes).sum());
-    let mut sink = Heeded { sink, wanted: true };
+    let mut sink = RememberingSink { sink, wanted: true };
     for FileChunk { file, index, .. } in chunks {
         if sink.wanted {
             table.read(file, index, progress, &mut sink)?;
@@ -189,7 +189,7 @@ pub(crate) fn observe(
 /// The type that the units' column is read as: wide where a unit of some file may be too large for
 /// an `int`. All files have the same, as a unit may be in several.
 fn unit_target(
-    files: &[Opened],
+    files: &[OpenedSource],
     name: &str,
     declared: ColumnType,
 ) -> Result<ReadType, SourceError> {
@@ -206,7 +206,7 @@ fn unit_target(
 
 impl PlannedFile {
     fn new(
-        file: Opened,
+        file: OpenedSource,
         columns: &[(&str, ColumnType, ReadType)],
         chunks_before: usize,
     ) -> Result<Self, SourceError> {
@@ -281,12 +281,12 @@ impl Sink for ColumnSink<'_> {
 }
 
 /// A sink that remembers whether more is wanted.
-struct Heeded<'a> {
+struct RememberingSink<'a> {
     sink: &'a mut dyn Sink,
     wanted: bool,
 }
 
-impl Sink for Heeded<'_> {
+impl Sink for RememberingSink<'_> {
     fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
         self.wanted = self.sink.batch(columns, rows);
         self.wanted

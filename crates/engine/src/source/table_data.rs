@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::folders::FolderValue;
-use super::provided::Provided;
+use super::provided::ProviderSource;
 use super::stored::Source;
 use super::{DataFile, ResolvedIdentity, SourceError};
 
@@ -16,7 +16,7 @@ pub(crate) enum TableData {
     /// In files, as they were listed.
     Files(Vec<DataFile>),
     /// With a program that provides them.
-    Provided(Provided),
+    Provided(ProviderSource),
 }
 
 impl TableData {

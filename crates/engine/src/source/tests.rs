@@ -33,7 +33,8 @@ use hushtable_lang::{ColumnType, MAX_STRING_BYTES};
 
 use super::provided::{Provider, RowsIdentity};
 use super::{
-    DataFile, MemoryTable, Provided, SourceError, TableData, Wanted, list_files, scan, scan_data,
+    DataFile, MemoryTable, ProviderSource, ReadRequest, SourceError, TableData, list_files, scan,
+    scan_data,
 };
 
 /// A decimal of that scale.
@@ -52,7 +53,7 @@ fn read_files(
     columns: &[(&str, ColumnType)],
     partitions: usize,
 ) -> Result<RecordBatch, String> {
-    read_wanted(files, &Wanted::columns(&named(columns)), partitions)
+    read_wanted(files, &ReadRequest::columns(&named(columns)), partitions)
 }
 
 fn read_data(
@@ -60,7 +61,7 @@ fn read_data(
     columns: &[(&str, ColumnType)],
     partitions: usize,
 ) -> Result<RecordBatch, String> {
-    read_wanted_of(data, &Wanted::columns(&named(columns)), partitions)
+    read_wanted_of(data, &ReadRequest::columns(&named(columns)), partitions)
 }
 
 fn named(columns: &[(&str, ColumnType)]) -> Vec<(String, ColumnType)> {
@@ -69,7 +70,7 @@ fn named(columns: &[(&str, ColumnType)]) -> Vec<(String, ColumnType)> {
 
 fn read_wanted(
     files: &[DataFile],
-    wanted: &Wanted,
+    wanted: &ReadRequest,
     partitions: usize,
 ) -> Result<RecordBatch, String> {
     read_wanted_of(&TableData::Files(files.to_vec()), wanted, partitions)
@@ -77,7 +78,7 @@ fn read_wanted(
 
 fn read_wanted_of(
     data: &TableData,
-    wanted: &Wanted,
+    wanted: &ReadRequest,
     partitions: usize,
 ) -> Result<RecordBatch, String> {
     block_on(async {
@@ -99,7 +100,7 @@ fn rows(files: &[DataFile]) -> usize {
 
 fn rows_in(data: &TableData) -> usize {
     block_on(async {
-        let plan = scan_data(data, &Wanted::default(), 2, &Arc::default()).await.unwrap();
+        let plan = scan_data(data, &ReadRequest::default(), 2, &Arc::default()).await.unwrap();
         let batches = collect(plan, Arc::default()).await.unwrap();
         batches.iter().map(RecordBatch::num_rows).sum()
     })

@@ -3,7 +3,7 @@
 
 use datafusion::arrow::array::RecordBatch;
 use hushtable_lang::Value;
-use hushtable_plan::{ChosenLimits, Read, ReleasedSizes, ReleasedValues};
+use hushtable_plan::{ChosenLimits, ReleasedColumn, ReleasedSizes, ReleasedValues};
 use hushtable_quote::{Quote, chosen_limits};
 
 use super::StatementPlan;
@@ -127,13 +127,16 @@ fn check_price(quote: &Quote, question: &Question) -> Result<(), EngineError> {
 }
 
 /// Stand-in for values that are read before they are released.
-pub(super) fn unknown(read: &Read) -> ReleasedValues {
+pub(super) fn unknown(read: &ReleasedColumn) -> ReleasedValues {
     if read.all { ReleasedValues::All(Vec::new()) } else { ReleasedValues::One(Value::Null) }
 }
 
 /// Values that are read from a released table: a column, or its value in the one row, NULL where
 /// there is no row.
-pub(crate) fn given(table: &RecordBatch, read: &Read) -> Result<ReleasedValues, EngineError> {
+pub(crate) fn given(
+    table: &RecordBatch,
+    read: &ReleasedColumn,
+) -> Result<ReleasedValues, EngineError> {
     let column = table.columns().get(read.column).ok_or(EngineError::inconsistent(
         "a part reads a column that the release before it does not have",
     ))?;

@@ -1,6 +1,6 @@
 //! The one payment of a plan: all parts that are not paid for, in one transaction.
 
-use hushtable_ledger::{Ledger, Outcome, Paid, Payment, Request};
+use hushtable_ledger::{Ledger, Outcome, Payment, PaymentOutcome, Request};
 use hushtable_privacy::Loss;
 
 use super::{Payer, PlannedPart, StatementPlan};
@@ -13,9 +13,9 @@ use crate::source::{Data, TableData};
 #[derive(Debug)]
 pub(super) struct PaidPart {
     /// The one that the part bounds: its account has the release.
-    pub(super) first: Paid,
+    pub(super) first: PaymentOutcome,
     /// A further one, whose account has a copy.
-    pub(super) beside: Vec<Paid>,
+    pub(super) beside: Vec<PaymentOutcome>,
 }
 
 impl StatementPlan {
@@ -45,7 +45,7 @@ impl StatementPlan {
             let others = part.payers.len().checked_sub(1);
             let others = others
                 .ok_or(EngineError::inconsistent("a part has no population that pays for it"))?;
-            let beside: Vec<Paid> = paid.by_ref().take(others).collect();
+            let beside: Vec<PaymentOutcome> = paid.by_ref().take(others).collect();
             // Receipts come in the order of the requests; one too few would give a part the payment
             // of the next.
             if beside.len() == others { Ok(Some(PaidPart { first, beside })) } else { Err(fewer()) }
@@ -106,15 +106,18 @@ impl StatementPlan {
                 account: ledger.account(&self.analyst, population, *limit)?,
             });
         }
-        let count = |of: fn(&Paid) -> bool| each().filter(|(_, paid)| of(&paid.first)).count();
+        let count =
+            |of: fn(&PaymentOutcome) -> bool| each().filter(|(_, paid)| of(&paid.first)).count();
         Ok(Charges {
             analyst: self.analyst.clone(),
             answered_before: answered_before
                 .filter(|_| accounts.iter().any(|a| a.charged.is_some())),
             accounts,
-            new: count(|paid| matches!(paid, Paid::Charged(payment) if payment.is_new())),
-            resumed: count(|paid| matches!(paid, Paid::Charged(payment) if !payment.is_new())),
-            on_record: count(|paid| matches!(paid, Paid::Stored(_))),
+            new: count(|paid| matches!(paid, PaymentOutcome::Charged(payment) if payment.is_new())),
+            resumed: count(
+                |paid| matches!(paid, PaymentOutcome::Charged(payment) if !payment.is_new()),
+            ),
+            on_record: count(|paid| matches!(paid, PaymentOutcome::Stored(_))),
             ledger_created: ledger.created(),
         })
     }
@@ -129,7 +132,9 @@ impl PaidPart {
     ) -> impl Iterator<Item = Loss> + 'a {
         let all = [&self.first].into_iter().chain(&self.beside);
         part.payers.iter().zip(all).filter_map(move |(payer, paid)| match paid {
-            Paid::Charged(payment) if payment.is_new() && payer.population == population => {
+            PaymentOutcome::Charged(payment)
+                if payment.is_new() && payer.population == population =>
+            {
                 Some(payment.charged())
             }
             _ => None,

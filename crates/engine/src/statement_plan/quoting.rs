@@ -3,12 +3,12 @@
 use hushtable_ledger::{Account, Ledger};
 use hushtable_plan::Part;
 use hushtable_privacy::{Loss, cost};
-use hushtable_quote::{LimitExplained, MechanismsExplained, QuotedLevels};
+use hushtable_quote::{LimitExplanation, MechanismsExplanation, QuotedLevels};
 
 use super::{Payer, PlannedPart, StatementPlan};
 use crate::answer::Standing;
 use crate::error::EngineError;
-use crate::quoted::{AccountQuoted, PartQuoted, Quoted};
+use crate::quoted::{AccountQuote, PartQuote, QuestionQuote};
 
 /// Most parts of a statement whose mechanisms and limits are compared with others: each comparison
 /// calibrates the part some times more.
@@ -19,7 +19,7 @@ impl StatementPlan {
     ///
     /// # Errors
     /// When the ledger cannot be read, or refuses every question.
-    pub fn quoted(&self) -> Result<Quoted, EngineError> {
+    pub fn quoted(&self) -> Result<QuestionQuote, EngineError> {
         let ledger = self.session.ledger_for_looking()?;
         let mut parts = Vec::with_capacity(self.parts.len());
         for (part, planned) in self.statement.parts.iter().zip(&self.parts) {
@@ -33,7 +33,7 @@ impl StatementPlan {
         for levels in &self.statement.consistent {
             consistent.extend(QuotedLevels::new(levels, &self.quotes_of(levels)?).precision()?);
         }
-        Ok(Quoted {
+        Ok(QuestionQuote {
             analyst: self.analyst.clone(),
             parts,
             around: self.statement.around.as_ref().map(|around| around.sql.clone()),
@@ -49,10 +49,10 @@ impl StatementPlan {
         part: &Part,
         planned: &PlannedPart,
         ledger: Option<&dyn Ledger>,
-    ) -> Result<PartQuoted, EngineError> {
+    ) -> Result<PartQuote, EngineError> {
         let quote = &planned.question.quote;
         let is_compared = self.parts.len() <= MAX_COMPARED;
-        Ok(PartQuoted {
+        Ok(PartQuote {
             name: part.name.clone(),
             sql: planned.question.sql.clone(),
             weight: part.weight,
@@ -63,8 +63,8 @@ impl StatementPlan {
             same_as: self.name_of_first(planned)?,
             automatic: quote.query().automatic_limits(),
             explanation: planned.question.explanation.clone(),
-            mechanisms: if is_compared { MechanismsExplained::of(quote) } else { Vec::new() },
-            limits: if is_compared { LimitExplained::around(quote) } else { Vec::new() },
+            mechanisms: if is_compared { MechanismsExplanation::of(quote) } else { Vec::new() },
+            limits: if is_compared { LimitExplanation::around(quote) } else { Vec::new() },
             standing: self.standing(planned, ledger)?,
         })
     }
@@ -73,9 +73,9 @@ impl StatementPlan {
         &self,
         payer: &Payer,
         total: Loss,
-        parts: &[PartQuoted],
+        parts: &[PartQuote],
         ledger: Option<&dyn Ledger>,
-    ) -> Result<AccountQuoted, EngineError> {
+    ) -> Result<AccountQuote, EngineError> {
         let Payer { population, limit } = payer;
         let mut charge: Option<Loss> = None;
         for (planned, quoted) in self.parts.iter().zip(parts) {
@@ -96,7 +96,7 @@ impl StatementPlan {
             None => Account::untouched(*limit),
         };
         let charge = charge.unwrap_or(limit.nothing());
-        Ok(AccountQuoted { population: population.clone(), total, account, charge })
+        Ok(AccountQuote { population: population.clone(), total, account, charge })
     }
 
     fn standing(

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use datafusion::arrow::array::RecordBatch;
 use hushtable_lang::Refusal;
-use hushtable_ledger::{Ledger, Outcome, Paid, Payment};
+use hushtable_ledger::{Ledger, Outcome, Payment, PaymentOutcome};
 use hushtable_noise::Generator;
 use hushtable_plan::{Around, Part};
 use hushtable_quote::Quote;
@@ -163,7 +163,7 @@ impl StatementPlan {
             let next = next.map_err(|error| self.error_of(index, error))?;
             released.push(next);
             let following = self.statement.parts.get(index + 1);
-            if self.is_streamed() && following.is_none_or(Part::is_asked) {
+            if self.is_streamed() && following.is_none_or(Part::is_requested) {
                 // A query, and its clipping report if it has one.
                 let group = std::mem::take(&mut released);
                 self.answer_each(index + 1 - group.len(), group, &mut whole, &mut answered)?;
@@ -217,7 +217,7 @@ impl StatementPlan {
         for (index, (part, release)) in parts.zip(released).enumerate() {
             let ReleasedPart { statement, table, quote, .. } = release;
             for text in &statement.explanation.intervals.not_in_them {
-                if part.is_asked() && !cut_off.contains(text) {
+                if part.is_requested() && !cut_off.contains(text) {
                     cut_off.push(text.clone());
                 }
             }
@@ -258,7 +258,7 @@ impl StatementPlan {
         for (index, next) in (first..).zip(released) {
             let part = self.bound(index)?;
             let mut file = None;
-            if part.is_asked() {
+            if part.is_requested() {
                 let uncertainty = tables
                     .next()
                     .ok_or(EngineError::inconsistent("a query of a workload has no table"))?;
@@ -288,7 +288,7 @@ impl StatementPlan {
         released: &[ReleasedPart],
     ) -> Result<Vec<Uncertainty>, EngineError> {
         let parts = self.statement.parts.iter().skip(first).zip(released);
-        let queries = parts.filter(|(part, _)| part.is_asked());
+        let queries = parts.filter(|(part, _)| part.is_requested());
         if self.statement.consistent.is_empty() {
             let table = |(_, next): (&Part, &ReleasedPart)| {
                 Uncertainty::new(&next.quote, next.table.clone())
@@ -441,7 +441,7 @@ impl StatementPlan {
 
     /// The index of the last part that asks what the question asks.
     fn last_asked(&self) -> Result<usize, EngineError> {
-        let index = self.statement.parts.iter().rposition(|part| part.is_asked());
+        let index = self.statement.parts.iter().rposition(|part| part.is_requested());
         index.ok_or(EngineError::inconsistent("no part of a statement is asked for"))
     }
 
@@ -495,8 +495,8 @@ impl PaidPart {
             match paid {
                 // A population that has the release must not see another draw of it: the others
                 // get a copy, though they have paid.
-                Paid::Stored(release) => stored = stored.or(Some(release)),
-                Paid::Charged(payment) => payments.push(payment),
+                PaymentOutcome::Stored(release) => stored = stored.or(Some(release)),
+                PaymentOutcome::Charged(payment) => payments.push(payment),
             }
         }
         if let Some(stored) = stored {

@@ -7,7 +7,7 @@ mod workloads;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StringArray};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
-use hushtable_ledger::{ChargeState, Notice, Outcome, Paid};
+use hushtable_ledger::{ChargeState, Notice, Outcome, PaymentOutcome};
 use hushtable_noise::TestSeed;
 use hushtable_plan::Around;
 
@@ -140,10 +140,10 @@ fn all_parts_are_charged_or_none() {
     insta::assert_snapshot!(format!("{refused}\n\n{}", ask(&fixture, sum, 1).unwrap_err()));
     assert_eq!(charges(&fixture).0, 0);
     let paid = ask(&fixture, &both.replace("0.2", "0.1"), 1).unwrap();
-    let told = |charged: Option<Loss>| charged.unwrap().to_string();
-    assert_eq!(told(paid.charged()), "epsilon = 1");
+    let text = |charged: Option<Loss>| charged.unwrap().to_string();
+    assert_eq!(text(paid.charged()), "epsilon = 1");
     assert_eq!(paid.charges.accounts.len(), 2);
-    assert_eq!(told(paid.charges.accounts[1].charged), "epsilon = 0.1");
+    assert_eq!(text(paid.charges.accounts[1].charged), "epsilon = 0.1");
     assert_eq!(charges(&fixture).0, 2);
 }
 
@@ -311,7 +311,7 @@ fn stopped(fixture: &Fixture, answers: usize) {
     for (at, paid) in paid.into_iter().enumerate() {
         if at == answers {
             let paid = paid.unwrap().first;
-            if let Paid::Charged(payment) = &paid {
+            if let PaymentOutcome::Charged(payment) = &paid {
                 let data = &planned.parts[at].data;
                 let begun = begin(&session, data, &mut *ledger, (payment, &[])).unwrap();
                 assert!(matches!(begun, Outcome::Charged(_)));
@@ -737,7 +737,7 @@ fn waiting_for_another_program_can_be_given_up() {
     let other = plan(&session, sql);
     let mut ledger = session.ledger().unwrap();
     let paid = other.pay(&mut *ledger).unwrap().remove(0).unwrap();
-    let Paid::Charged(payment) = paid.first else { panic!("{paid:?}") };
+    let PaymentOutcome::Charged(payment) = paid.first else { panic!("{paid:?}") };
     let begun = begin(&session, &other.parts[0].data, &mut *ledger, (&payment, &[])).unwrap();
     let progress = Progress::default();
     let waiting = progress.clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StringViewArray};
 use hushtable_contract::Contract;
-use hushtable_mechanisms::Chosen;
+use hushtable_mechanisms::ChosenGroup;
 use hushtable_noise::TestSeed;
 use hushtable_plan::bind;
 use hushtable_quote::Quote;
@@ -18,7 +18,7 @@ use crate::draw::{CountedGroups, DrawnAhead};
 use crate::error::EngineError;
 use crate::exact::ExactSums;
 use crate::measurements::ExactMeasurement;
-use crate::merged::{Merged, MergedGroups};
+use crate::merged::{MergedGroups, MergedPartitions};
 use crate::value_lists::{ValueList, ValueLists};
 
 /// A row: unit, group (NULL is a group), value (NULL adds nothing).
@@ -69,7 +69,7 @@ fn sums_of(total: &GroupTotals) -> &[i128] {
 }
 
 fn exact(partitions: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
-    let mut merged = Merged::new(&KEPT);
+    let mut merged = MergedPartitions::new(&KEPT);
     for partition in partitions {
         let mut bounder = Bounder::of_units(KEPT.to_vec(), true, KEY, most);
         for rows in partition.chunks(batch_rows) {
@@ -247,7 +247,7 @@ fn rows_are_kept_by_keyed_hash() {
         bytes[..4].copy_from_slice(&key.to_le_bytes());
         let mut bounder = Bounder::of_units(KEPT.to_vec(), true, SamplingKey(bytes), 1);
         bounder.add(&batch(&rows), &mut |_| Ok(())).unwrap();
-        let mut merged = Merged::new(&KEPT);
+        let mut merged = MergedPartitions::new(&KEPT);
         merged.add(bounder.finish().unwrap()).unwrap();
         let values = merged.finish().unwrap().totals[2].values().unwrap().of(0).to_vec();
         assert_eq!(values.len(), 2);
@@ -356,7 +356,7 @@ fn rows_without_all_values_are_an_error() {
     let mut rows = batch(&[(1, None, Some(9))]);
     rows.values.pop();
     assert!(bounder.add(&rows, &mut |_| Ok(())).is_err());
-    let mut merged = Merged::new(&KEPT[..1]);
+    let mut merged = MergedPartitions::new(&KEPT[..1]);
     let mut bounder = Bounder::of_units(KEPT.to_vec(), true, KEY, 1);
     bounder.add(&batch(&[(1, None, Some(9))]), &mut |_| Ok(())).unwrap();
     assert!(merged.add(bounder.finish().unwrap()).is_err());
@@ -420,7 +420,7 @@ fn what_is_missing_is_no_zero() {
         let quote = Quote::new(query.clone()).unwrap();
         let (_, mut lost) = CountedGroups::new(&query, exact(found, found)).unwrap();
         lost.measured.swap(0, 1);
-        let chosen = [Chosen { group: 0, noisy_count: None }];
+        let chosen = [ChosenGroup { group: 0, noisy_count: None }];
         let measure = |lost: &CountedGroups| {
             let generator = &mut TestSeed(1).generator();
             lost.measure(&quote, (&chosen, &DrawnAhead::default()), generator)

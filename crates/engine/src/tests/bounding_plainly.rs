@@ -106,19 +106,19 @@ fn chosen(pair: u64, mut values: Vec<i64>, distinct: bool) -> Vec<i64> {
 }
 
 /// The values of rows by the hash of their group, and the group.
-type Hashed = BTreeMap<(u64, i64), Vec<Option<i64>>>;
+type RowsByHash = BTreeMap<(u64, i64), Vec<Option<i64>>>;
 
 /// The exact groups, and the groups of each unit by its hash.
-type Bounded = (BTreeMap<i64, Group>, BTreeMap<u128, Vec<i64>>);
+type BoundedRows = (BTreeMap<i64, Group>, BTreeMap<u128, Vec<i64>>);
 
-fn plainly(rows: &[Row], most: u32, as_texts: bool) -> Bounded {
+fn plainly(rows: &[Row], most: u32, as_texts: bool) -> BoundedRows {
     let hashes = |column: ArrayRef| {
         let columns = [column];
         Hashes::new(&columns, KEY.0).unwrap().of_rows(&columns).unwrap()
     };
     let of_units = hashes(units(rows, as_texts));
     let of_groups = hashes(Arc::new(rows.iter().map(|row| Some(row.1)).collect::<Int64Array>()));
-    let mut pairs: BTreeMap<u128, Hashed> = BTreeMap::new();
+    let mut pairs: BTreeMap<u128, RowsByHash> = BTreeMap::new();
     for ((&(_, group, value), unit), of_group) in rows.iter().zip(of_units).zip(of_groups) {
         let pair = (hash(unit as u64, of_group as u64), group);
         pairs.entry(unit).or_default().entry(pair).or_default().push(value);
@@ -152,7 +152,7 @@ fn plainly(rows: &[Row], most: u32, as_texts: bool) -> Bounded {
     (groups, members)
 }
 
-fn bounded(rows: &[Row], most: u32, as_texts: bool, ones: bool, batch_rows: usize) -> Bounded {
+fn bounded(rows: &[Row], most: u32, as_texts: bool, ones: bool, batch_rows: usize) -> BoundedRows {
     let mut bounder = Bounder::of_units(accumulations(), true, KEY, most).with_members();
     if ones {
         bounder = bounder.adding_ones(vec![true, false, true]);

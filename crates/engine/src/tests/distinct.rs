@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::bound::Bounder;
 use crate::contributions::{Accumulation, ContributionBatch, Listing, SamplingKey};
 use crate::measurements::ExactMeasurement;
-use crate::merged::{Merged, MergedGroups};
+use crate::merged::{MergedGroups, MergedPartitions};
 
 /// A row: unit, group, value (NULL adds nothing).
 type Row = (i64, i64, Option<i64>);
@@ -36,7 +36,7 @@ fn counts(partitions: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128
         distinct: true,
     };
     let kept = vec![Accumulation::Values(listing)];
-    let mut merged = Merged::new(&kept);
+    let mut merged = MergedPartitions::new(&kept);
     for partition in partitions {
         let mut bounder = Bounder::of_units(kept.clone(), true, SamplingKey([7; 16]), groups);
         for rows in partition.chunks(20) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::physical_plan::ExecutionPlan;
-use hushtable_plan::{Added, MAX_ADDED_OPERATIONS, Relation};
+use hushtable_plan::{AddedCost, MAX_ADDED_OPERATIONS, Relation};
 use hushtable_testkit::Dice;
 use tokio::runtime::Builder;
 
@@ -119,7 +119,7 @@ fn public_rows_are_counted_before_the_charge() {
 }
 
 /// The cost that one row can add, as computed before the charge.
-fn added(session: &Session, sql: &str) -> Added {
+fn added(session: &Session, sql: &str) -> AddedCost {
     let checked = session.check(sql).unwrap();
     session.check_row(checked.quote.query(), &checked.data).wait().unwrap()
 }

@@ -34,7 +34,7 @@ use crate::memory::QueryMemory;
 use crate::partial_groups::PartialGroups;
 use crate::progress::Progress;
 use crate::session::Session;
-use crate::source::{SourceError, SourceExec, SourceTable, TableData, Wanted, list_files};
+use crate::source::{ReadRequest, SourceError, SourceExec, SourceTable, TableData, list_files};
 use crate::survey::ScanOptions;
 
 const KEY: SamplingKey = SamplingKey([7; 16]);
@@ -359,7 +359,7 @@ fn partitions_are_bounded() {
     let many = SourceExec::of_all(
         SourceTable::open(
             &TableData::Files(list_files("t.csv", fixture.path()).unwrap()),
-            &Wanted { rows: true, ..Wanted::default() },
+            &ReadRequest { rows: true, ..ReadRequest::default() },
         )
         .unwrap(),
         1_000_000_000_000,

@@ -14,7 +14,7 @@ use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::prelude::SessionContext;
 use hushtable_contract::Contract;
-use hushtable_plan::{Read, SqlStatement};
+use hushtable_plan::{ReleasedColumn, SqlStatement};
 use hushtable_quote::Quote;
 
 use super::Wait;
@@ -37,7 +37,7 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
     let SqlStatement { parts, around, .. } = SqlStatement::bind(sql, session.contract()).unwrap();
     let mut tables: Vec<(String, RecordBatch)> = Vec::new();
     for part in parts {
-        let value = |read: &Read| given(&tables[read.part].1, read).unwrap();
+        let value = |read: &ReleasedColumn| given(&tables[read.part].1, read).unwrap();
         let values: Vec<_> = part.reads.iter().map(value).collect();
         let quote = Quote::new(part.query).unwrap().with_released(&values).unwrap();
         let data = session.data_of_query(quote.query()).unwrap();

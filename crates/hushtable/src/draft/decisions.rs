@@ -2,7 +2,7 @@
 
 use hushtable_privacy::{Delta, Epsilon};
 
-use super::links::{Holds, Suggested};
+use super::links::{Holds, SuggestedUnits};
 use super::{Draft, key};
 
 /// Everything that a draft leaves to its owner.
@@ -35,7 +35,7 @@ pub enum UnitDecision {
 
 /// A table that does not say by its names whom its rows are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undecided {
+pub struct UndecidedTable {
     /// The table.
     pub table: String,
     /// Its columns that can be used.
@@ -48,9 +48,9 @@ pub struct Undecided {
 
 impl Draft {
     /// The tables whose owner has to say whom they are about.
-    pub fn undecided(&self) -> Vec<Undecided> {
+    pub fn undecided(&self) -> Vec<UndecidedTable> {
         let is_alone = self.tables.len() == 1;
-        let held = Suggested::of(&self.tables).tables;
+        let held = SuggestedUnits::of(&self.tables).tables;
         let open = self.tables.iter().zip(held).filter_map(|(table, holds)| {
             let suggested = match holds {
                 Holds::Column(column) if is_alone => Some(column),
@@ -60,7 +60,7 @@ impl Draft {
             };
             let columns = table.columns.iter().filter(|column| table.type_of(column).is_some());
             let columns = columns.map(|column| column.name.clone()).collect();
-            Some(Undecided { table: table.name.clone(), columns, suggested, is_alone })
+            Some(UndecidedTable { table: table.name.clone(), columns, suggested, is_alone })
         });
         open.collect()
     }
@@ -85,12 +85,12 @@ impl Decisions {
     /// The lines of the defaults, the reason for the budget, and the budget's line.
     pub(super) fn settings(&self) -> (String, String, String) {
         let Self { units: _, size, analyst, epsilon, delta, groups } = self;
-        let (own_epsilon, own_delta) = (epsilon.share(10), delta.share(10));
+        let (table_epsilon, table_delta) = (epsilon.share(10), delta.share(10));
         let defaults = format!(
             "\
 # A tenth of the budget: about ten questions.
-epsilon = {own_epsilon}
-delta = {own_delta}
+epsilon = {table_epsilon}
+delta = {table_delta}
 # A unit counts in at most this many groups of a query; which ones is chosen at random.
 max_groups_contributed = {groups}
 "

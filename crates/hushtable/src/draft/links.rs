@@ -5,7 +5,7 @@ use hushtable_lang::ColumnType;
 use super::DraftTable;
 
 /// The units that tables seem to hold.
-pub(super) struct Suggested {
+pub(super) struct SuggestedUnits {
     /// The kind of unit, as a name in SQL.
     pub(super) unit: String,
     /// By table.
@@ -78,7 +78,7 @@ struct NamingTable<'a> {
     columns: Vec<Naming>,
 }
 
-impl Suggested {
+impl SuggestedUnits {
     pub(super) fn of(tables: &[DraftTable]) -> Self {
         let tables = known(tables);
         let unit = UNITS.into_iter().enumerate().max_by_key(|(index, unit)| {
@@ -259,7 +259,7 @@ mod tests {
             let columns = columns.iter().map(column).collect();
             all.push(DraftTable::new(name, String::new(), columns, &all));
         }
-        let Suggested { unit, tables } = Suggested::of(&all);
+        let SuggestedUnits { unit, tables } = SuggestedUnits::of(&all);
         (unit, tables)
     }
 

@@ -1,5 +1,5 @@
 use hushtable_contract::{DateOrder, NumberFormat, TextFormat};
-use hushtable_engine::Proposed;
+use hushtable_engine::ProposedType;
 
 use super::*;
 
@@ -49,7 +49,7 @@ fn drafts_from_rows_say_so() {
     let values = TextFormat::new(null, numbers, Some(DateOrder::DayMonthYear)).unwrap();
     let csv = CsvSettings::new('\t', Some('"'), "utf-8", values).unwrap();
     let types = [ColumnType::String, ColumnType::Decimal { scale: 2 }, ColumnType::Date];
-    let proposed = columns.iter().zip(types).map(|(column, column_type)| Proposed {
+    let proposed = columns.iter().zip(types).map(|(column, column_type)| ProposedType {
         name: column.name.clone(),
         column_type,
         note: (column.name == "id").then_some("codes with a zero in front"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use hushtable_knowledge::{Published, PublishedCell};
+use hushtable_knowledge::{PublishedCell, PublishedTables};
 use hushtable_lang::Refusal;
 
 use super::read::single;
@@ -13,9 +13,9 @@ const MOST: usize = 4_000_000;
 
 /// Cells over blocks.
 #[derive(Debug)]
-pub struct Divided {
+pub struct BlockCells {
     /// The cells, as sets of blocks.
-    pub published: Published,
+    pub published: PublishedTables,
     /// By block, the combinations of values that are in it, by their numbers.
     combinations: Vec<Vec<usize>>,
     /// Values of each column, with one more for all others unless there are none.
@@ -27,7 +27,7 @@ pub struct Divided {
 ///
 /// # Errors
 /// When there are too many of them, or a cell counts nobody.
-pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
+pub fn divide(tables: &Tables, complete: bool) -> Result<BlockCells, Refusal> {
     let possible = |values: usize| if complete { values.max(1) } else { values + 1 };
     let sizes: Vec<usize> =
         tables.columns.iter().map(|column| possible(column.values.len())).collect();
@@ -80,12 +80,12 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
         }
         cells.push(PublishedCell { blocks, count: cell.count, level });
     }
-    let published = Published::new(combinations.len(), cells)
+    let published = PublishedTables::new(combinations.len(), cells)
         .map_err(|error| Refusal::new(error.to_string(), "list each cell once in a table"))?;
-    Ok(Divided { published, combinations, sizes })
+    Ok(BlockCells { published, combinations, sizes })
 }
 
-impl Divided {
+impl BlockCells {
     /// The values of some blocks, where these are all combinations of some values of each column.
     pub fn keys(&self, tables: &Tables, blocks: &[u32]) -> Option<Vec<CellKey>> {
         let mut values: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.sizes.len()];
@@ -150,7 +150,7 @@ struct Index {
 
 impl Index {
     fn new(tables: &Tables) -> Self {
-        let mut places: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
+        let mut margins: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
         let mut index = Self { margins: Vec::new(), of_cell: Vec::new() };
         for (number, cell) in (0u32..).zip(&tables.cells) {
             let Some(single) = single(&cell.keys) else {
@@ -158,7 +158,7 @@ impl Index {
                 continue;
             };
             let (columns, values): (Vec<usize>, Vec<usize>) = single.into_iter().unzip();
-            let margin = *places.entry((cell.table, columns.clone())).or_insert_with(|| {
+            let margin = *margins.entry((cell.table, columns.clone())).or_insert_with(|| {
                 index.margins.push(Margin { columns, cells: HashMap::new() });
                 index.margins.len() - 1
             });

@@ -1,7 +1,7 @@
 //! Bounds of all blocks' counts, passed on between cells and blocks.
 
 use super::combinations::KnownCount;
-use super::{Published, PublishedCount};
+use super::{PublishedCount, PublishedTables};
 use crate::error::KnowledgeError;
 
 /// Stands for no upper bound; sums stay far from overflow.
@@ -25,7 +25,7 @@ pub(super) struct CountBounds {
 }
 
 impl CountBounds {
-    pub(super) fn new(published: &Published, known: &[KnownCount]) -> Self {
+    pub(super) fn new(published: &PublishedTables, known: &[KnownCount]) -> Self {
         let suppressed = published.cells.iter().filter(|cell| !cell.count.is_exact());
         let suppressed =
             suppressed.map(|c| BoundedSum { blocks: c.blocks.clone(), count: c.count });

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Combination, Published};
+use super::{Combination, PublishedTables};
 use crate::error::KnowledgeError;
 
 /// Most blocks and terms that are looked at.
@@ -36,7 +36,7 @@ impl Search {
     ///
     /// # Errors
     /// If two cells of the same blocks have different counts.
-    pub(super) fn new(published: &Published) -> Result<Self, KnowledgeError> {
+    pub(super) fn new(published: &PublishedTables) -> Result<Self, KnowledgeError> {
         let mut search =
             Self { sets: Vec::new(), by_blocks: HashMap::new(), levels: Vec::new(), work: 0 };
         let mut by_level = vec![Vec::new(); published.levels];

@@ -6,7 +6,7 @@ use microlp::{
     ComparisonOp, Error, OptimizationDirection, Problem, SolutionStatus, SolveOptions, Variable,
 };
 
-use super::Published;
+use super::PublishedTables;
 use super::bounds::{CountBounds, NONE};
 use crate::error::KnowledgeError;
 
@@ -50,7 +50,7 @@ struct BoundTarget {
 /// # Errors
 /// If no table agrees with what is published.
 pub(super) fn tighten(
-    published: &Published,
+    published: &PublishedTables,
     bounds: &mut CountBounds,
 ) -> Result<bool, KnowledgeError> {
     let mut left = WORK;
@@ -142,7 +142,7 @@ fn narrow(target: &BoundTarget, bounds: &mut CountBounds, minimise: bool, bound:
 }
 
 /// The blocks whose counts are not settled, by what ties them together.
-fn components(published: &Published, bounds: &CountBounds) -> Vec<Component> {
+fn components(published: &PublishedTables, bounds: &CountBounds) -> Vec<Component> {
     let open = |block: &u32| {
         let count = bounds.block(*block);
         count.low < count.high

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{EquivalenceClass, Microdata};
 use crate::error::KnowledgeError;
-use crate::generalised::Generalised;
+use crate::generalised::GeneralisedValue;
 
 /// Most pairs of classes that are compared.
 const MOST_PAIRS: usize = 100_000_000;
@@ -57,8 +57,8 @@ pub fn linkages(
     let between = Overlaps::new(one, other)?;
     let companions = Overlaps::new(one, one)?.companions()?;
     let others = Overlaps::new(other, other)?.companions()?;
-    let coded: Vec<Coded<'_>> =
-        columns.iter().map(|column| Coded::new(one, other, *column)).collect();
+    let coded: Vec<CodedValues<'_>> =
+        columns.iter().map(|column| CodedValues::new(one, other, *column)).collect();
     let mut linkages = vec![Linkage::default(); columns.len()];
     for (i, near) in companions.iter().enumerate() {
         for (j, others_near) in others.iter().enumerate().filter(|(j, _)| between.meet(i, *j)) {
@@ -92,9 +92,9 @@ struct PairGrid {
 }
 
 impl PairGrid {
-    fn new(rows: &[Generalised], columns: &[Generalised]) -> Self {
+    fn new(rows: &[GeneralisedValue], columns: &[GeneralisedValue]) -> Self {
         let words = columns.len().div_ceil(64);
-        let word = |(row, word): (&Generalised, usize)| {
+        let word = |(row, word): (&GeneralisedValue, usize)| {
             let chunk = columns.iter().skip(word * 64).take(64).enumerate();
             chunk.fold(0, |bits, (bit, value)| bits | u64::from(row.meets(value)) << bit)
         };
@@ -144,13 +144,13 @@ impl<'a> Overlaps<'a> {
 type ValueRows = Vec<(usize, u64)>;
 
 /// The values of a sensitive column in both tables as numbers.
-struct Coded<'a> {
+struct CodedValues<'a> {
     values: Vec<&'a str>,
     /// By table and class: its values; `None` where some are missing.
     tables: [Vec<Option<ValueRows>>; 2],
 }
 
-impl<'a> Coded<'a> {
+impl<'a> CodedValues<'a> {
     fn new(one: &'a Microdata, other: &'a Microdata, column: usize) -> Self {
         let (mut numbers, mut values) = (HashMap::new(), Vec::new());
         let tables = [one, other].map(|table| {

@@ -71,7 +71,7 @@ fn one_class_of_figure_2_1_has_one_condition() {
     assert_eq!(one, [(owned(["130**", "3*", "*"]), "Cancer")]);
     assert!(second.classes().iter().all(|class| class.sensitive[0].only().is_none()));
     // Alice cannot have a broken leg.
-    let alice = ["13012", "28", ""].map(Generalised::new);
+    let alice = ["13012", "28", ""].map(GeneralisedValue::new);
     let possible = first.possible(&alice, 0).values.unwrap();
     assert_eq!(possible, BTreeSet::from(["AIDS", "Heart Disease", "Viral Infection"]));
 }
@@ -80,7 +80,7 @@ fn one_class_of_figure_2_1_has_one_condition() {
 #[test]
 fn figures_2_1_and_2_2_pin_down_one_condition() {
     let (first, second) = (figure_2_1(), figure_2_2());
-    let alice = ["13012", "28", ""].map(Generalised::new);
+    let alice = ["13012", "28", ""].map(GeneralisedValue::new);
     let (one, two) = (first.possible(&alice, 0), second.possible(&alice, 0));
     assert_eq!((one.classes, one.records, one.values.as_ref().unwrap().len()), (1, 4, 3));
     assert_eq!((two.classes, two.records, two.values.as_ref().unwrap().len()), (1, 6, 4));
@@ -96,11 +96,11 @@ fn figures_2_1_and_2_2_pin_down_one_condition() {
     assert_eq!(texts(&first, &first.classes()[i])[1], "<30");
     assert_eq!(texts(&second, &second.classes()[j])[1], "<35");
     // A bob of 40 has one of two.
-    let bob = ["13012", "40", "*"].map(Generalised::new);
+    let bob = ["13012", "40", "*"].map(GeneralisedValue::new);
     let both = first.possible(&bob, 0).in_both(&second.possible(&bob, 0)).unwrap();
     assert_eq!(both.into_iter().collect::<Vec<_>>(), ["Cancer", "Viral Infection"]);
     // Nobody from elsewhere is in either.
-    let carol = ["14012", "28", "*"].map(Generalised::new);
+    let carol = ["14012", "28", "*"].map(GeneralisedValue::new);
     assert_eq!((first.possible(&carol, 0).classes, second.possible(&carol, 0).classes), (0, 0));
 }
 
@@ -116,7 +116,7 @@ fn missing_values_may_be_any() {
     let (hidden, plain) = (rows(&["flu", "*", ""]), rows(&["flu", "cold"]));
     let class = &hidden.classes()[0].sensitive[0];
     assert_eq!((class.only(), class.different(), class.missing), (None, 2, 4));
-    let anybody = [Generalised::any()];
+    let anybody = [GeneralisedValue::any()];
     let (one, two) = (hidden.possible(&anybody, 0), plain.possible(&anybody, 0));
     assert_eq!(one.values, None);
     let both = Some(BTreeSet::from(["cold".to_owned(), "flu".to_owned()]));
@@ -193,14 +193,16 @@ fn what_is_said_is_so_of_everybody() {
         }
         let linkage = &linkages(&tables[0], &tables[1], &[0]).unwrap()[0];
         for (index, (quasi, condition)) in people.iter().enumerate() {
-            let person = quasi.map(|value| Generalised::new(&value.to_string()));
+            let person = quasi.map(|value| GeneralisedValue::new(&value.to_string()));
             let possible = tables.each_ref().map(|table| table.possible(&person, 0));
             let both = possible[0].in_both(&possible[1]).unwrap();
             assert!(both.contains(*condition), "{people:?} {index}");
             // By hand: the values of all rows whose keys allow the person.
             for (possible, keys) in possible.iter().zip(&keys) {
                 let allows = |keys: &[String]| {
-                    keys.iter().zip(&person).all(|(key, value)| Generalised::new(key).meets(value))
+                    keys.iter()
+                        .zip(&person)
+                        .all(|(key, value)| GeneralisedValue::new(key).meets(value))
                 };
                 let rows = keys.iter().zip(&people).filter(|(keys, _)| allows(keys));
                 let values: BTreeSet<&str> =

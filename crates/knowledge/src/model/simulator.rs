@@ -26,12 +26,12 @@ const NEAR: f64 = 1e-9;
 
 /// The simulators for every target.
 #[derive(Debug)]
-pub(super) struct Simulators(Vec<Simulated>);
+pub(super) struct Simulators(Vec<SimulatorLaws>);
 
 /// The laws that a simulator for one target must be close to, and the comparisons of the simulators
 /// of the search.
 #[derive(Debug)]
-struct Simulated {
+struct SimulatorLaws {
     cases: Vec<TargetCase>,
     total: BigUint,
     outputs: Vec<u32>,
@@ -51,7 +51,7 @@ struct TargetCase {
 
 impl Simulators {
     pub(super) fn new(model: &Model, mechanism: &Mechanism) -> Result<Self, ModelError> {
-        let all = model.targets.iter().map(|target| Simulated::new(model, mechanism, target));
+        let all = model.targets.iter().map(|target| SimulatorLaws::new(model, mechanism, target));
         all.collect::<Result<_, _>>().map(Self)
     }
 
@@ -89,7 +89,7 @@ fn lower(one: &Option<Quotient>, other: &Option<Quotient>) -> bool {
     }
 }
 
-impl Simulated {
+impl SimulatorLaws {
     fn new(
         model: &Model,
         mechanism: &Mechanism,

@@ -225,7 +225,7 @@ pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
     } else if let Some(form) = forms(name).next() {
         form.example.to_owned()
     } else {
-        let others = all_names().filter_map(|(name, is_own)| (!is_own).then_some(name));
+        let others = all_names().filter_map(|(name, is_primary)| (!is_primary).then_some(name));
         match similar(name, function_names()).or_else(|| similar(name, others)) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => {

@@ -56,7 +56,7 @@ impl StepsLeft {
 
 /// The patterns of a statement that are prepared.
 #[derive(Clone, Debug, Default)]
-pub struct Prepared(Arc<Mutex<Patterns>>);
+pub struct PreparedPatterns(Arc<Mutex<Patterns>>);
 
 #[derive(Debug)]
 struct Patterns {
@@ -73,20 +73,20 @@ impl Default for Patterns {
 thread_local! {
     /// Those of the statement that this thread binds. Expressions are bound in many functions,
     /// which then need not pass it on.
-    static CURRENT: RefCell<Option<Prepared>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<PreparedPatterns>> = const { RefCell::new(None) };
 }
 
 /// Restores what was there before.
-struct Restored(Option<Prepared>);
+struct RestoreOnDrop(Option<PreparedPatterns>);
 
-impl Drop for Restored {
+impl Drop for RestoreOnDrop {
     fn drop(&mut self) {
         let before = self.0.take();
         CURRENT.with_borrow_mut(|current| *current = before);
     }
 }
 
-impl Prepared {
+impl PreparedPatterns {
     /// Those of the statement that this thread binds; outside of statements, none.
     pub fn current() -> Self {
         CURRENT.with_borrow(|current| current.clone().unwrap_or_default())
@@ -94,7 +94,8 @@ impl Prepared {
 
     /// Binds something of the statement.
     pub fn within<T>(&self, bind: impl FnOnce() -> T) -> T {
-        let _restored = Restored(CURRENT.with_borrow_mut(|current| current.replace(self.clone())));
+        let _restored =
+            RestoreOnDrop(CURRENT.with_borrow_mut(|current| current.replace(self.clone())));
         bind()
     }
 
@@ -123,14 +124,14 @@ impl Prepared {
 }
 
 /// It is no part of what an expression means.
-impl PartialEq for Prepared {
+impl PartialEq for PreparedPatterns {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Prepared {}
+impl Eq for PreparedPatterns {}
 
-impl Hash for Prepared {
+impl Hash for PreparedPatterns {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }

@@ -13,7 +13,7 @@ pub(super) const MAX_WORK: usize = 100_000;
 const MAX_NESTED_TYPES: usize = 16;
 
 /// A bracket that is not closed yet.
-struct Open {
+struct OpenBracket {
     bracket: Token,
     location: Location,
     /// Brackets of the same kind that directly precede this one, and this one.
@@ -25,7 +25,7 @@ struct Open {
 /// Refuses brackets that do not match or are nested too deep, and what the parser would try too
 /// often.
 pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Refusal> {
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenBracket> = Vec::new();
     // Outside of all brackets.
     let mut visits = 1;
     let mut work: usize = 0;
@@ -38,7 +38,12 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Refusal> {
                 let outer = open.last();
                 let run = outer.filter(|_| before == token).map_or(1, |outer| outer.run + 1);
                 let visits = outer.map_or(visits, |outer| outer.visits);
-                open.push(Open { bracket: token.clone(), location: span.start, run, visits });
+                open.push(OpenBracket {
+                    bracket: token.clone(),
+                    location: span.start,
+                    run,
+                    visits,
+                });
                 if open.len() > MAX_NESTING {
                     return Err(nested_too_deep());
                 }
@@ -117,7 +122,7 @@ pub(super) fn one(location: Location) -> Span {
     Span::new(location, Location { column: location.column + 1, ..location })
 }
 
-fn not_closed(opened: &Open) -> Refusal {
+fn not_closed(opened: &OpenBracket) -> Refusal {
     let (bracket, closing) = (&opened.bracket, closing(&opened.bracket));
     Refusal::new(
         format!("not valid SQL: the `{bracket}` at {} is never closed", at(opened.location)),
@@ -134,7 +139,7 @@ fn closes_nothing(token: &Token, location: Location) -> Refusal {
     .at_span(one(location))
 }
 
-fn does_not_close(token: &Token, location: Location, opened: &Open) -> Refusal {
+fn does_not_close(token: &Token, location: Location, opened: &OpenBracket) -> Refusal {
     let (bracket, expected) = (&opened.bracket, closing(&opened.bracket));
     let (here, there) = (at(location), at(opened.location));
     Refusal::new(

@@ -12,8 +12,8 @@ use crate::charge::Receipt;
 use crate::records::LedgerRecords;
 use crate::store::Store;
 use crate::{
-    BudgetExceeded, Charge, LedgerError, Notice, Outcome, Paid, Payment, Release, Request,
-    StoredRelease,
+    BudgetExceeded, Charge, LedgerError, Notice, Outcome, Payment, PaymentOutcome, Release,
+    Request, StoredRelease,
 };
 
 /// How often to look whether another program has finished.
@@ -39,7 +39,10 @@ enum Wait {
 
 impl<S: Store> Protocol<S> {
     /// [`Ledger::charge_all`](crate::Ledger::charge_all).
-    pub(super) fn pay_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
+    pub(super) fn pay_all(
+        &mut self,
+        requests: &[Request],
+    ) -> Result<Vec<PaymentOutcome>, LedgerError> {
         self.in_turn(Wait::UntilCancelled, |records, book| {
             let units = requests.iter().map(|request| book.units(&request.population));
             let units = units.collect::<Result<Vec<_>, LedgerError>>()?;
@@ -66,13 +69,13 @@ impl<S: Store> Protocol<S> {
             let paid = requests.iter().zip(units).zip(all);
             let paid = paid.map(|((request, units), found)| {
                 Ok(match found {
-                    QuestionState::Stored(stored) => Paid::Stored(stored),
+                    QuestionState::Stored(stored) => PaymentOutcome::Stored(stored),
                     QuestionState::Paid(entry) => {
-                        Paid::Charged(payment(request, entry.receipt.clone(), false))
+                        PaymentOutcome::Charged(payment(request, entry.receipt.clone(), false))
                     }
                     QuestionState::New(charged) => {
                         let receipt = records.add_charge(request, units, charged)?;
-                        Paid::Charged(payment(request, receipt, true))
+                        PaymentOutcome::Charged(payment(request, receipt, true))
                     }
                 })
             });

@@ -11,8 +11,8 @@ use super::*;
 use crate::protocol::Protocol;
 use crate::records::LedgerRecords;
 use crate::{
-    Charge, DrawnCharge, Fingerprint, Ledger, NamedPopulation, Outcome, Paid, Populations, Request,
-    Units,
+    Charge, DrawnCharge, Fingerprint, Ledger, NamedPopulation, Outcome, PaymentOutcome,
+    Populations, Request, Units,
 };
 
 type FileLedger = Protocol<SqliteStore>;
@@ -67,8 +67,8 @@ trait ChargeOne {
 impl<L: Ledger + ?Sized> ChargeOne for L {
     fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
         match self.charge_all(std::slice::from_ref(request))?.remove(0) {
-            Paid::Stored(stored) => Ok(Outcome::Stored(stored)),
-            Paid::Charged(payment) => self.begin(&payment, &[]),
+            PaymentOutcome::Stored(stored) => Ok(Outcome::Stored(stored)),
+            PaymentOutcome::Charged(payment) => self.begin(&payment, &[]),
         }
     }
 }
@@ -210,16 +210,16 @@ fn a_reader_that_holds_up_a_release_does_not_lose_it() {
     let charge = draw(&mut ledger, charge);
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM charges").unwrap();
-    let (tell, told) = std::sync::mpsc::channel();
+    let (notify, notices) = std::sync::mpsc::channel();
     let mut ledger = ledger;
-    ledger.tell(Box::new(move |notice| tell.send(notice.to_string()).unwrap()));
+    ledger.tell(Box::new(move |notice| notify.send(notice.to_string()).unwrap()));
     ledger.store.conn.busy_timeout(Duration::from_millis(50)).unwrap();
     std::thread::scope(|scope| {
         let recording = scope.spawn(|| {
             ledger.record(charge, &release(10)).unwrap();
             ledger
         });
-        let notice = told.recv().unwrap();
+        let notice = notices.recv().unwrap();
         // One more round at least, and nothing is said again.
         std::thread::sleep(Duration::from_millis(120));
         reader.execute_batch("ROLLBACK").unwrap();
@@ -234,7 +234,7 @@ fn a_reader_that_holds_up_a_release_does_not_lose_it() {
                 and its loss stays spent
         ");
     });
-    assert!(told.try_recv().is_err(), "told twice");
+    assert!(notices.try_recv().is_err(), "told twice");
 }
 
 /// A release is copied to a further account when nobody is at work on that account's charge.
@@ -242,15 +242,17 @@ fn a_reader_that_holds_up_a_release_does_not_lose_it() {
 fn a_copy_waits_for_whoever_is_at_work() {
     let (_folder, path, mut ledger) = new_ledger();
     let staff = Request { population: "staff".to_owned(), ..request(1, "0.25") };
-    let Paid::Charged(payment) = ledger.charge_all(&[staff]).unwrap().remove(0) else { panic!() };
+    let PaymentOutcome::Charged(payment) = ledger.charge_all(&[staff]).unwrap().remove(0) else {
+        panic!()
+    };
     let mut other = open(&path, visits()).unwrap();
     let Outcome::Charged(begun) = other.begin(&payment, &[]).unwrap() else { panic!() };
-    let (tell, told) = std::sync::mpsc::channel();
-    ledger.tell(Box::new(move |notice| tell.send(notice.to_string()).unwrap()));
+    let (notify, notices) = std::sync::mpsc::channel();
+    ledger.tell(Box::new(move |notice| notify.send(notice.to_string()).unwrap()));
     let release = release(10);
     std::thread::scope(|scope| {
         let copying = scope.spawn(|| ledger.copy(std::slice::from_ref(&payment), &release));
-        let notice = told.recv().unwrap();
+        let notice = notices.recv().unwrap();
         assert!(notice.contains("charge 1"), "{notice}");
         assert_eq!(other.charges().unwrap()[0].state, crate::ChargeState::Charged);
         drop(begun);

@@ -92,17 +92,18 @@ fn a_ledger_is_for_its_owner_alone() {
             let mode = file.metadata().unwrap().permissions().mode() & 0o777;
             assert_eq!(mode, 0o600, "{} under umask {umask}: {mode:o}", file.display());
         }
-        let told = Arc::new(Mutex::new(Vec::new()));
+        let notices = Arc::new(Mutex::new(Vec::new()));
         let listen = || {
-            let told = Arc::clone(&told);
-            move |notice: &Notice| told.lock().unwrap().push(notice.to_string())
+            let notices = Arc::clone(&notices);
+            move |notice: &Notice| notices.lock().unwrap().push(notice.to_string())
         };
         let ledger = open(&path, visits()).unwrap().telling(listen());
-        assert!(told.lock().unwrap().is_empty());
+        assert!(notices.lock().unwrap().is_empty());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let look = open_read_only(&path, visits()).unwrap().unwrap().telling(listen());
-        let told = told.lock().unwrap().join("\n").replace(path.to_str().unwrap(), "ledger.sqlite");
-        texts.push(told);
+        let notices =
+            notices.lock().unwrap().join("\n").replace(path.to_str().unwrap(), "ledger.sqlite");
+        texts.push(notices);
         drop((ledger, look));
     }
     assert_eq!(texts[1..], [texts[0].clone(), texts[0].clone()]);

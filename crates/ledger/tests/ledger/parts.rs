@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use hushtable_ledger::{
-    Charge, ChargeState, Ledger, LedgerError, MOST_ATTEMPTS, Outcome, Paid, Payment, Request,
-    StoredRelease,
+    Charge, ChargeState, Ledger, LedgerError, MOST_ATTEMPTS, Outcome, Payment, PaymentOutcome,
+    Request, StoredRelease,
 };
 
 use hushtable_testkit::Dice;
@@ -26,10 +26,10 @@ fn tenths(questions: std::ops::Range<u64>) -> Vec<Request> {
     questions.map(|question| request(question, "epsilon 0.1", LIMIT)).collect()
 }
 
-fn payments(paid: Vec<Paid>) -> Vec<Payment> {
+fn payments(paid: Vec<PaymentOutcome>) -> Vec<Payment> {
     let each = paid.into_iter().map(|paid| match paid {
-        Paid::Charged(payment) => payment,
-        Paid::Stored(stored) => panic!("free: {stored:?}"),
+        PaymentOutcome::Charged(payment) => payment,
+        PaymentOutcome::Stored(stored) => panic!("free: {stored:?}"),
     });
     each.collect()
 }
@@ -97,9 +97,11 @@ fn what_is_on_record_or_paid_costs_nothing(kind: Kind) {
     // A charge for which nothing was drawn is taken up, whoever paid.
     drop(pay(&mut *ledger, &request(1, "epsilon 0.1", LIMIT)).open());
     let paid = ledger.charge_all(&tenths(0..4)).unwrap();
-    assert!(matches!(&paid[0], Paid::Stored(stored) if stored.release == release(1)));
-    let new = |paid: &[Paid]| -> Vec<bool> {
-        paid.iter().map(|p| matches!(p, Paid::Charged(payment) if payment.is_new())).collect()
+    assert!(matches!(&paid[0], PaymentOutcome::Stored(stored) if stored.release == release(1)));
+    let new = |paid: &[PaymentOutcome]| -> Vec<bool> {
+        paid.iter()
+            .map(|p| matches!(p, PaymentOutcome::Charged(payment) if payment.is_new()))
+            .collect()
     };
     assert_eq!(new(&paid), [false, false, true, true]);
     assert_eq!(spent(&*ledger, LIMIT), loss("epsilon 0.4"));
@@ -192,7 +194,11 @@ fn accounts_that_pay_together_are_drawn_and_recorded_together(kind: Kind) {
         } else {
             ledger.record(drawn, &release(1)).unwrap();
             let again = ledger.charge_all(&pair(question)).unwrap();
-            assert!(again.iter().all(|p| matches!(p, Paid::Stored(s) if s.release == release(1))));
+            assert!(
+                again
+                    .iter()
+                    .all(|p| matches!(p, PaymentOutcome::Stored(s) if s.release == release(1)))
+            );
         }
     }
 }
@@ -313,7 +319,7 @@ fn work(path: &Path) {
     let paid = ledger.charge_all(&requests).unwrap();
     say("paid", 0);
     for (part, paid) in paid.iter().enumerate() {
-        let Paid::Charged(payment) = paid else { continue };
+        let PaymentOutcome::Charged(payment) = paid else { continue };
         let Outcome::Charged(charge) = ledger.begin(payment, &[]).unwrap() else { continue };
         say("begun", part as i64);
         let drawn = ledger.draw(charge.open(), Vec::new(), 10_000).unwrap();

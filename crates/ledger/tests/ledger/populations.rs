@@ -8,10 +8,10 @@ use insta::assert_snapshot;
 use crate::support::{ChargeOne, Kind, answer, loss, pay, release, request, spent, with_each_kind};
 
 /// A population's name, its tables with their units, and its former names.
-type Named<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [&'a str]);
+type DeclaredPopulation<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [&'a str]);
 
 /// A contract of populations, each with its tables' units and its former names.
-fn contract(all: &[Named<'_>], retired: &[&str]) -> Populations {
+fn contract(all: &[DeclaredPopulation<'_>], retired: &[&str]) -> Populations {
     let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let named = all.iter().map(|(name, tables, formerly)| {
         let units = tables.iter().map(|(table, unit)| ((*table).to_owned(), (*unit).to_owned()));

@@ -89,8 +89,12 @@ fn sweep(test: &str, shell: &str) -> (usize, usize) {
             assert!(kept, "release {id} lost at {blocks}");
         }
         // A failure may cost one charge that no message named, and never more.
-        let told = said(&text, "charged").len() + 1;
-        assert!((told..=told + 1).contains(&record.len()), "{told} told, {} kept", record.len());
+        let announced = said(&text, "charged").len() + 1;
+        assert!(
+            (announced..=announced + 1).contains(&record.len()),
+            "{announced} announced, {} kept",
+            record.len()
+        );
         charges += record.len();
         let mut sum = loss("epsilon 0");
         for charge in &record {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hushtable_ledger::{
-    Charge, Fingerprint, Ledger, LedgerError, Location, NamedPopulation, Outcome, Paid,
+    Charge, Fingerprint, Ledger, LedgerError, Location, NamedPopulation, Outcome, PaymentOutcome,
     Populations, Release, Request, Units,
 };
 use hushtable_privacy::Loss;
@@ -62,8 +62,8 @@ pub(crate) trait ChargeOne {
 impl<L: Ledger + ?Sized> ChargeOne for L {
     fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
         match self.charge_all(std::slice::from_ref(request))?.remove(0) {
-            Paid::Stored(stored) => Ok(Outcome::Stored(stored)),
-            Paid::Charged(payment) => self.begin(&payment, &[]),
+            PaymentOutcome::Stored(stored) => Ok(Outcome::Stored(stored)),
+            PaymentOutcome::Charged(payment) => self.begin(&payment, &[]),
         }
     }
 }

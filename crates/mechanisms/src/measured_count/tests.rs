@@ -286,7 +286,7 @@ fn intervals_of_counts_hold_where_these_are_seen() {
             let (mut held, mut seen) = (0.0, 0.0);
             for noisy in threshold..threshold + 60 {
                 let mass = tail(noisy - count) - tail(noisy - count + 1);
-                let interval = selection.count_interval(noisy, 0.99, crate::Seen::Selected);
+                let interval = selection.count_interval(noisy, 0.99, crate::ShowReason::Selected);
                 let (low, high) = interval.unwrap();
                 assert!(low <= noisy && noisy <= high);
                 seen += mass;

@@ -8,7 +8,7 @@ use super::{Selection, SelectionMechanism};
 
 /// Why a noisy count is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum ShowReason {
     /// It reached the threshold of the selection.
     Selected,
     /// Its group is known without the data: it is seen from this noisy count on, or always.
@@ -25,7 +25,12 @@ impl Selection {
     /// the interval: the number is left out only where the count is in one of the two tails. The
     /// tails are monotone in the number, as the laws have monotone likelihood ratios, also where
     /// they are cut off below.
-    pub fn count_interval(&self, count: i128, level: f64, seen: Seen) -> Option<(i128, i128)> {
+    pub fn count_interval(
+        &self,
+        count: i128,
+        level: f64,
+        seen: ShowReason,
+    ) -> Option<(i128, i128)> {
         let measured = matches!(self.mechanism, SelectionMechanism::Measured(_));
         if !measured && !self.strategy().gives_count() {
             return None;
@@ -33,9 +38,9 @@ impl Selection {
         let tail = 0.5 * (1.0 - level);
         let least = match seen {
             // A unit may add nothing to the count.
-            Seen::Selected if measured => 0,
-            Seen::Selected => i128::from(self.least),
-            Seen::Known(_) => 0,
+            ShowReason::Selected if measured => 0,
+            ShowReason::Selected => i128::from(self.least),
+            ShowReason::Known(_) => 0,
         };
         let law = CountLaw { selection: self, seen };
         let start = count.max(least);
@@ -64,7 +69,7 @@ impl Selection {
         let SelectionMechanism::Measured(m) = &self.mechanism else { return None };
         let often = m.seen_with(Self::SEEN_ANYWAY, self.least);
         let seems = |count: i128| {
-            let interval = self.count_interval(count, 1.0 - 2.0 * outside, Seen::Selected);
+            let interval = self.count_interval(count, 1.0 - 2.0 * outside, ShowReason::Selected);
             interval.is_some_and(|(low, _)| low >= often)
         };
         // No count below it is seen.
@@ -76,7 +81,7 @@ impl Selection {
 /// The law of a noisy count that is seen.
 struct CountLaw<'a> {
     selection: &'a Selection,
-    seen: Seen,
+    seen: ShowReason,
 }
 
 impl CountLaw<'_> {
@@ -96,14 +101,16 @@ impl CountLaw<'_> {
     /// The probability that the count of a group of `n` units is seen.
     fn seen(&self, n: i128) -> f64 {
         match self.seen {
-            Seen::Selected => match &self.selection.mechanism {
+            ShowReason::Selected => match &self.selection.mechanism {
                 SelectionMechanism::Measured(m) => {
                     m.tail(m.threshold_from(self.selection.least) - n)
                 }
                 _ => self.selection.keep_probability(u64::try_from(n).unwrap_or(u64::MAX)),
             },
-            Seen::Known(Some(threshold)) => self.tail(i128::from(threshold).saturating_sub(n)),
-            Seen::Known(None) => 1.0,
+            ShowReason::Known(Some(threshold)) => {
+                self.tail(i128::from(threshold).saturating_sub(n))
+            }
+            ShowReason::Known(None) => 1.0,
         }
     }
 

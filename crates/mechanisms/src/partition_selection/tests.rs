@@ -215,7 +215,7 @@ fn known_groups_reach_a_threshold_as_often_as_computed() {
             let population =
                 Candidates { units: &units_of, members: None, known: &known, counts: &[] };
             let chosen = selection.choose(&population, &mut TestSeed(5).generator()).unwrap();
-            let reached = |c: &&Chosen| c.noisy_count >= Some(i128::from(threshold));
+            let reached = |c: &&ChosenGroup| c.noisy_count >= Some(i128::from(threshold));
             let share = chosen.iter().filter(reached).count() as f64 / groups as f64;
             let want = selection.reach_probability(units, threshold);
             let deviation = (want * (1.0 - want) / groups as f64).sqrt();

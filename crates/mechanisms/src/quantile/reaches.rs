@@ -140,7 +140,7 @@ impl QuantileReaches {
             while level > 0 && weights.least_loss(level) > loss {
                 level -= 1;
             }
-            WeightCell { places: weight(largest), level }
+            WeightCell { candidates: weight(largest), level }
         };
         let cells: Vec<WeightCell> = self.largest.iter().zip(&losses).map(cell).collect();
         let loss = |cell: usize, _| losses.get(cell).copied().unwrap_or(0);

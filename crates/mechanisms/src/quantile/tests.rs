@@ -380,7 +380,7 @@ fn tries_are_few_whatever_the_values() {
                     let last = cells.iter().map(|cell| cell.level).max().unwrap();
                     assert!(last < 86);
                     let all: u128 =
-                        cells.iter().map(|cell| cell.places << (last - cell.level)).sum();
+                        cells.iter().map(|cell| cell.candidates << (last - cell.level)).sum();
                     assert!(
                         all <= 35 * mechanism.prior.weight(low.into(), high.into()),
                         "{low} {high} {p} {loss}"
@@ -568,7 +568,7 @@ proptest! {
         let (starts, cells) = mechanism.cells(&values, mechanism.prior);
         let mut seen = [false; 100];
         for (&start, cell) in starts.iter().zip(&cells) {
-            let mut left = cell.places;
+            let mut left = cell.candidates;
             let mut x = start;
             while left > 0 {
                 prop_assert!(

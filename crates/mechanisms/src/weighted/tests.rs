@@ -147,7 +147,7 @@ fn measurements_and_weights_share_delta() {
 
 /// A group that units of both tables or of one share with others.
 #[derive(Clone, Copy, Debug)]
-struct Shared {
+struct SharedGroup {
     /// The others' weights. They are in no other group, so that they weigh as much in every round.
     sum: f64,
     /// Whether the unit that leaves is in it, and the one that enters.
@@ -166,7 +166,7 @@ struct Law<'a> {
 impl Law<'_> {
     /// Adds the rounds from `index` on to both divergences, if these shared groups are open and an
     /// outcome has had these probabilities in both tables.
-    fn add(&self, index: usize, open: &[Shared], before: [f64; 2], sums: &mut [f64; 2]) {
+    fn add(&self, index: usize, open: &[SharedGroup], before: [f64; 2], sums: &mut [f64; 2]) {
         let Some(&(sigma, threshold)) = self.rounds.get(index) else {
             sums[0] += (before[0] - self.epsilon.exp() * before[1]).max(0.0);
             sums[1] += (before[1] - self.epsilon.exp() * before[0]).max(0.0);
@@ -209,7 +209,8 @@ fn worst_table(law: &Law<'_>, shared: &[[bool; 2]], delta: f64) -> f64 {
     let of = |table: usize| {
         let sum = |group: usize| sums[table / sums.len().pow(group as u32) % sums.len()];
         let groups = shared.iter().enumerate();
-        let open: Vec<Shared> = groups.map(|(i, &of)| Shared { sum: sum(i), of }).collect();
+        let open: Vec<SharedGroup> =
+            groups.map(|(i, &of)| SharedGroup { sum: sum(i), of }).collect();
         let mut divergences = [0.0; 2];
         law.add(0, &open, [1.0; 2], &mut divergences);
         divergences[0].max(divergences[1]) / delta

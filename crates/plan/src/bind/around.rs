@@ -3,7 +3,7 @@
 //! It is bound to a tree of relational nodes over the parts' released tables and nothing else
 //! ([`Node`]): names are columns, scalar expressions are those of private queries, so they are
 //! total and mean what they mean there, and where the values of a column come from is a property of
-//! its expression ([`Traced`]).
+//! its expression ([`ColumnTrace`]).
 
 mod collective;
 mod correlation;
@@ -19,7 +19,7 @@ mod unlinked;
 use hushtable_lang::{ColumnType, Expr, Refusal};
 use sqlparser::ast;
 
-pub use self::provenance::{Origins, Traced, TracedExpression};
+pub use self::provenance::{ColumnTrace, Origins, TracedExpression};
 use self::queries::OutputColumns;
 use self::scope::OutputColumn;
 use self::tree::Node;
@@ -37,7 +37,7 @@ pub struct Around {
     /// The query.
     pub node: Node,
     /// How its columns can be followed back to released values.
-    pub traced: Vec<Traced>,
+    pub traced: Vec<ColumnTrace>,
 }
 
 /// Most columns of all SELECTs, tables and joins of SQL around private parts, when the queries of
@@ -88,7 +88,7 @@ struct TreeWalk<'a> {
 
 /// A common table expression.
 #[derive(Clone)]
-struct Named {
+struct NamedQuery {
     name: String,
     node: Node,
     outputs: OutputColumns,
@@ -98,7 +98,7 @@ struct Named {
 
 /// The common table expressions in reach, the nearest last.
 #[derive(Clone, Default)]
-struct NamedTables(Vec<Named>);
+struct NamedTables(Vec<NamedQuery>);
 
 impl TreeWalk<'_> {
     /// Counts columns of a SELECT, a table or a join.

@@ -13,7 +13,7 @@ use super::aliases::groups_by_name;
 use super::automatic_limits::EXAMPLE_GROUPS;
 use super::collected::Aggregates;
 use super::conditions::{Conditions, check_public_keys};
-use super::from::Selected;
+use super::from::FromAndWhere;
 use super::group_by::bound_keys;
 use super::listed_groups::listed_groups;
 use super::mentions::has_aggregate;
@@ -58,8 +58,11 @@ pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
 }
 
 /// The rows that a query aggregates, and the conditions that are tested on each of them.
-pub(super) fn view(selected: Selected, contract: &Contract) -> Result<(View, Vec<Expr>), Refusal> {
-    let Selected { rows, rest, .. } = selected;
+pub(super) fn view(
+    selected: FromAndWhere,
+    contract: &Contract,
+) -> Result<(View, Vec<Expr>), Refusal> {
+    let FromAndWhere { rows, rest, .. } = selected;
     // Conditions on one table alone stay with the query; others are part of the relation.
     let (rows, conditions) = rows.with_units()?.inlined(rest)?;
     Ok((View::new(rows, &conditions, contract)?, conditions))

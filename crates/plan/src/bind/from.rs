@@ -22,7 +22,7 @@ pub(super) struct QueryTables<'a> {
 
 /// FROM and WHERE of one SELECT.
 #[derive(Clone)]
-pub(super) struct Selected {
+pub(super) struct FromAndWhere {
     pub(super) rows: RowSet,
     /// Conditions of WHERE on them that are left to apply.
     pub(super) rest: Vec<Expr>,
@@ -66,7 +66,7 @@ impl<'a> QueryTables<'a> {
 
     /// The rows of FROM, with all conditions of WHERE.
     pub(super) fn filtered(&self, select: &'a ast::Select) -> Result<RowSet, Refusal> {
-        let Selected { rows, rest, .. } = self.selected(select, None)?;
+        let FromAndWhere { rows, rest, .. } = self.selected(select, None)?;
         rest.into_iter().try_fold(rows, RowSet::filtered)
     }
 
@@ -76,7 +76,7 @@ impl<'a> QueryTables<'a> {
         &self,
         select: &'a ast::Select,
         outer: Option<&RowSet>,
-    ) -> Result<Selected, Refusal> {
+    ) -> Result<FromAndWhere, Refusal> {
         if select.from.is_empty() {
             return Err(Refusal::new("the query has no FROM", self.listed()));
         }
@@ -123,7 +123,8 @@ impl<'a> QueryTables<'a> {
         let shift = rows.relation.fields().len();
         let Some(value) = membership.value else {
             let select = self.plain_select(membership.query)?;
-            let Selected { rows: inner, rest, correlated } = self.selected(select, Some(&rows))?;
+            let FromAndWhere { rows: inner, rest, correlated } =
+                self.selected(select, Some(&rows))?;
             let inner = rest.into_iter().try_fold(inner, RowSet::filtered)?;
             return rows.joined(kind, inner, correlated, &references);
         };
@@ -401,7 +402,11 @@ impl FromItems {
 
     /// Joins the items by the equalities among the conditions, each with one that is joined
     /// already.
-    fn joined(self, conditions: Vec<Expr>, references: &References) -> Result<Selected, Refusal> {
+    fn joined(
+        self,
+        conditions: Vec<Expr>,
+        references: &References,
+    ) -> Result<FromAndWhere, Refusal> {
         let starts = self.starts();
         let outer_width = self.outer_width;
         // Item 0 is the query around.
@@ -511,7 +516,7 @@ impl FromItems {
             }
         };
         let local = |c: usize| joined_column(c) - outer_width;
-        Ok(Selected {
+        Ok(FromAndWhere {
             rows,
             rest: rest.into_iter().map(|condition| condition.moved(&local)).collect(),
             correlated: correlated

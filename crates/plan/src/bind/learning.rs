@@ -13,7 +13,7 @@
 
 use hushtable_contract::{AUTO, Column, Contract, LearntBounds, Table};
 use hushtable_lang::sql::QueryOption;
-use hushtable_lang::{Expr, Prepared, Refusal, did_you_mean, similar};
+use hushtable_lang::{Expr, PreparedPatterns, Refusal, did_you_mean, similar};
 use hushtable_numbers::{MAX_LATTICE, Number};
 use hushtable_privacy::Loss;
 use sqlparser::ast;
@@ -63,7 +63,7 @@ impl Learning {
         columns: &LearntColumns,
         loss: Option<Loss>,
     ) -> Result<Self, Refusal> {
-        Prepared::default().within(|| Self::bound(contract, table, columns, loss))
+        PreparedPatterns::default().within(|| Self::bound(contract, table, columns, loss))
     }
 
     fn bound(

@@ -15,7 +15,7 @@ use super::collected::Aggregates;
 use super::row_bounds::RowBounds;
 
 /// A value of rows, from the middle of its bounds, and clamped to them.
-struct Centred {
+struct CentredValue {
     expr: Expr,
     /// Half of the width of its bounds.
     half: f64,
@@ -72,7 +72,7 @@ impl Aggregates<'_> {
         let both = present(&first).and(present(&second));
         let operand = if all { first.clone() } else { where_true(both.clone(), None) };
         let count = self.values(operand, context)?;
-        let only = |centred: &Centred| Centred {
+        let only = |centred: &CentredValue| CentredValue {
             expr: match all {
                 true => centred.expr.clone(),
                 false => where_true(both.clone(), Some(centred.expr.clone())),
@@ -115,7 +115,7 @@ impl Aggregates<'_> {
         operand: &Expr,
         given: Option<(hushtable_numbers::Number, hushtable_numbers::Number)>,
         arguments: &Arguments,
-    ) -> Result<Centred, Refusal> {
+    ) -> Result<CentredValue, Refusal> {
         if !operand.column_type.is_numeric() {
             return Err(Refusal::new(
                 format!("`{function}` needs numbers, not values of type {}", operand.column_type),
@@ -158,7 +158,7 @@ impl Aggregates<'_> {
         let clamped = vec![clamped, float(-half)];
         let expr = Expr::call(Function::Greatest, clamped, ColumnType::Float);
         let expr = if self.table.is_never_null(operand) { expr.or_zero() } else { expr };
-        Ok(Centred { expr, half })
+        Ok(CentredValue { expr, half })
     }
 
     /// The number of rows with a value.
@@ -169,7 +169,7 @@ impl Aggregates<'_> {
         Ok(cast(count, ColumnType::Float))
     }
 
-    fn sum_within(&mut self, x: &Centred, context: CallContext<'_>) -> Result<Expr, Refusal> {
+    fn sum_within(&mut self, x: &CentredValue, context: CallContext<'_>) -> Result<Expr, Refusal> {
         let (function, arguments, keys) = context;
         let range = RowBounds::Known(Range::Float(-x.half, x.half));
         let of = (arguments.weight, keys);
@@ -180,8 +180,8 @@ impl Aggregates<'_> {
     /// The sum of products, or of squares.
     fn product(
         &mut self,
-        x: &Centred,
-        y: &Centred,
+        x: &CentredValue,
+        y: &CentredValue,
         (function, arguments, keys): CallContext<'_>,
     ) -> Result<Expr, Refusal> {
         let most = x.half * y.half;

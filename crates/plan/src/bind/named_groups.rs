@@ -11,12 +11,12 @@ use hushtable_contract::MAX_PUBLIC_KEYS;
 use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, Value};
 
 use super::Key;
-use crate::relation::{JoinKind, Known, Operator, Relation};
+use crate::relation::{JoinKind, KnownValues, Operator, Relation};
 
 /// Gives the keys that have no public values of the contract those that the query names, where
 /// there are not too many groups then.
 pub(super) fn name_groups(keys: &mut [Key], relation: &Relation, conditions: &[Expr]) {
-    let mut known = Known::of(relation, None);
+    let mut known = KnownValues::of(relation, None);
     known.assume(conditions);
     let values = |key: &Key| match &key.public {
         Some(_) => None,
@@ -42,7 +42,7 @@ fn values_of_key(
     key: &Expr,
     relation: &Relation,
     conditions: &[Expr],
-    known: &Known,
+    known: &KnownValues,
 ) -> Option<Vec<Value>> {
     let mut values = None;
     // A condition; a column is named by nothing but its type.

@@ -22,7 +22,7 @@ mod splitter;
 
 use hushtable_contract::{Contract, Defaults};
 use hushtable_lang::sql::QueryOption;
-use hushtable_lang::{Prepared, Refusal, sql};
+use hushtable_lang::{PreparedPatterns, Refusal, sql};
 use hushtable_privacy::Loss;
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ pub struct Part {
     pub weight: Option<u32>,
     /// The released values of earlier parts that it reads, in the order in which
     /// [`ExprKind::Released`](hushtable_lang::ExprKind::Released) counts them.
-    pub reads: Vec<Read>,
+    pub reads: Vec<ReleasedColumn>,
     /// The query.
     pub query: PrivateQuery,
     /// The parts that it is the clipping report of; empty for other parts.
@@ -120,7 +120,7 @@ impl Part {
             }
             () => (name.to_owned(), sql.to_owned()),
         };
-        self.weight = self.is_asked().then_some(weight);
+        self.weight = self.is_requested().then_some(weight);
         let others = self.report_of.iter_mut().chain(&mut self.limits_from);
         others.for_each(|other| *other += before);
         self
@@ -152,14 +152,14 @@ impl Part {
     }
 
     /// Whether the statement itself asks for it: it does not serve another part.
-    pub fn is_asked(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.report_of.is_empty() && !self.is_histogram
     }
 }
 
 /// A column that a part reads from the release of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Read {
+pub struct ReleasedColumn {
     /// The part, by its index in the statement.
     pub part: usize,
     /// The column of its release.
@@ -168,7 +168,7 @@ pub struct Read {
     pub all: bool,
 }
 
-impl Read {
+impl ReleasedColumn {
     /// The number of its values among all that the statement releases.
     fn number(self) -> usize {
         self.part * MAX_OUTPUTS + self.column
@@ -201,7 +201,7 @@ impl SqlStatement {
         limits: &ChosenLimits,
         contract: &Contract,
     ) -> Result<PrivateQuery, Refusal> {
-        Prepared::default().within(|| self.limited(text, part, limits, contract))
+        PreparedPatterns::default().within(|| self.limited(text, part, limits, contract))
     }
 
     fn limited(
@@ -309,12 +309,12 @@ pub(crate) fn bind_part(
     share: WorkloadShare<'_>,
 ) -> Result<Vec<Part>, Refusal> {
     let mut statement = bind(text, contract, Paying::Share(share))?;
-    let mut queries = statement.parts.iter().filter(|part| part.is_asked());
+    let mut queries = statement.parts.iter().filter(|part| part.is_requested());
     let is_plain = |part: &Part| statement.around.is_none() && part.has_one_population();
     let is_one = queries.next().is_some_and(is_plain) && queries.next().is_none();
     if !is_one {
         // Refused by name.
-        statement.parts.retain(Part::is_asked);
+        statement.parts.retain(Part::is_requested);
         return statement.plain().map(|_| Vec::new());
     }
     for part in statement.parts.iter_mut().filter(|part| part.example.is_some()) {
@@ -352,7 +352,7 @@ pub fn bind_trial(
 }
 
 fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatement, Refusal> {
-    Prepared::default().within(|| bound(text, contract, paying))
+    PreparedPatterns::default().within(|| bound(text, contract, paying))
 }
 
 fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatement, Refusal> {

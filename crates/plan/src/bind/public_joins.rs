@@ -11,7 +11,7 @@ use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal, Value};
 use super::PrivateQuery;
 use super::describe::short;
 use super::rowset::References;
-use crate::one_row::{Added, MAX_ADDED_OPERATIONS, PublicSide, added, rows_joined};
+use crate::one_row::{AddedCost, MAX_ADDED_OPERATIONS, PublicSide, added, rows_joined};
 use crate::relation::{JoinKind, NamedExpr, Operator, Relation, UnitAggregate};
 
 /// Most nodes of an expression that is written out over a table's columns. Of longer ones, all rows
@@ -135,7 +135,7 @@ impl PrivateQuery {
     /// # Errors
     /// When it meets more than `most` rows in all joins together, or adds more operations than it
     /// may.
-    pub fn check_row(&self, joins: &[(String, u64)], most: u32) -> Result<Added, Refusal> {
+    pub fn check_row(&self, joins: &[(String, u64)], most: u32) -> Result<AddedCost, Refusal> {
         let added = self.added(joins);
         let several = joins.iter().filter(|(_, rows)| *rows > 1);
         let several: Vec<String> =
@@ -192,13 +192,13 @@ impl PrivateQuery {
         }
     }
 
-    fn added(&self, joins: &[(String, u64)]) -> Added {
+    fn added(&self, joins: &[(String, u64)]) -> AddedCost {
         let mut rows = joins.iter().map(|(_, rows)| *rows);
         // A join without a number is none that was counted.
         self.added_by(&mut |_| rows.next().unwrap_or(u64::MAX))
     }
 
-    fn added_by(&self, most: &mut dyn FnMut(PublicSide<'_>) -> u64) -> Added {
+    fn added_by(&self, most: &mut dyn FnMut(PublicSide<'_>) -> u64) -> AddedCost {
         added(&self.relation, (&self.outer_expressions(), self.measurements.len()), most)
     }
 

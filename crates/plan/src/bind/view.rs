@@ -11,7 +11,7 @@ use hushtable_privacy::Neighbouring;
 use sqlparser::ast;
 
 use super::rowset::{References, RowSet};
-use crate::relation::{Known, Operator, Origin, Protection, Relation};
+use crate::relation::{KnownValues, Operator, Origin, Protection, Relation};
 
 /// Protected rows that a query's GROUP BY and aggregates are about.
 pub(crate) struct View {
@@ -35,7 +35,7 @@ pub(crate) struct View {
     /// Columns with splitting thresholds by another column, and that other one.
     split_by: Vec<(Expr, Expr)>,
     /// The values that columns have, by the structure of the query and the contract's word.
-    known: Known,
+    known: KnownValues,
 }
 
 /// The privacy unit of a query.
@@ -133,7 +133,7 @@ impl View {
             _ => None,
         };
         let references = References::of(contract);
-        let mut known = Known::of(&relation, Some(contract));
+        let mut known = KnownValues::of(&relation, Some(contract));
         known.assume(conditions);
         Ok(Self {
             known,

@@ -118,14 +118,14 @@ pub(super) fn of_two_populations(
     if kind != JoinKind::Inner || left.beside.is_some() || right.beside.is_some() {
         return None;
     }
-    let owns = |side: &Relation| side.protection.unit().is_some();
-    let right_owns = owns(right) && on.iter().any(|(_, r)| right.is_unit(r));
-    if right_owns && right.has_one(on.iter().map(|(_, r)| r)) {
+    let has_units = |side: &Relation| side.protection.unit().is_some();
+    let has_right_units = has_units(right) && on.iter().any(|(_, r)| right.is_unit(r));
+    if has_right_units && right.has_one(on.iter().map(|(_, r)| r)) {
         let owner = right.protection.moved(|column| Some(left.fields.len() + column))?;
         return Some((owner, limited_units(left)?));
     }
-    let left_owns = owns(left) && on.iter().any(|(l, _)| left.is_unit(l));
-    if left_owns && left.has_one(on.iter().map(|(l, _)| l)) {
+    let has_left_units = has_units(left) && on.iter().any(|(l, _)| left.is_unit(l));
+    if has_left_units && left.has_one(on.iter().map(|(l, _)| l)) {
         return Some((left.protection.clone(), limited_units(right)?));
     }
     None

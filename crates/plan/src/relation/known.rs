@@ -18,7 +18,7 @@ const SMALL: f64 = 1e6;
 
 /// The values that expressions over a relation's rows can have.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownValues {
     facts: Facts,
     /// Whether each column has a value in every row.
     present: Vec<bool>,
@@ -28,7 +28,7 @@ pub struct Known {
     bounded_sums: Vec<Option<Range>>,
 }
 
-impl Known {
+impl KnownValues {
     /// The values of a relation's columns, with the contract's word or without it.
     pub fn of(relation: &Relation, contract: Option<&Contract>) -> Self {
         let known = |input: &Relation| Self::of(input, contract);

@@ -26,7 +26,8 @@ impl Workload {
         contract: &Contract,
     ) -> Result<Vec<(PrivateQuery, Option<PrivateQuery>)>, ContractError> {
         let pair = |parts: QueryParts| {
-            let (queries, others): (QueryParts, _) = parts.into_iter().partition(Part::is_asked);
+            let (queries, others): (QueryParts, _) =
+                parts.into_iter().partition(Part::is_requested);
             let report = others.into_iter().find(|part| !part.report_of.is_empty());
             queries.into_iter().map(move |part| (part.query, report.clone().map(|part| part.query)))
         };
@@ -47,7 +48,7 @@ impl Workload {
             let bound = bind_part(&query.sql, contract, share);
             all.push(bound.map_err(|refusal| self.refuse(query, &refusal))?);
         }
-        let queries = all.iter().flatten().filter(|part| part.is_asked());
+        let queries = all.iter().flatten().filter(|part| part.is_requested());
         let queries: Vec<PrivateQuery> = queries.map(|part| part.query.clone()).collect();
         self.check_populations(&queries)?;
         self.check_reports(&all)?;
@@ -93,7 +94,7 @@ impl Workload {
         let report = report.map_err(|refusal| self.refuse(query, &refusal))?;
         parts.retain(|part| part.report_of.is_empty() || report.is_some());
         for part in parts {
-            if part.is_asked() {
+            if part.is_requested() {
                 part.query = bound.clone();
             } else if let (false, Some(report)) = (part.report_of.is_empty(), &report) {
                 part.query = report.clone().at_the_price_of(&part.query);
@@ -115,7 +116,7 @@ impl Workload {
             parts
                 .extend(all.into_iter().map(|part| part.in_workload(before, (name, sql, *weight))));
         }
-        let queries = parts.iter().filter(|part| part.is_asked());
+        let queries = parts.iter().filter(|part| part.is_requested());
         let queries: Vec<PrivateQuery> = queries.map(|part| part.query.clone()).collect();
         let consistent = self.levels(&queries).into_iter().collect();
         Ok(SqlStatement::of_parts(parts, consistent))

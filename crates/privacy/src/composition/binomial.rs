@@ -1,7 +1,7 @@
 //! Randomised responses of one epsilon: the law of their total loss in closed form.
 
 use super::kinds::{ComposingEvents, ROUNDING, Responses};
-use super::tilted::Tilted;
+use super::tilted::TiltedLaw;
 
 /// Terms below this part of the largest are left out.
 const SMALLEST: f64 = 1e-18;
@@ -65,14 +65,14 @@ impl Binomial {
 }
 
 /// The law of responses of one epsilon at a tilt, exact except for rounding.
-pub(crate) fn tilted(responses: Responses, events: &ComposingEvents, tilt: f64) -> Tilted {
+pub(crate) fn tilted(responses: Responses, events: &ComposingEvents, tilt: f64) -> TiltedLaw {
     let Responses { epsilon, times } = responses;
     let Binomial { first, mut weights, left_out } = Binomial::new(times, responses.ln_odds(tilt));
     // The fewest of the less likely outcome have the highest loss.
     weights.reverse();
     let last = first + weights.len() as u64 - 1;
     let lowest = (times as f64 - 2.0 * last as f64) * epsilon;
-    Tilted {
+    TiltedLaw {
         tilt,
         ln_moment: times as f64 * responses.ln_moment(tilt),
         slack: events.slack(tilt),

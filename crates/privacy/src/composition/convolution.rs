@@ -5,7 +5,7 @@ use hushtable_numbers::search::valley;
 use super::kernel::{LossGrid, LossKernel};
 use super::kinds::{ComposingEvents, ROUNDING};
 use super::spectrum::{Circle, Spectrum};
-use super::tilted::Tilted;
+use super::tilted::TiltedLaw;
 
 /// ln of the weight that may be outside the circle on either side.
 const OUTSIDE: f64 = -42.0;
@@ -58,13 +58,13 @@ impl LossWindow {
 /// ([`LossKernel`]). Few laws of few losses are convolved directly, with positive terms only, so
 /// that every weight has its own small relative error. Otherwise, by transform, what is outside the
 /// circle comes back on its other side, and is added once more as a bound; and the transforms'
-/// errors are [`Tilted::error`].
-pub(crate) fn tilted(events: &ComposingEvents, tilt: f64) -> Tilted {
+/// errors are [`TiltedLaw::error`].
+pub(crate) fn tilted(events: &ComposingEvents, tilt: f64) -> TiltedLaw {
     with_work(events, tilt, DIRECT)
 }
 
 /// Convolves with at most `direct` products by the direct way.
-pub(crate) fn with_work(events: &ComposingEvents, tilt: f64, direct: usize) -> Tilted {
+pub(crate) fn with_work(events: &ComposingEvents, tilt: f64, direct: usize) -> TiltedLaw {
     let window = LossWindow::of(events, tilt);
     let width = window.highest - window.lowest;
     let step = step(events, tilt, width);
@@ -84,7 +84,7 @@ pub(crate) fn with_work(events: &ComposingEvents, tilt: f64, direct: usize) -> T
     let GridWeights { first, weights, error, left_out } = all.finish();
     let edge = |index: i64| index as f64 * step;
     let highest = edge(first + weights.len() as i64);
-    Tilted {
+    TiltedLaw {
         tilt,
         ln_moment: events.ln_moment(tilt),
         slack: events.slack(tilt),

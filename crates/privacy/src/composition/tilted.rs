@@ -17,7 +17,7 @@ const UNDERFLOW: f64 = 1e-300;
 /// question, however small the delta. So errors that are small beside the whole weight are small
 /// beside delta.
 #[derive(Clone, Debug)]
-pub(crate) struct Tilted {
+pub(crate) struct TiltedLaw {
     pub(crate) tilt: f64,
     /// ln of what the weights were divided by.
     pub(crate) ln_moment: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Tilted {
     pub(crate) left_out: f64,
 }
 
-impl Tilted {
+impl TiltedLaw {
     /// The delta at `epsilon` of the events with this law and those of `events` without one
     /// together, rounded up; may be above 1.
     pub(crate) fn delta_at(&self, epsilon: f64, events: &ComposingEvents) -> f64 {

@@ -15,7 +15,7 @@ const LEAST_VARIANCE: f64 = 1e-9;
 
 /// A measurement that levels have in common and that adds up over their groups.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Adjusted {
+pub struct AdjustedMeasurement {
     /// Its index among the measurements of each level's part, and the variance of its noise there.
     pub levels: Vec<(usize, f64)>,
     /// How it is adjusted.
@@ -55,7 +55,7 @@ impl<'a> QuotedLevels<'a> {
     /// # Errors
     /// When an aggregate is no sum over the groups of a finer level, or its noise has no variance
     /// that is known in advance.
-    pub fn measurements(self) -> Result<Vec<Adjusted>, Refusal> {
+    pub fn measurements(self) -> Result<Vec<AdjustedMeasurement>, Refusal> {
         let Some(first) = self.quotes.first() else { return Ok(Vec::new()) };
         self.check_levels()?;
         let mut all = Vec::new();
@@ -82,14 +82,18 @@ impl<'a> QuotedLevels<'a> {
             let from_zero = measurement.low >= 0;
             let options =
                 AdjustOptions { from_zero, non_negative: self.consistent.fitting.non_negative };
-            all.push(Adjusted { levels, wanted: options });
+            all.push(AdjustedMeasurement { levels, wanted: options });
         }
         Ok(all)
     }
 
     /// The noise of a measurement's adjusted cells, by level. `sizes` counts the values of each
     /// key. `None` where groups are chosen privately: then it depends on the numbers.
-    pub fn noises(self, adjusted: &Adjusted, sizes: &[usize]) -> Option<Vec<AdjustedNoise>> {
+    pub fn noises(
+        self,
+        adjusted: &AdjustedMeasurement,
+        sizes: &[usize],
+    ) -> Option<Vec<AdjustedNoise>> {
         if !self.quotes.iter().all(|quote| is_complete(quote)) {
             return None;
         }

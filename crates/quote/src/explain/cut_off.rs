@@ -1,7 +1,7 @@
 //! Rows and values that bounds cut off: no interval holds them.
 
 use hushtable_lang::{BinaryOp, Expr, ExprKind, Function, Value};
-use hushtable_plan::{Clamps, Groups, Known, Measure, Measurement, PrivateQuery};
+use hushtable_plan::{Clamps, Groups, KnownValues, Measure, Measurement, PrivateQuery};
 
 /// The kinds of rows and values that a query leaves out or changes before it adds noise, each in a
 /// few words. In brackets is what it concerns, where that is not all.
@@ -39,7 +39,7 @@ pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
         all.add_in(&format!("rows of one {unit} in a group beyond 1"), "count of rows");
     }
     // Without the contract, whose word is enforced by nothing but the bounds.
-    let mut known = Known::of(query.relation(), None);
+    let mut known = KnownValues::of(query.relation(), None);
     known.assume(query.filter().map_or(&[], std::slice::from_ref));
     let keys = query.keys().iter().map(|key| &key.expr);
     let unit = unit.filter(|_| !query.relation().has_one_of_a_unit(keys));
@@ -108,7 +108,11 @@ fn clamped_around_middle(of: &Expr) -> Option<(&Expr, f64, f64)> {
 }
 
 /// The losses of one measurement.
-fn of_measurement(measurement: &Measurement, unit: Option<&str>, known: &Known) -> Vec<String> {
+fn of_measurement(
+    measurement: &Measurement,
+    unit: Option<&str>,
+    known: &KnownValues,
+) -> Vec<String> {
     let step = measurement.step.to_f64();
     let beyond =
         |low: i64, high: i64| format!("beyond {} to {}", low as f64 * step, high as f64 * step);

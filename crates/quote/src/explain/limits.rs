@@ -12,7 +12,7 @@ use hushtable_mechanisms::Strategy;
 /// A limit on the groups of a unit, and what the same query costs with it. From the query alone:
 /// how much a limit cuts off is for the owner of the data to see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LimitExplained {
+pub struct LimitExplanation {
     /// Most groups that one unit enters.
     pub max_groups_contributed: u32,
     /// The noise that is then chosen.
@@ -32,7 +32,7 @@ pub struct LimitExplained {
     pub half_widths_95: Vec<Option<f64>>,
 }
 
-impl LimitExplained {
+impl LimitExplanation {
     /// The query's own limit among a quarter to four times as many, in rising order; none where
     /// units are in one group anyway.
     pub fn around(quote: &Quote) -> Vec<Self> {

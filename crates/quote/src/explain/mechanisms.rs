@@ -19,7 +19,7 @@ const VALUES: [f64; 5] = [0.1, 1.0, 10.0, 100.0, 1000.0];
 /// The mechanisms for a sum that is not clamped: what they would cost and how precise they would
 /// be. Where there are several thresholds, for the largest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MechanismsExplained {
+pub struct MechanismsExplanation {
     /// Which sum.
     pub measurement: String,
     /// The mechanism that the query names or has by default.
@@ -31,16 +31,16 @@ pub struct MechanismsExplained {
     /// Values of a record to which `losses` belong, as multiples of T.
     pub values: [f64; 5],
     /// Every mechanism, made so that a record at T loses the measurement's rho.
-    pub at_equal_loss: Vec<MechanismCompared>,
+    pub at_equal_loss: Vec<MechanismComparison>,
     /// The sum at which the mechanisms below are equally precise, as a multiple of T.
     pub same_at: f64,
     /// Every mechanism, made so that it has there the standard error of the query's.
-    pub at_equal_noise: Vec<MechanismCompared>,
+    pub at_equal_noise: Vec<MechanismComparison>,
 }
 
 /// A mechanism among others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MechanismCompared {
+pub struct MechanismComparison {
     /// Which.
     pub mechanism: RecordMechanism,
     /// Why there is none, if so.
@@ -54,7 +54,7 @@ pub struct MechanismCompared {
     pub losses: Vec<f64>,
 }
 
-impl MechanismsExplained {
+impl MechanismsExplanation {
     /// The comparison for every sum of a query that is not clamped.
     pub fn of(quote: &Quote) -> Vec<Self> {
         let measurements = quote.query().measurements().iter().zip(quote.noise());
@@ -78,11 +78,11 @@ pub struct MechanismsOnData {
     /// The quantile at which records lose the same by every mechanism below.
     pub same_loss: SizeQuantile,
     /// Every mechanism, made so that as many records lose no more by it than by the query's.
-    pub at_equal_loss: Vec<MechanismCompared>,
+    pub at_equal_loss: Vec<MechanismComparison>,
     /// The quantile at which groups have the same standard error.
     pub same_noise: SizeQuantile,
     /// Every mechanism, made so that it has there the standard error of the query's.
-    pub at_equal_noise: Vec<MechanismCompared>,
+    pub at_equal_noise: Vec<MechanismComparison>,
 }
 
 /// A size that a share of all does not exceed.
@@ -144,14 +144,14 @@ struct MatchedSizes {
     noise: f64,
 }
 
-fn explained(measurement: &Measurement, rho: Rho) -> Option<MechanismsExplained> {
+fn explained(measurement: &Measurement, rho: Rho) -> Option<MechanismsExplanation> {
     let sum = measurement.measure.per_record()?;
     let threshold = measurement.high as f64 * measurement.step.to_f64();
     let at =
         MatchedSizes { loss: (measurement.high.unsigned_abs(), rho), noise: SAME_AT * threshold };
     let (sums, values) = (SUMS.map(|n| n * threshold), VALUES.map(|n| n * threshold));
     let [at_equal_loss, at_equal_noise] = compared((measurement, sum), rho, &at, &sums, &values)?;
-    Some(MechanismsExplained {
+    Some(MechanismsExplanation {
         measurement: measurement.name.clone(),
         mechanism: sum.mechanism,
         threshold,
@@ -183,9 +183,9 @@ fn compared(
     at: &MatchedSizes,
     sums: &[f64],
     values: &[f64],
-) -> Option<[Vec<MechanismCompared>; 2]> {
+) -> Option<[Vec<MechanismComparison>; 2]> {
     let step = measurement.step.to_f64();
-    let comparison = |mechanism: RecordMechanism, growth: LossCurve| MechanismCompared {
+    let comparison = |mechanism: RecordMechanism, growth: LossCurve| MechanismComparison {
         mechanism,
         impossible: None,
         standard_errors: sums.iter().map(|&sum| standard_error(growth, sum)).collect(),
@@ -200,7 +200,7 @@ fn compared(
     let at_equal_loss = RecordMechanism::ALL.map(|mechanism| {
         match mechanism_growth((measurement, sum), mechanism, steps, lost) {
             Ok(growth) => comparison(mechanism, growth),
-            Err(error) => MechanismCompared {
+            Err(error) => MechanismComparison {
                 mechanism,
                 impossible: Some(error.to_string()),
                 standard_errors: Vec::new(),

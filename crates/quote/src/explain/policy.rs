@@ -21,7 +21,7 @@ const TAIL_MARGIN: f64 = 1e-9;
 /// own threshold) over the terms. A record's own threshold is that of its class where the term has
 /// `classes`, and otherwise the term's. A record enters each sum at most once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PolicyExplained {
+pub struct PolicyExplanation {
     /// The loss of every record: counts, quantiles, clamped sums, and the choice of groups by
     /// records.
     pub rho_constant: Rho,
@@ -30,11 +30,11 @@ pub struct PolicyExplained {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rho_pieces: Option<Rho>,
     /// Sums that are not clamped.
-    pub terms: Vec<PolicyTermExplained>,
+    pub terms: Vec<PolicyTermExplanation>,
     /// Records with the same multiple of every threshold.
     pub examples: Vec<PolicyExample>,
     /// The cost of exchanging one record for another.
-    pub exchange: ExchangeExplained,
+    pub exchange: ExchangeExplanation,
 }
 
 /// The cost of exchanging one record for another, at most, in multiples of a rho that neither of
@@ -44,7 +44,7 @@ pub struct PolicyExplained {
 /// (sqrt A + sqrt B)^2. PR Lemma 4.8 has twice the rho for all records that lose no more, against
 /// any other record, which is false: a value T in the place of -T moves a sum by 2 T.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExchangeExplained {
+pub struct ExchangeExplanation {
     /// Whatever the two are.
     pub any: u32,
     /// Where they are in different groups, whose noise is independent; absent where there is one
@@ -59,7 +59,7 @@ pub struct ExchangeExplained {
     pub delta: Option<u32>,
 }
 
-impl ExchangeExplained {
+impl ExchangeExplanation {
     fn of(quote: &Quote) -> Self {
         let single = quote.query().groups() == Groups::Single;
         let quantiles = quote.noise().iter().any(|noise| noise.is_quantile());
@@ -77,7 +77,7 @@ impl ExchangeExplained {
 
 /// One sum of the policy function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PolicyTermExplained {
+pub struct PolicyTermExplanation {
     /// Which sum.
     pub measurement: String,
     /// Loss of a record at the threshold by it.
@@ -93,12 +93,12 @@ pub struct PolicyTermExplained {
     pub formula: Option<String>,
     /// Thresholds by the class of the record, where another column tells them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub classes: Option<ClassesExplained>,
+    pub classes: Option<ClassesExplanation>,
 }
 
 /// Thresholds by the class of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClassesExplained {
+pub struct ClassesExplanation {
     /// The column whose value is the class.
     pub by: String,
     /// Whether every group is of one class: then `threshold` of the term is the record's own, too.
@@ -225,14 +225,14 @@ pub(super) fn delta_of_pieces(quote: &Quote, pieces: f64) -> Option<f64> {
 }
 
 /// The policy function as it is shown.
-pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
+pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplanation> {
     let policy = policy_of(quote, &largest)?;
     let terms = terms(quote);
     let examples = [0.1, 1.0, 10.0, 100.0, 1000.0];
     let examples = examples.into_iter().filter_map(|multiple| example(quote, multiple)).collect();
     let rho_pieces = Some(policy.by_pieces()).filter(|rho| !rho.is_zero());
-    let (rho_constant, exchange) = (policy.constant(), ExchangeExplained::of(quote));
-    Some(PolicyExplained { rho_constant, rho_pieces, terms, examples, exchange })
+    let (rho_constant, exchange) = (policy.constant(), ExchangeExplanation::of(quote));
+    Some(PolicyExplanation { rho_constant, rho_pieces, terms, examples, exchange })
 }
 
 /// Greatest loss of a record whose values are that multiple of its own thresholds.
@@ -272,7 +272,7 @@ fn worst_class(measurement: &Measurement, rho: Rho, multiple: f64) -> Option<i64
     sum.thresholds.all().into_iter().max_by(|a, b| loss(*a).total_cmp(&loss(*b)))
 }
 
-fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
+fn terms(quote: &Quote) -> Vec<PolicyTermExplanation> {
     let term = |(measurement, noise): (&Measurement, &Noise)| {
         let sum = measurement.measure.per_record()?;
         let thresholds = &sum.thresholds;
@@ -280,7 +280,7 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
         let rho = noise.loss()?.rho()?;
         let growth = |steps: i64| growth_of(measurement, sum, steps, rho).flatten();
         let by_class = |steps: i64| thresholds.by_key().is_some().then(|| growth(steps)).flatten();
-        let classes = thresholds.classes.as_ref().map(|classes| ClassesExplained {
+        let classes = thresholds.classes.as_ref().map(|classes| ClassesExplanation {
             by: classes.column.clone(),
             noise_by_class: classes.key.is_some(),
             default: value(thresholds.default),
@@ -295,7 +295,7 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
                 })
                 .collect(),
         });
-        Some(PolicyTermExplained {
+        Some(PolicyTermExplanation {
             measurement: measurement.name.clone(),
             rho,
             threshold: value(measurement.high),

@@ -8,7 +8,7 @@ use hushtable_plan::{Beside, Clamps, Groups, Measure, Measurement};
 use hushtable_privacy::Loss;
 use serde::{Deserialize, Serialize};
 
-use crate::interval::{Covered, Intervals, ReleasedRow};
+use crate::interval::{IntervalCoverage, Intervals, ReleasedRow};
 use crate::measurement_noise::Noise;
 use crate::quote::Quote;
 
@@ -21,7 +21,7 @@ const SIZES: [u64; 3] = [100, 1_000, 10_000];
 /// Where the output reads one sum, that is so whatever values the rows have within their bounds:
 /// the worst of them count. Where it reads several, it is for values in the middle of their bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PrecisionExplained {
+pub struct PrecisionExplanation {
     /// The output.
     pub name: String,
     /// The half widths in groups of some sizes; absent where they are infinite.
@@ -54,7 +54,7 @@ enum ValuePosition {
 
 /// The precision of the first `most` different outputs with noise. Each takes about a millisecond,
 /// and a statement has room for thousands.
-pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
+pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplanation> {
     let query = quote.query();
     let intervals = Intervals::new(quote, IntervalRequest::USUAL, 1);
     let known: Vec<Value> = intervals.known().iter().map(|_| Value::Null).collect();
@@ -84,21 +84,21 @@ pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
     let visible = |rows: u64| is_often_shown(quote, rows);
     let sizes: Vec<u64> = SIZES.into_iter().filter(|&rows| visible(rows)).collect();
     let sizes = if sizes.is_empty() { first_visible(visible).into_iter().collect() } else { sizes };
-    let mut earlier: Vec<(&Expr, PrecisionExplained)> = Vec::new();
+    let mut earlier: Vec<(&Expr, PrecisionExplanation)> = Vec::new();
     let outputs = query.outputs().iter().zip(intervals.covered()).enumerate();
     let explained = outputs.filter_map(|(index, (output, covered))| {
         let name = output.name.clone();
         let without = match covered {
-            Covered::Exact => return None,
-            Covered::Without(why) => Some(why.reason()),
-            Covered::Interval if reads(&output.expr, &is_quantile) > 0 => {
+            IntervalCoverage::Exact => return None,
+            IntervalCoverage::Without(why) => Some(why.reason()),
+            IntervalCoverage::Interval if reads(&output.expr, &is_quantile) > 0 => {
                 Some("is of a quantile, whose interval is drawn from the data")
             }
-            Covered::Interval => None,
+            IntervalCoverage::Interval => None,
         };
         if let Some(why) = without {
             let without = Some(why.to_owned());
-            return Some(PrecisionExplained {
+            return Some(PrecisionExplanation {
                 name,
                 half_widths: Vec::new(),
                 rows_for_tenth: None,
@@ -107,10 +107,10 @@ pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
         }
         let same = earlier.iter().find(|(expr, _)| **expr == output.expr);
         if let Some((_, same)) = same {
-            return Some(PrecisionExplained { name, ..same.clone() });
+            return Some(PrecisionExplanation { name, ..same.clone() });
         }
         if earlier.len() >= most {
-            return Some(PrecisionExplained {
+            return Some(PrecisionExplanation {
                 name,
                 half_widths: Vec::new(),
                 rows_for_tenth: None,
@@ -142,7 +142,7 @@ pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
         let half_widths = of_sizes.into_iter();
         let half_widths =
             half_widths.map(|(rows, half_width, _)| HalfWidth { rows, half_width }).collect();
-        let explained = PrecisionExplained { name, half_widths, rows_for_tenth, without: None };
+        let explained = PrecisionExplanation { name, half_widths, rows_for_tenth, without: None };
         earlier.push((&output.expr, explained.clone()));
         Some(explained)
     });

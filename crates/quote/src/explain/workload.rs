@@ -9,7 +9,7 @@ use hushtable_privacy::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    EpsilonAt, Explanation, PolicyExample, PolicyExplained, PolicyTermExplained, all_gaussian,
+    EpsilonAt, Explanation, PolicyExample, PolicyExplanation, PolicyTermExplanation, all_gaussian,
 };
 use crate::measurement_noise::Noise;
 use crate::quote::Quote;
@@ -44,7 +44,7 @@ pub struct JointExplanation {
 /// the term's column, rounded to the granularity, and m is the largest of 1 and ceil(value /
 /// split_at) over the terms of those pieces. By the paper's splitting of the record into whole
 /// pieces it is rho_constant + sum over `pieces` of rho m^2. A term's thresholds are as in
-/// [`PolicyExplained`]: those of the record's class, where there are classes.
+/// [`PolicyExplanation`]: those of the record's class, where there are classes.
 ///
 /// It holds for every record. A record enters each query at most once, and one that a query's WHERE
 /// leaves out loses nothing by that query: then it loses less.
@@ -73,7 +73,7 @@ pub struct JointTerm {
     pub granularity: f64,
     /// The thresholds, with the rho that all these queries together spend on the sum.
     #[serde(flatten)]
-    pub term: PolicyTermExplained,
+    pub term: PolicyTermExplanation,
     /// The queries that sum it.
     pub queries: Vec<String>,
 }
@@ -186,7 +186,7 @@ impl JointPolicy {
     fn add(
         &mut self,
         query: &str,
-        policy: &PolicyExplained,
+        policy: &PolicyExplanation,
         columns: Vec<(String, f64)>,
     ) -> Option<()> {
         let mut indexes = Vec::new();
@@ -196,7 +196,7 @@ impl JointPolicy {
             let same = |other: &JointTerm| {
                 term.growth.is_none()
                     && other.column == column
-                    && other.term == PolicyTermExplained { rho: other.term.rho, ..term.clone() }
+                    && other.term == PolicyTermExplanation { rho: other.term.rho, ..term.clone() }
             };
             let index = match self.terms.iter().position(same) {
                 Some(index) => {

@@ -287,11 +287,11 @@ pub(super) struct Term<'a> {
     pub(super) value: f64,
     /// The size of a lattice step.
     pub(super) step: f64,
-    pub(super) noise: &'a Combined<'a>,
+    pub(super) noise: &'a CombinedNoise<'a>,
 }
 
 /// The noise of a measurement: multiples of independent draws.
-pub(super) struct Combined<'a> {
+pub(super) struct CombinedNoise<'a> {
     draws: Vec<Draw<'a>>,
     /// Steps by which the result may be rounded.
     rounding: f64,
@@ -304,7 +304,7 @@ struct Draw<'a> {
     noise: &'a Additive,
 }
 
-impl<'a> Combined<'a> {
+impl<'a> CombinedNoise<'a> {
     /// The noise of the measurement at that index; `None` for other mechanisms.
     pub(super) fn new(index: usize, noise: &'a Noise) -> Option<Self> {
         match noise {

@@ -1,7 +1,9 @@
 //! The interval of one measurement, from its released value and the law of its noise.
 
 use hushtable_lang::range::Range;
-use hushtable_mechanisms::{PerRecord, QuantileReaches, Seen, Selection, SumMechanism, TiedRole};
+use hushtable_mechanisms::{
+    PerRecord, QuantileReaches, Selection, ShowReason, SumMechanism, TiedRole,
+};
 use hushtable_numbers::Step;
 use hushtable_numbers::search::least_whole;
 use hushtable_plan::{Measure, Measurement};
@@ -60,7 +62,7 @@ enum SumNoise<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     /// How it came to be seen, if that was by its noisy count.
-    pub(super) seen: Seen,
+    pub(super) seen: ShowReason,
     /// The number of units that it has at least.
     pub(super) least: u64,
 }
@@ -273,10 +275,10 @@ impl<'a> MeasurementAtLevel<'a> {
 const FOR_SEEMING: f64 = 0.5;
 
 impl WithCount<'_> {
-    fn range(&self, sum: i128, count: i128, level: f64, seen: Seen) -> Option<(i128, i128)> {
+    fn range(&self, sum: i128, count: i128, level: f64, seen: ShowReason) -> Option<(i128, i128)> {
         let outside = 1.0 - level;
         let (low, high) = (sum.saturating_sub(self.width), sum.saturating_add(self.width));
-        if matches!(seen, Seen::Known(_)) || count >= self.anyway_from {
+        if matches!(seen, ShowReason::Known(_)) || count >= self.anyway_from {
             return Some((low, high));
         }
         let level = 1.0 - (1.0 - FOR_SEEMING) * outside;

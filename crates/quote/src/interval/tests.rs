@@ -11,7 +11,7 @@ use hushtable_plan::bind;
 
 use super::*;
 use crate::measurement_noise::Noise;
-use crate::tie::Tied;
+use crate::tie::TiedMeasurement;
 
 const CONTRACT: &str = r#"
 [tables.t]
@@ -70,8 +70,10 @@ pub(crate) fn released(quote: &Quote, exact: &[i128], generator: &mut Generator)
                 for (other, noise) in quote.noise().iter().enumerate() {
                     match noise {
                         Noise::Tied(other) if other.count != index => {}
-                        Noise::Tied(Tied { role: TiedRole::Sum(at), .. }) => sums[*at] = other,
-                        Noise::Tied(Tied { role: TiedRole::Values(at), .. }) => {
+                        Noise::Tied(TiedMeasurement { role: TiedRole::Sum(at), .. }) => {
+                            sums[*at] = other
+                        }
+                        Noise::Tied(TiedMeasurement { role: TiedRole::Values(at), .. }) => {
                             columns[*at] = other
                         }
                         _ => {}
@@ -391,12 +393,12 @@ fn ends_are_within_what_is_possible() {
 fn what_has_no_interval_says_why() {
     let covered =
         |quote: &Quote| Intervals::new(quote, at_level("95"), 1).covered().next().unwrap();
-    let quantile = Covered::Without(NoInterval::Quantile);
+    let quantile = IntervalCoverage::Without(NoInterval::Quantile);
     assert_eq!(covered(&laplace("MEDIAN(x) FROM t")), quantile);
     assert_eq!(covered(&laplace("MEDIAN(x) / COUNT(*) FROM t")), quantile);
     let text = "IF(COUNT(*) > 9, 'many', 'few') FROM t";
-    assert_eq!(covered(&laplace(text)), Covered::Without(NoInterval::NoNumber));
-    assert_eq!(covered(&laplace("sex, COUNT(*) FROM t GROUP BY sex")), Covered::Exact);
+    assert_eq!(covered(&laplace(text)), IntervalCoverage::Without(NoInterval::NoNumber));
+    assert_eq!(covered(&laplace("sex, COUNT(*) FROM t GROUP BY sex")), IntervalCoverage::Exact);
 }
 
 /// Intervals around quantiles, drawn with them at 95 %, hold the exact ones in at least 95 % of
@@ -424,7 +426,7 @@ fn quantiles_are_covered_where_intervals_are_drawn() {
         assert_eq!(2 * reaches.count(), quote.noise().len());
         for level in ["95", "90"] {
             let intervals = Intervals::new(&quote, at_level(level), 1);
-            assert!(intervals.covered().all(|covered| covered == Covered::Interval));
+            assert!(intervals.covered().all(|covered| covered == IntervalCoverage::Interval));
             let (mut held, mut width) = (0, 0.0);
             for _ in 0..2_000 {
                 let mut steps = vec![0; quote.noise().len()];
@@ -483,21 +485,24 @@ fn intervals_of_quantiles_have_the_level_they_were_drawn_at() {
     let drawn = of(", quantile_intervals = 95", "MEDIAN(x)");
     let covered =
         |quote: &Quote, options| Intervals::new(quote, options, 5).covered().next().unwrap();
-    assert_eq!(covered(&drawn, at_level("95")), Covered::Interval);
-    assert_eq!(covered(&drawn, at_level("50")), Covered::Interval);
-    let higher = Covered::Without(NoInterval::LevelOfQuantile);
+    assert_eq!(covered(&drawn, at_level("95")), IntervalCoverage::Interval);
+    assert_eq!(covered(&drawn, at_level("50")), IntervalCoverage::Interval);
+    let higher = IntervalCoverage::Without(NoInterval::LevelOfQuantile);
     assert_eq!(covered(&drawn, at_level("99")), higher);
     let simultaneous = IntervalRequest { simultaneous: true, ..at_level("95") };
     assert_eq!(covered(&drawn, simultaneous), higher);
     // Those of the same values are drawn together, and hold together; of others, each has half of
     // the probability of a miss.
     let same = "PERCENTILE_CONT(x, 0.75) - PERCENTILE_CONT(x, 0.25)";
-    assert_eq!(covered(&of(", quantile_intervals = 95", same), at_level("95")), Covered::Interval);
+    assert_eq!(
+        covered(&of(", quantile_intervals = 95", same), at_level("95")),
+        IntervalCoverage::Interval
+    );
     let both = "MEDIAN(x) - MEDIAN(x, contribution_bounds_per_row => (0, 50))";
     assert_eq!(covered(&of(", quantile_intervals = 95", both), at_level("95")), higher);
     assert_eq!(
         covered(&of(", quantile_intervals = 97.5", both), at_level("95")),
-        Covered::Interval
+        IntervalCoverage::Interval
     );
     // Half of the budget each: the quantiles, and all intervals around them.
     let losses = |quote: &Quote| -> Vec<String> {
@@ -674,7 +679,7 @@ fn what_explain_says_holds_for_the_groups_that_are_shown() {
                 assert!(share >= 0.937, "{options} {select} {rows}: {share}");
             }
             // One size is stated for groups that appear.
-            let crate::GroupsExplained::Private(groups) = explained.groups else { panic!() };
+            let crate::GroupsExplanation::Private(groups) = explained.groups else { panic!() };
             assert_eq!(explained.choice.usefulness.to_appear, groups.units_for_half as f64);
         }
     }

@@ -31,7 +31,7 @@ pub(super) struct Variance {
 
 /// Released or exact sums, and the probability with which an interval may miss.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a> {
+pub(super) struct ReleasedSums<'a> {
     pub(super) terms: &'a [Term<'a>],
     pub(super) outside: f64,
     pub(super) halvings: u32,
@@ -92,7 +92,7 @@ impl Variance {
     pub(super) fn interval(
         &self,
         (measurements, facts): (usize, &Facts),
-        given: Given<'_>,
+        given: ReleasedSums<'_>,
     ) -> Option<(f64, f64)> {
         let sums = VarianceSums::new(self, measurements, facts)?;
         let (first, last) = sums.mean(self, given)?;
@@ -120,7 +120,7 @@ impl Variance {
     pub(super) fn around_exact(
         &self,
         (measurements, facts): (usize, &Facts),
-        given: Given<'_>,
+        given: ReleasedSums<'_>,
     ) -> Option<(f64, f64)> {
         let sums = VarianceSums::new(self, measurements, facts)?;
         let mean = sums.exact_mean(given)?;
@@ -158,18 +158,18 @@ impl VarianceSums {
         Some(Self { squares: linear(&of.squares)?, sum: linear(&of.sum)?, count, others })
     }
 
-    fn mean(&self, of: &Variance, given: Given<'_>) -> Option<(f64, f64)> {
+    fn mean(&self, of: &Variance, given: ReleasedSums<'_>) -> Option<(f64, f64)> {
         let mean = LinearRatio { above: self.sum.clone(), below: self.count.clone() };
         mean.interval(given.terms, FOR_MEAN * given.outside, given.halvings, &of.planes)
     }
 
-    fn exact_mean(&self, given: Given<'_>) -> Option<f64> {
+    fn exact_mean(&self, given: ReleasedSums<'_>) -> Option<f64> {
         let values = values_of(given.terms);
         let mean = self.sum.at(&values) / self.count.at(&values);
         mean.is_finite().then_some(mean)
     }
 
-    fn exact(&self, mean: f64, given: Given<'_>) -> f64 {
+    fn exact(&self, mean: f64, given: ReleasedSums<'_>) -> f64 {
         let values = values_of(given.terms);
         self.ratio(mean).above.at(&values) / self.others.at(&values)
     }
@@ -183,7 +183,7 @@ impl VarianceSums {
     }
 
     /// The interval of the variance if that is the mean.
-    fn around(&self, mean: f64, given: Given<'_>) -> Option<(f64, f64)> {
+    fn around(&self, mean: f64, given: ReleasedSums<'_>) -> Option<(f64, f64)> {
         let outside = (1.0 - FOR_MEAN) * given.outside;
         let (low, high) =
             self.ratio(mean).interval(given.terms, outside, given.halvings, given.planes)?;
@@ -197,7 +197,7 @@ impl VarianceSums {
     }
 
     /// The count less one without what its noise may be.
-    fn certain_others(&self, given: Given<'_>) -> Option<f64> {
+    fn certain_others(&self, given: ReleasedSums<'_>) -> Option<f64> {
         let factors: Vec<f64> =
             given.terms.iter().map(|term| self.count.factor(term.index)).collect();
         let noise = quantile(given.terms, &factors, (1.0 - FOR_MEAN) * given.outside)?;

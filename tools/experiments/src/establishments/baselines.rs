@@ -14,7 +14,7 @@ use crate::figure::{columns, digits, logarithmic, series};
 
 /// The suppressed cells of a level.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Suppressed {
+pub(super) struct SuppressedCells {
     pub(super) level: u32,
     pub(super) cells: usize,
     /// Shares of all cells.
@@ -26,7 +26,7 @@ pub(super) struct Suppressed {
 }
 
 /// The suppressed cells of each level.
-pub(super) fn suppressed(rows: &[Establishment], nodes: &[Node]) -> Vec<Suppressed> {
+pub(super) fn suppressed(rows: &[Establishment], nodes: &[Node]) -> Vec<SuppressedCells> {
     let whole: i64 = rows.iter().map(|row| row.pay).sum();
     let at = |level: u32| {
         let of_level: Vec<&Node> = nodes.iter().filter(|node| node.level == level).collect();
@@ -39,7 +39,7 @@ pub(super) fn suppressed(rows: &[Establishment], nodes: &[Node]) -> Vec<Suppress
             pay += rows[node.rows.clone()].iter().map(|row| row.pay).sum::<i64>();
             count += node.rows.len();
         }
-        Suppressed {
+        SuppressedCells {
             level,
             cells: of_level.len(),
             primary: share(State::Primary),
@@ -59,7 +59,7 @@ pub(super) fn figures(rows: &[Establishment], nodes: &[Node], seed: u64) -> Vec<
 
 fn hidden(rows: &[Establishment], nodes: &[Node]) -> Figure {
     let all = suppressed(rows, nodes);
-    let curve = |name: &str, of: fn(&Suppressed) -> f64| {
+    let curve = |name: &str, of: fn(&SuppressedCells) -> f64| {
         let points = all.iter().map(|s| (f64::from(s.level), of(s))).collect();
         series(name, Style::Line, points)
     };

@@ -26,7 +26,7 @@ const MISSED: f64 = 0.05;
 
 /// The needs of the workload's queries.
 #[derive(Clone, Debug)]
-pub(super) struct Needed {
+pub(super) struct WorkloadNeeds {
     pub(super) scheme: Scheme,
     pub(super) goal: f64,
     /// For each query, the minimum of the policy under which it reaches the goal where the budget
@@ -36,7 +36,7 @@ pub(super) struct Needed {
     pub(super) least: [f64; 4],
 }
 
-impl Needed {
+impl WorkloadNeeds {
     /// The minimum of the policy under which 95 % of all queries reach the goal where the budget is
     /// shared evenly.
     pub(super) fn minimum_evenly(&self) -> f64 {
@@ -87,7 +87,7 @@ fn needed(threshold: f64, truth: f64, bias: f64, goal: f64) -> f64 {
 }
 
 /// The needs of each scheme for each goal.
-pub(super) fn needs(rows: &[Establishment]) -> Vec<Needed> {
+pub(super) fn needs(rows: &[Establishment]) -> Vec<WorkloadNeeds> {
     let cells = judged(rows, LEAST);
     let mut all = Vec::new();
     for scheme in SCHEMES {
@@ -118,7 +118,7 @@ pub(super) fn needs(rows: &[Establishment]) -> Vec<Needed> {
                     }
                 }
             }
-            all.push(Needed { scheme, goal, evenly: Distribution::new(every), least });
+            all.push(WorkloadNeeds { scheme, goal, evenly: Distribution::new(every), least });
         }
     }
     all
@@ -127,7 +127,7 @@ pub(super) fn needs(rows: &[Establishment]) -> Vec<Needed> {
 /// PR Figure 4: a chart for each way to split, and one of how many queries reach a goal.
 pub(super) fn figures(
     rows: &[Establishment],
-    needs: &[Needed],
+    needs: &[WorkloadNeeds],
 ) -> Result<Vec<Figure>, ExperimentError> {
     let mut all = Vec::new();
     for scheme in splitting() {
@@ -143,7 +143,7 @@ fn percent(goal: f64) -> String {
 
 fn policies(
     rows: &[Establishment],
-    needs: &[Needed],
+    needs: &[WorkloadNeeds],
     scheme: Scheme,
 ) -> Result<Figure, ExperimentError> {
     let (mut drawn, mut table): (Vec<Series>, Vec<Vec<String>>) = Default::default();
@@ -187,8 +187,8 @@ fn policies(
     })
 }
 
-fn queries(needs: &[Needed], goal: f64) -> Figure {
-    let of: Vec<&Needed> = needs.iter().filter(|n| n.goal == goal).collect();
+fn queries(needs: &[WorkloadNeeds], goal: f64) -> Figure {
+    let of: Vec<&WorkloadNeeds> = needs.iter().filter(|n| n.goal == goal).collect();
     let mut drawn: Vec<Series> = of
         .iter()
         .map(|n| {

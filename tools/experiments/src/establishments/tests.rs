@@ -8,7 +8,7 @@ use hushtable_privacy::normal_tail;
 
 use super::cells::{LEVELS, MEASURES, Measure, SIZES, judged, sizes};
 use super::errors::{BUDGETS, Errors};
-use super::goals::{GOALS, Needed, needs};
+use super::goals::{GOALS, WorkloadNeeds, needs};
 use super::losses::{Losses, firms, of_establishments, of_firms};
 use super::made_up::{Establishment, Size, generate};
 use super::schemes::{Kind, SCHEMES, splitting};
@@ -21,7 +21,7 @@ const SMALL: Size = Size { rows: 60_000, counties: 100 };
 static ROWS: LazyLock<Vec<Establishment>> = LazyLock::new(|| generate(SMALL, 7));
 static NODES: LazyLock<Vec<Node>> = LazyLock::new(|| suppress(&ROWS));
 static ERRORS: LazyLock<Vec<Errors>> = LazyLock::new(|| errors::errors(&ROWS, &NODES, 7).unwrap());
-static NEEDS: LazyLock<Vec<Needed>> = LazyLock::new(|| needs(&ROWS));
+static NEEDS: LazyLock<Vec<WorkloadNeeds>> = LazyLock::new(|| needs(&ROWS));
 
 /// PR Table 8: the shares of establishments up to the splitting thresholds, in the paper's
 /// synthetic data and in ours, within five points (and one at the upper end).
@@ -136,7 +136,8 @@ fn errors_of_split_sums_are_those_of_the_noise() {
 #[test]
 fn smaller_thresholds_need_smaller_policies_for_most() {
     let needed = |kind: Kind, name: &str, goal: f64| {
-        let of = |n: &&Needed| n.scheme.kind == kind && n.scheme.name == name && n.goal == goal;
+        let of =
+            |n: &&WorkloadNeeds| n.scheme.kind == kind && n.scheme.name == name && n.goal == goal;
         NEEDS.iter().find(of).unwrap()
     };
     for goal in GOALS {

@@ -14,7 +14,7 @@ const RHOS: [f64; 3] = [0.1, 1.0, 10.0];
 /// A sum of independent Pareto values of scale 1, each clamped to `bound`, with Gaussian noise of
 /// variance bound^2 / (2 rho), as an estimate of the sum's expected value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clamped {
+pub(super) struct ClampedSum {
     /// The tail index of the values, above 1.
     pub(super) index: f64,
     /// The loss of every record.
@@ -23,7 +23,7 @@ pub(super) struct Clamped {
     pub(super) bound: f64,
 }
 
-impl Clamped {
+impl ClampedSum {
     /// The expected value of the sum without clamping.
     pub(super) fn expected(&self) -> f64 {
         RECORDS * self.index / (self.index - 1.0)
@@ -65,7 +65,7 @@ impl Clamped {
 
 /// PR Figure 1 for one tail index.
 pub(super) fn figure(variable: &str, index: f64) -> Figure {
-    let row = |what: &str, sum: Clamped| {
+    let row = |what: &str, sum: ClampedSum| {
         let (squared, expected) = (sum.squared_error(), sum.expected());
         let numbers = [
             sum.rho,
@@ -79,15 +79,15 @@ pub(super) fn figure(variable: &str, index: f64) -> Figure {
         row.extend(numbers.map(digits));
         row
     };
-    let squared = |sum: &Clamped| (sum.bound, sum.squared_error() / sum.expected());
-    let root = |sum: &Clamped| (sum.bound, sum.squared_error().sqrt() / sum.expected());
+    let squared = |sum: &ClampedSum| (sum.bound, sum.squared_error() / sum.expected());
+    let root = |sum: &ClampedSum| (sum.bound, sum.squared_error().sqrt() / sum.expected());
     let mut rows = Vec::new();
     let mut curves = Vec::new();
     for rho in RHOS {
         // Bounds of 1 to 10^6, eight a decade.
         let bounds = (0..=48).map(|step| 10f64.powf(f64::from(step) / 8.0));
-        let sums: Vec<Clamped> = bounds.map(|bound| Clamped { index, rho, bound }).collect();
-        let best = Clamped::best(index, rho);
+        let sums: Vec<ClampedSum> = bounds.map(|bound| ClampedSum { index, rho, bound }).collect();
+        let best = ClampedSum::best(index, rho);
         rows.extend(sums.iter().map(|sum| row("curve", *sum)));
         rows.push(row("best", best));
         let name = format!("rho = {rho}");
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn bias_and_spread_are_those_of_draws() {
         for index in [1.2, 1.5, 2.0] {
-            let sum = Clamped { index, rho: 1.0, bound: 50.0 };
+            let sum = ClampedSum { index, rho: 1.0, bound: 50.0 };
             let mut draws = Draws::new(2);
             let values: Vec<f64> =
                 (0..1_000_000).map(|_| draws.pareto(1.0, index).min(50.0)).collect();
@@ -151,14 +151,14 @@ mod tests {
     fn the_best_bounds_move_as_the_paper_says() {
         let mut last = [0.0; 2];
         for rho in RHOS {
-            let best = [1.2, 1.5].map(|index| Clamped::best(index, rho));
+            let best = [1.2, 1.5].map(|index| ClampedSum::best(index, rho));
             assert!(best[0].bound > best[1].bound);
             for (best, last) in best.iter().zip(&mut last) {
                 assert!(best.bound > *last);
                 *last = best.bound;
                 assert!(best.squared_error() > 10.0 * best.expected(), "{best:?}");
                 for factor in [0.9, 1.1] {
-                    let other = Clamped { bound: best.bound * factor, ..*best };
+                    let other = ClampedSum { bound: best.bound * factor, ..*best };
                     assert!(other.squared_error() > best.squared_error());
                 }
             }

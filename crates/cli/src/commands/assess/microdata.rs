@@ -1,7 +1,7 @@
 //! `hushtable assess microdata`.
 
 use futures::executor::block_on;
-use hushtable::knowledge::{Generalised, Linkage, linkages};
+use hushtable::knowledge::{GeneralisedValue, Linkage, linkages};
 use hushtable::{MicrodataFile, Progress, Workers, read_microdata};
 
 use crate::arguments::AssessMicrodataArguments;
@@ -69,9 +69,11 @@ fn person(text: &str, quasi: &[String]) -> Result<Person, Failure> {
         let index = quasi.iter().position(|column| column == name.trim()).ok_or_else(|| {
             wrong(format!("`{}` is not one of the quasi-identifiers", name.trim()))
         })?;
-        if keys[index].replace(Generalised::new(value)).is_some() {
+        if keys[index].replace(GeneralisedValue::new(value)).is_some() {
             return Err(wrong(format!("`{}` is given twice", name.trim())));
         }
     }
-    Ok(Person { keys: keys.into_iter().map(|key| key.unwrap_or_else(Generalised::any)).collect() })
+    Ok(Person {
+        keys: keys.into_iter().map(|key| key.unwrap_or_else(GeneralisedValue::any)).collect(),
+    })
 }

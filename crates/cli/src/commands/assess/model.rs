@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hushtable::knowledge::model::{Definition, Definitions, Fraction, ModelError, Witness};
-use hushtable::model::{Described, refused};
+use hushtable::model::{ModelDescription, refused};
 use hushtable::privacy::Epsilon;
 use hushtable_plot::Chart;
 
@@ -16,7 +16,7 @@ use crate::render::model::{DefinitionRow, Heading, ModelAmount, ModelReport};
 use crate::render::model_words;
 
 /// The guarantees of a model, and the same as curves.
-pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> {
+pub(super) fn assess(given: &AssessModelArguments) -> Result<ModelResults, Failure> {
     let mut columns = vec![DefinitionColumn::EpsilonAt(Fraction::zero(), "0".to_owned(), 0.0)];
     for text in &given.delta {
         let (exact, near) = delta(text)?;
@@ -25,7 +25,7 @@ pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> 
     for text in &given.epsilon {
         columns.push(DefinitionColumn::DeltaAt(amount("epsilon", text, "0.1,0.5,1")?));
     }
-    let described = Rc::new(Described::read(&given.file)?);
+    let described = Rc::new(ModelDescription::read(&given.file)?);
     let definitions = &described.definitions;
     let rows = Definition::ALL
         .into_iter()
@@ -61,17 +61,17 @@ pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> 
         parameters: described.parameters.clone(),
         too_large: too_large.map(|error| error.to_string()),
     };
-    Ok(Modelled { report, columns, described })
+    Ok(ModelResults { report, columns, described })
 }
 
 /// The results of a model.
-pub(super) struct Modelled {
+pub(super) struct ModelResults {
     pub(super) report: ModelReport,
     columns: Vec<DefinitionColumn>,
-    described: Rc<Described>,
+    described: Rc<ModelDescription>,
 }
 
-impl Modelled {
+impl ModelResults {
     /// delta at epsilon for each definition, with the requested guarantees marked.
     pub(super) fn chart(&self) -> Chart {
         let curve = |(index, row): (usize, &DefinitionRow)| {
@@ -127,7 +127,7 @@ impl DefinitionColumn {
 }
 
 fn value(
-    described: &Described,
+    described: &ModelDescription,
     column: &DefinitionColumn,
     definition: Definition,
 ) -> Result<Option<ModelAmount>, ModelError> {

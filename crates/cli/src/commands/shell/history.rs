@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use hushtable::Hint;
-use hushtable::output::{Protected, refuse_precious};
+use hushtable::output::{ProtectedFiles, refuse_precious};
 
 use crate::failure::Failure;
 
@@ -30,12 +30,12 @@ pub(super) struct History {
 
 impl History {
     /// The history of whoever runs the command; not in a place that is protected.
-    pub(super) fn of_the_user(protected: &Protected) -> Result<Self, Failure> {
+    pub(super) fn of_the_user(protected: &ProtectedFiles) -> Result<Self, Failure> {
         let file = file_in(|name| env::var_os(name).filter(|value| !value.is_empty()));
         Self::outside(protected, file)
     }
 
-    fn outside(protected: &Protected, file: Option<PathBuf>) -> Result<Self, Failure> {
+    fn outside(protected: &ProtectedFiles, file: Option<PathBuf>) -> Result<Self, Failure> {
         if let Some(file) = &file {
             protected.refuse(file).map_err(|refusal| {
                 Failure::new(

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Read};
 
-use hushtable::output::Protected;
+use hushtable::output::ProtectedFiles;
 use hushtable::query::MAX_QUERY_BYTES;
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
@@ -40,7 +40,10 @@ pub(super) trait Input {
 
 /// The terminal, where standard input is one; else standard input. A history is kept outside of
 /// what is protected.
-pub(super) fn input(words: Completions, protected: &Protected) -> Result<Box<dyn Input>, Failure> {
+pub(super) fn input(
+    words: Completions,
+    protected: &ProtectedFiles,
+) -> Result<Box<dyn Input>, Failure> {
     if io::stdin().is_terminal() {
         return Ok(Box::new(Terminal::new(words, protected)?));
     }
@@ -83,7 +86,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn new(words: Completions, protected: &Protected) -> Result<Self, Failure> {
+    fn new(words: Completions, protected: &ProtectedFiles) -> Result<Self, Failure> {
         let config = Config::builder()
             .history_ignore_dups(true)
             .and_then(|config| config.max_history_size(super::history::MOST_ENTRIES))

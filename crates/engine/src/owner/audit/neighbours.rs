@@ -11,7 +11,7 @@ use crate::bounding::accumulator_indices;
 use crate::error::EngineError;
 use crate::exact::ExactSums;
 use crate::measurements::ExactMeasurement;
-use crate::survey::{HeavyRow, Survey, Surveyed, UnitShares};
+use crate::survey::{HeavyRow, PartitionSurvey, Survey, UnitShares};
 
 /// A unit, as it can be found again. Secret: no Debug, Display or Serialize.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ pub(crate) struct TableComparison {
 /// # Errors
 /// Only by a fault of this program.
 pub(crate) fn candidates(
-    surveys: &[Surveyed],
+    surveys: &[PartitionSurvey],
     units: &[i64],
     least: i64,
 ) -> Result<Vec<CandidateUnit>, EngineError> {
@@ -60,7 +60,7 @@ pub(crate) fn candidates(
     };
     let mut by_unit: HashMap<u128, (UnitShares, f64)> = HashMap::new();
     let mut by_group: HashMap<usize, [Option<&HeavyRow>; 2]> = HashMap::new();
-    for Surveyed { survey, groups } in surveys {
+    for PartitionSurvey { survey, groups } in surveys {
         let id = |local: usize| groups.get(local).copied();
         match survey {
             Survey::Units { shares, members } => {

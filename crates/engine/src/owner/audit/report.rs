@@ -76,12 +76,12 @@ pub struct AuditReport {
     /// The requested number of runs.
     pub requested_runs: u64,
     /// The comparisons; none where no unit counts for the query.
-    pub comparisons: Vec<Compared>,
+    pub comparisons: Vec<PairComparison>,
 }
 
 /// Two tables, and how they can be distinguished.
 #[derive(Clone, Debug, Serialize)]
-pub struct Compared {
+pub struct PairComparison {
     /// The two tables.
     pub tables: [String; 2],
     /// Runs on each.
@@ -96,12 +96,12 @@ pub struct Compared {
     pub violation: bool,
     /// The event that distinguishes them, and its probability; `None` where the two are alike for
     /// the query.
-    pub event: Option<EventFound>,
+    pub event: Option<EventInWords>,
 }
 
 /// An event, in words without any value of the data.
 #[derive(Clone, Debug, Serialize)]
-pub struct EventFound {
+pub struct EventInWords {
     /// A description of the event.
     pub what: String,
     /// The table on which it is more likely.

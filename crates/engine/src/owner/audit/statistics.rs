@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hushtable_mechanisms::{
     AdditiveLaw, JointQuantiles, PerRecord, Quantile, Strategy, SumMechanism, TiedRole, ValueSpan,
 };
-use hushtable_quote::{Joint, Noise, QuantileReach, Quote, Tied};
+use hushtable_quote::{Joint, Noise, QuantileReach, Quote, TiedMeasurement};
 
 use super::pair::{Differing, RunOutput};
 
@@ -161,7 +161,7 @@ impl Statistics {
             },
             SumMechanism::PerRecord(record) => NominalNoise::PerRecord(record.clone()),
         };
-        let tied = |tied: &Tied| {
+        let tied = |tied: &TiedMeasurement| {
             let of = |scale: f64, gaussian: f64| match tied.noise.is_gaussian() {
                 true => NominalNoise::Gaussian(gaussian),
                 false => NominalNoise::Laplace(scale),
@@ -179,7 +179,7 @@ impl Statistics {
             }
         };
         let is_count = |noise: &Noise| match noise {
-            Noise::Tied(Tied { role, .. }) => !matches!(role, TiedRole::Sum(_)),
+            Noise::Tied(TiedMeasurement { role, .. }) => !matches!(role, TiedRole::Sum(_)),
             _ => false,
         };
         let implied = quote.noise().iter().map(is_count).collect();

@@ -1,7 +1,7 @@
 //! Events that distinguish two tables, in words without a value of the data.
 
 use super::event_search::{FoundEvent, OutputEvent};
-use super::report::EventFound;
+use super::report::EventInWords;
 use super::statistics::Statistic;
 
 /// The event in words.
@@ -9,7 +9,7 @@ pub(super) fn event_in_words(
     found: &FoundEvent,
     names: &[String; 2],
     measured: &[String],
-) -> EventFound {
+) -> EventInWords {
     let OutputEvent { statistic, upper, threshold, likely } = found.event;
     let name = |side: usize| names.get(side).map_or("", String::as_str);
     let of = |m: usize| measured.get(m).map_or("", String::as_str);
@@ -42,7 +42,7 @@ pub(super) fn event_in_words(
             format!("the smallest noise on `{}` in the groups that differ is {tail}", of(m))
         }
     };
-    EventFound {
+    EventInWords {
         what,
         likely_on: name(likely).to_owned(),
         at_least: found.at_least,

@@ -21,7 +21,7 @@ use crate::intern::too_many;
 use crate::progress::Progress;
 use crate::sketch::SignedSketch;
 use crate::source::parse::{ParsedField, TextParser};
-use crate::source::{Misfit, OddRow, Sink, TableData, Wanted, observe};
+use crate::source::{Misfit, OddRow, ReadRequest, Sink, TableData, observe};
 
 /// Shares whose quantiles are reported.
 const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0];
@@ -73,7 +73,7 @@ pub(super) fn read(
         column.identifying = identifying.contains(column.name.as_str());
     }
     let texts = rows.columns.iter().filter(|column| column.column_type == ColumnType::String);
-    let request = Wanted {
+    let request = ReadRequest {
         columns: stored,
         unit: of_unit,
         csv: table.csv.clone(),

@@ -9,7 +9,7 @@ use hushtable_quote::{GroupSize, Quote};
 
 use super::report::{ContributionLimit, CutOff, GroupsCheck, QueryCheck};
 use super::spread;
-use crate::bound::{Cut, Tallied, Tallies};
+use crate::bound::{AccumulatorTally, Cut, Tallies};
 use crate::bounding::accumulator_indices;
 use crate::contributions::LARGEST;
 use crate::contributions::SamplingKey;
@@ -18,7 +18,7 @@ use crate::error::EngineError;
 use crate::exact::{ExactSums, OwnerScan, ScanOutcome};
 use crate::owner::chances::{are_least, chances};
 use crate::progress::Progress;
-use crate::session::Checked;
+use crate::session::CheckedQuery;
 use crate::survey::ScanOptions;
 
 /// Shares whose quantiles are reported.
@@ -29,7 +29,7 @@ const QUANTILES: [f64; 4] = [0.01, 0.5, 0.95, 0.99];
 /// # Errors
 /// When the data cannot be read, or there is too little memory.
 pub(super) async fn read(
-    checked: &Checked<'_>,
+    checked: &CheckedQuery<'_>,
     key: SamplingKey,
     progress: &Progress,
 ) -> Result<QueryCheck, EngineError> {
@@ -116,7 +116,10 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
             }
             (
                 Measure::Quantile { rows, .. } | Measure::SumOfRows { rows, .. },
-                Some((Some(Tallied::Values([beyond, range])), Some(Tallied::Values([all, _])))),
+                Some((
+                    Some(AccumulatorTally::Values([beyond, range])),
+                    Some(AccumulatorTally::Values([all, _])),
+                )),
             ) => {
                 found.push(by_groups(beyond.total, all.total));
                 let rows = (0.0, f64::from(*rows));
@@ -132,7 +135,10 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
             }
             (
                 Measure::Distinct { values, .. },
-                Some((Some(Tallied::Values([beyond, _])), Some(Tallied::Values([all, _])))),
+                Some((
+                    Some(AccumulatorTally::Values([beyond, _])),
+                    Some(AccumulatorTally::Values([all, _])),
+                )),
             ) => {
                 found.push(by_groups(beyond.total, all.total));
                 let values = (0.0, f64::from(*values));
@@ -143,7 +149,10 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
                 | Measure::Values(_)
                 | Measure::ClampedSum(_)
                 | Measure::PerRecordSum(_),
-                Some((Some(Tallied::Sums(cut, _)), Some(Tallied::Sums(all, sizes)))),
+                Some((
+                    Some(AccumulatorTally::Sums(cut, _)),
+                    Some(AccumulatorTally::Sums(all, sizes)),
+                )),
             ) => {
                 found.push(by_groups(cut.total, all.total));
                 if measurement.measure.per_record().is_some() {

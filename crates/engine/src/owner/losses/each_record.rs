@@ -18,7 +18,7 @@ use crate::exact::RowReading;
 use crate::intern::Interner;
 use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::Checked;
+use crate::session::CheckedQuery;
 use crate::sketch::Sketch;
 
 /// Losses of all records, and by group and owner where requested.
@@ -34,7 +34,7 @@ pub(super) struct LossTally {
 /// # Errors
 /// When the query has no policy that depends on sizes, or the data cannot be read.
 pub(super) async fn tally(
-    checked: &Checked<'_>,
+    checked: &CheckedQuery<'_>,
     by_group: bool,
     times: &(dyn Fn(usize) -> f64 + Sync),
     progress: &Progress,

@@ -7,7 +7,7 @@ use hushtable_lang::Refusal;
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_plan::{Measure, Measurement};
 use hushtable_privacy::{Loss, Rho, normal_quantile};
-use hushtable_quote::{Noise, Quote, Tied, rho_at};
+use hushtable_quote::{Noise, Quote, TiedMeasurement, rho_at};
 use serde::Serialize;
 
 use super::each_record::tally;
@@ -19,7 +19,7 @@ use crate::exact::{OwnerScan, ScanOutcome};
 use crate::measurements::ExactMeasurement;
 use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::{Checked, Session};
+use crate::session::{CheckedQuery, Session};
 use crate::survey::ScanOptions;
 
 /// Precision that a release is to have.
@@ -53,7 +53,7 @@ pub struct FitReport {
     /// Groups that count.
     pub groups: u64,
     /// Needs of each measurement.
-    pub measurements: Vec<Fitted>,
+    pub measurements: Vec<FittedNoise>,
     /// Cost of the choice of groups, which stays as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rho_of_selection: Option<Rho>,
@@ -67,7 +67,7 @@ pub struct FitReport {
 
 /// Noise and rho that a measurement needs.
 #[derive(Clone, Debug, Serialize)]
-pub struct Fitted {
+pub struct FittedNoise {
     /// The measurement.
     pub measurement: String,
     /// The factor by which its noise may be larger than in the query.
@@ -113,7 +113,7 @@ impl Session {
             let Some(loss) = noise.loss() else { continue };
             let mut allowed = allowed_of(&counted, index, noise, &counts, options);
             // Counts and their sums have one noise.
-            if let Noise::Tied(Tied { count, values, .. }) = noise {
+            if let Noise::Tied(TiedMeasurement { count, values, .. }) = noise {
                 for other in std::iter::once(*count).chain(*values) {
                     let Some(common) = quote.noise().get(other) else { continue };
                     let of_count = allowed_of(&counted, other, common, &counts, options);
@@ -130,7 +130,7 @@ impl Session {
             let rho = rho.ok_or_else(|| impossible(measurement, counts.len(), options))?;
             total = total.and_then(|total| total.checked_add(rho));
             let step = measurement.step.to_f64();
-            measurements.push(Fitted {
+            measurements.push(FittedNoise {
                 measurement: measurement.name.clone(),
                 noise_times: allowed,
                 rho,
@@ -166,7 +166,7 @@ pub(super) struct FitGroups {
 
 /// Reads the table without a charge: what comes out is for its owner.
 pub(super) async fn counted(
-    checked: &Checked<'_>,
+    checked: &CheckedQuery<'_>,
     progress: &Progress,
 ) -> Result<FitGroups, EngineError> {
     let query = checked.quote.query();

@@ -13,18 +13,18 @@ use crate::exact::RowReading;
 use crate::measurements::ExactMeasurement;
 use crate::progress::Progress;
 use crate::runtime::heavy;
-use crate::session::Checked;
+use crate::session::CheckedQuery;
 use crate::sketch::Sketch;
 
 /// The losses by each mechanism that can be drawn at the query's rho.
 pub(super) async fn by_mechanism(
-    checked: &Checked<'_>,
+    checked: &CheckedQuery<'_>,
 ) -> Result<Vec<MechanismLosses>, EngineError> {
     let mut all = Vec::new();
     for mechanism in RecordMechanism::ALL {
         // Whether noise can be drawn follows from the rho and the thresholds.
         let Ok(quote) = heavy(|| checked.quote.with_mechanism(mechanism)) else { continue };
-        let other = Checked { quote, data: checked.data.clone(), ..*checked };
+        let other = CheckedQuery { quote, data: checked.data.clone(), ..*checked };
         let policy = tally(&other, false, &|_| 1.0, &Progress::default()).await?.losses.policy;
         all.push(MechanismLosses { mechanism, policy });
     }
@@ -41,7 +41,9 @@ const SUMS: [f64; 3] = [0.1, 0.5, 0.9];
 const SAME_NOISE: f64 = 0.5;
 
 /// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise.
-pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, EngineError> {
+pub(super) async fn on_data(
+    checked: &CheckedQuery<'_>,
+) -> Result<Vec<MechanismsOnData>, EngineError> {
     let query = checked.quote.query();
     // Indices among the accumulators, which rows have values of, and among the measurements.
     let split = accumulator_indices(query).into_iter().zip(query.measurements()).enumerate();

@@ -1,6 +1,6 @@
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::LossCurve;
-use hushtable_quote::{MechanismCompared, SizeQuantile};
+use hushtable_quote::{MechanismComparison, SizeQuantile};
 use hushtable_testkit::near;
 use proptest::prelude::*;
 
@@ -118,7 +118,7 @@ fn a_fit_is_as_precise_as_it_is_to_be() {
     let rest = "county, SUM(jobs) AS j FROM firms GROUP BY county";
     let report = fit(rest, &options).unwrap();
     // Counties have 5, -7 and 5 jobs: half of them, rounded up, is two.
-    let [jobs] = <[Fitted; 1]>::try_from(report.measurements).unwrap();
+    let [jobs] = <[FittedNoise; 1]>::try_from(report.measurements).unwrap();
     let sigma = 0.1 * 5.0 / 1.959_963_984_540_054;
     let query_sigma = 5.0;
     assert!((jobs.noise_times * query_sigma / sigma - 1.0).abs() < 1e-9, "{jobs:?}");
@@ -203,7 +203,7 @@ fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
     // 1010, 970 and so on to 1050: each the sum of twenty numbers five apart.
     assert_eq!(sizes(&compared.sums), [970.0, 1010.0, 1050.0]);
     assert_eq!((compared.same_loss.size, compared.same_noise.size), (95.0, 1010.0));
-    let sqrt = |all: &[MechanismCompared]| {
+    let sqrt = |all: &[MechanismComparison]| {
         all.iter().find(|one| one.mechanism == RecordMechanism::Sqrt).cloned().unwrap()
     };
     // Of rho = 0.5 half is for choosing groups. sqrt(1 + 95/5) - 1 over sqrt(2) - 1, squared, times

@@ -32,7 +32,7 @@ pub struct Trial {
     /// The value.
     pub value: String,
     /// Whether it is the query's own.
-    pub is_own: bool,
+    pub is_current: bool,
     /// The noise that is then chosen.
     pub noise: NoiseKind,
     /// The strategy that is then chosen, where groups are chosen privately.
@@ -84,8 +84,8 @@ impl TunedSetting {
     /// The trial with the smallest error; the query's own where none is smaller.
     pub fn best(&self) -> Option<&Trial> {
         let error = |trial: &&Trial| trial.relative_error().unwrap_or(f64::INFINITY);
-        let current = self.trials.iter().find(|trial| trial.is_own);
-        let others = self.trials.iter().filter(|trial| !trial.is_own);
+        let current = self.trials.iter().find(|trial| trial.is_current);
+        let others = self.trials.iter().filter(|trial| !trial.is_current);
         current.into_iter().chain(others).reduce(|best, next| {
             if error(&next) < error(&best) * (1.0 - 1e-9) { next } else { best }
         })

@@ -104,7 +104,7 @@ fn components_of_errors_add_up() {
     ];
     assert_eq!(names, all);
     for setting in &report.settings {
-        assert_eq!(setting.trials.iter().filter(|trial| trial.is_own).count(), 1);
+        assert_eq!(setting.trials.iter().filter(|trial| trial.is_current).count(), 1);
         for trial in &setting.trials {
             let TrialError { noise, bounding, not_shown, total, values } = trial.errors[0].unwrap();
             let sum = noise * noise + bounding * bounding + not_shown * not_shown;

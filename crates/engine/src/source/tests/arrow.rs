@@ -109,10 +109,10 @@ fn text_that_is_not_utf_8_is_null() {
     let all = batch(&[("plain", plain), ("keyed", Arc::new(keyed)), ("view", view)]);
     let all = [all];
     for (name, mut written) in [("t.arrow", as_file(&all)), ("t.arrows", as_stream(&all))] {
-        let places: Vec<usize> =
+        let offsets: Vec<usize> =
             (0..written.len() - 4).filter(|&at| &written[at..at + 4] == b"@@@@").collect();
-        assert!(places.len() >= 3);
-        places.iter().for_each(|&at| written[at] = 0xff);
+        assert!(offsets.len() >= 3);
+        offsets.iter().for_each(|&at| written[at] = 0xff);
         let path = write(&folder, name, written);
         let texts = [("plain", Text), ("keyed", Text), ("view", Text), ("plain", Int)];
         let found = read(&path, &texts).unwrap();

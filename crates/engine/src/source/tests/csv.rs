@@ -92,8 +92,10 @@ fn a_quote_that_is_missing_hides_no_more_than_its_field_may_have() {
     let columns = [("id", Int), ("note", Text), ("n", Int)];
     let found = |columns: &[(&str, ColumnType)], text_bytes: &[(&str, usize)]| {
         let text_bytes = text_bytes.iter().map(|&(name, bytes)| (name.to_owned(), bytes));
-        let wanted =
-            Wanted { text_bytes: text_bytes.collect(), ..Wanted::columns(&named(columns)) };
+        let wanted = ReadRequest {
+            text_bytes: text_bytes.collect(),
+            ..ReadRequest::columns(&named(columns))
+        };
         read_wanted(&files, &wanted, 3).unwrap()
     };
     for (text_bytes, most) in [(&[("note", 64)][..], 64), (&[][..], 1024)] {

@@ -15,7 +15,7 @@ fn csv(
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder, "t.csv", bytes);
     let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();
-    let wanted = Wanted { csv: Some(settings), ..Wanted::columns(&named(columns)) };
+    let wanted = ReadRequest { csv: Some(settings), ..ReadRequest::columns(&named(columns)) };
     read_wanted(&files, &wanted, 1)
 }
 
@@ -117,7 +117,7 @@ fn settings_are_for_csv_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = one_column(&folder, Int64Array::from(vec![1]));
     let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();
-    let wanted = Wanted { csv: Some(CsvSettings::default()), ..Wanted::default() };
+    let wanted = ReadRequest { csv: Some(CsvSettings::default()), ..ReadRequest::default() };
     let error = read_wanted(&files, &wanted, 1).unwrap_err();
     assert!(error.contains("is Parquet\n  hint: leave `csv` out"), "{error}");
 }

@@ -177,7 +177,7 @@ fn a_file_that_is_written_while_it_is_read_is_an_error() {
     let arrow = write(&folder, "t.arrow", super::arrow::as_file(&[batch]));
     for path in [csv, parquet, arrow] {
         let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();
-        let wanted = Wanted::columns(&named(&[("a", ColumnType::Int)]));
+        let wanted = ReadRequest::columns(&named(&[("a", ColumnType::Int)]));
         let mut other = std::fs::read(&path).unwrap();
         other.truncate(100);
         let mut sink = Replacing(path, other);

@@ -20,7 +20,7 @@ fn rows_of(data: &TableData, wanted: &[(&str, ColumnType)]) -> Vec<String> {
 }
 
 fn provided(table: impl Provider + 'static) -> TableData {
-    TableData::Provided(Provided::new("t", Arc::new(table)).unwrap())
+    TableData::Provided(ProviderSource::new("t", Arc::new(table)).unwrap())
 }
 
 fn table(batches: &[RecordBatch]) -> MemoryTable {
@@ -95,7 +95,7 @@ fn large_batches_are_counted_in_pieces() {
     let texts: ArrayRef =
         Arc::new(StringArray::from_iter_values((0..300_000).map(|n| format!("{long} {n}"))));
     let data = provided(table(&[batch(&[("n", numbers), ("t", texts)])]));
-    let wanted = Wanted::columns(&named(&[("n", ColumnType::Int), ("t", ColumnType::String)]));
+    let wanted = ReadRequest::columns(&named(&[("n", ColumnType::Int), ("t", ColumnType::String)]));
     let plan = block_on(async { scan_data(&data, &wanted, 1, &Arc::default()).await.unwrap() });
     let batches = block_on(async { collect(plan, Arc::default()).await.unwrap() });
     let largest = batches.iter().map(RecordBatch::get_array_memory_size).max().unwrap();
@@ -302,7 +302,7 @@ fn a_provider_that_breaks_its_rules_is_an_error() {
 fn a_provider_whose_rows_change_is_looked_at_anew() {
     let version = Arc::new(AtomicU64::new(0));
     let numbers = Numbers { fault: None, version: Arc::clone(&version) };
-    let before = Provided::new("t", Arc::new(numbers)).unwrap();
+    let before = ProviderSource::new("t", Arc::new(numbers)).unwrap();
     version.store(1, Ordering::Relaxed);
     let after = TableData::Provided(before.renewed().unwrap());
     let before = TableData::Provided(before);

@@ -2,7 +2,7 @@
 
 use bytes::Bytes as Memory;
 
-use super::super::convert::{ReadType, Stored};
+use super::super::convert::{ReadType, StoredType};
 use super::super::decoders::Bytes;
 use super::super::ipc::ArrowFile;
 use super::super::parquet::ParquetFile;
@@ -51,8 +51,11 @@ fn sources_need_no_file() {
     for (source, chunks) in sources {
         assert_eq!((source.identity(), source.chunks().len()), (identity(), chunks));
         assert_eq!(source.columns()[0].name, "n");
-        let pick =
-            ColumnPick { index: 0, stored: Stored::Int { unsigned_64: false }, to: ReadType::Wide };
+        let pick = ColumnPick {
+            index: 0,
+            stored: StoredType::Int { unsigned_64: false },
+            to: ReadType::Wide,
+        };
         let picks = [ColumnPick { to: ReadType::Value(ColumnType::Int), ..pick }, pick];
         let (mut found, progress) = (Vec::new(), Arc::new(ReadProgress::default()));
         let expected: u64 = source.chunks().iter().sum();

@@ -8,7 +8,7 @@ use super::super::csv_rows::{CsvRecords, Limits};
 use super::*;
 
 /// Rows, each with its fields, how many there were, and the place of a field that had to end.
-type Found = Vec<(Vec<Vec<u8>>, usize, Option<usize>)>;
+type FoundRecords = Vec<(Vec<Vec<u8>>, usize, Option<usize>)>;
 
 /// Bytes that come in pieces of these sizes, again and again.
 struct Pieces<'a> {
@@ -33,7 +33,7 @@ fn limits(columns: &[usize], others: usize) -> Limits {
     Limits::of_rows(names.iter().map(String::as_str), &texts, &settings)
 }
 
-fn records(bytes: &[u8], sizes: &[usize], limits: &Limits, most: usize) -> Found {
+fn records(bytes: &[u8], sizes: &[usize], limits: &Limits, most: usize) -> FoundRecords {
     let input = Pieces { bytes, sizes: sizes.iter().cycle() };
     let mut records = CsvRecords::new(input, &CsvSettings::default(), limits, most);
     let mut found = Vec::new();
@@ -46,8 +46,8 @@ fn records(bytes: &[u8], sizes: &[usize], limits: &Limits, most: usize) -> Found
 }
 
 /// The rows of a text, byte by byte.
-fn model(bytes: &[u8], columns: &[usize], others: usize) -> Found {
-    let mut found: Found = Vec::new();
+fn model(bytes: &[u8], columns: &[usize], others: usize) -> FoundRecords {
+    let mut found: FoundRecords = Vec::new();
     let (mut row, mut field): (Vec<Vec<u8>>, Vec<u8>) = Default::default();
     // Before a field, in one, in quotes, and behind a quote within these.
     let mut state = 's';
@@ -121,7 +121,7 @@ proptest! {
             fields.truncate(2);
             (fields, all, unclosed)
         });
-        prop_assert_eq!(records(&bytes, &sizes, &limits, 2), fewer.collect::<Found>());
+        prop_assert_eq!(records(&bytes, &sizes, &limits, 2), fewer.collect::<FoundRecords>());
     }
 
     /// Where no field is too long, rows are what the `csv` crate says.

@@ -210,7 +210,7 @@ fn however_it_is_cut() {
 
         assert_eq!(super::rows(&files), rows as usize);
         block_on(async {
-            let wanted = Wanted::columns(&named(&[("n", Int)]));
+            let wanted = ReadRequest::columns(&named(&[("n", Int)]));
             let plan = scan(&files, &wanted, partitions, &Arc::default()).await.unwrap();
             // A plan runs as often as it is asked to, and stops when nobody listens.
             for _ in 0..2 {

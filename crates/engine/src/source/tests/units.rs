@@ -3,7 +3,7 @@
 use datafusion::arrow::array::*;
 use proptest::prelude::*;
 
-use super::super::convert::{ReadType, Stored};
+use super::super::convert::{ReadType, StoredType};
 use super::super::from_text::TextColumn;
 use super::super::normalise::read_as;
 use super::super::parse::TextParser;
@@ -14,7 +14,7 @@ use ColumnType::{Int, String as Text};
 fn units(folder: &Path, location: &str, declared: ColumnType) -> (ArrayRef, ArrayRef) {
     let files = list_files(location, folder).unwrap();
     let unit = Some(("x".to_owned(), declared));
-    let wanted = Wanted { unit, ..Wanted::columns(&named(&[("x", declared)])) };
+    let wanted = ReadRequest { unit, ..ReadRequest::columns(&named(&[("x", declared)])) };
     let batch = read_wanted(&files, &wanted, 1).unwrap();
     assert_eq!(batch.num_columns(), 2);
     (Arc::clone(batch.column(1)), Arc::clone(batch.column(0)))
@@ -133,7 +133,7 @@ fn types_that_lose_digits_tell_no_units_apart() {
     let micros: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![100, 200]));
     let whole: ArrayRef = ints_of(&[9_007_199_254_740_992, 9_007_199_254_740_993]);
     let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
-    let read = |array: &ArrayRef, wanted: &Wanted| {
+    let read = |array: &ArrayRef, wanted: &ReadRequest| {
         write_parquet(&folder.path().join("t.parquet"), &[("x", Arc::clone(array))], None);
         let files = list_files("t.parquet", folder.path()).unwrap();
         read_wanted(&files, wanted, 1)
@@ -141,9 +141,9 @@ fn types_that_lose_digits_tell_no_units_apart() {
     // Those of units, and those that name rows for others.
     let both = |declared: ColumnType| {
         let unit = Some(("x".to_owned(), declared));
-        let referred = Wanted::columns(&named(&[("x", declared)]));
+        let referred = ReadRequest::columns(&named(&[("x", declared)]));
         let identifying = ["x".to_owned()].into();
-        [Wanted { unit, ..Wanted::default() }, Wanted { identifying, ..referred }]
+        [ReadRequest { unit, ..ReadRequest::default() }, ReadRequest { identifying, ..referred }]
     };
     let mut refused = String::new();
     for (array, declared) in [
@@ -184,7 +184,7 @@ fn types_that_lose_digits_tell_no_units_apart() {
     }
     // Where they tell nothing apart, they are read as before.
     for (array, declared) in [(&nanos, Timestamp), (&nanos, Date), (&whole, Float)] {
-        let wanted = Wanted::columns(&named(&[("x", declared)]));
+        let wanted = ReadRequest::columns(&named(&[("x", declared)]));
         assert_eq!(read(array, &wanted).unwrap().column(0).null_count(), 0);
     }
 }
@@ -194,7 +194,7 @@ fn types_that_lose_digits_tell_no_units_apart() {
 fn fractions_of_days_are_no_units() {
     let day = 86_400_000;
     let values: ArrayRef = Arc::new(Date64Array::from(vec![0, day, day + 1, -day, -1]));
-    let read = |to: ReadType| read_as(&values, Stored::Date, to).unwrap();
+    let read = |to: ReadType| read_as(&values, StoredType::Date, to).unwrap();
     let date = ColumnType::Date;
     assert_eq!(days(&read(ReadType::Identifier(date))), [Some(0), Some(1), None, Some(-1), None]);
     assert_eq!(days(&read(ReadType::Value(date))), [0, 1, 1, -1, -1].map(Some));
@@ -263,7 +263,8 @@ fn rows_are_told_apart_by_their_places() {
         let path = folder.path().join(format!("{name}.parquet"));
         write_parquet(&path, &[("x", numbers)], Some(groups));
     }
-    let wanted = Wanted { rows: true, ..Wanted::columns(&named(&[("x", ColumnType::Int)])) };
+    let wanted =
+        ReadRequest { rows: true, ..ReadRequest::columns(&named(&[("x", ColumnType::Int)])) };
     for pattern in ["*.csv", "*.parquet"] {
         let files = list_files(pattern, folder.path()).unwrap();
         assert_eq!(files.len(), 2);

@@ -5,7 +5,7 @@ use std::path::Path;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int64Type;
 use hushtable_contract::IntervalRequest;
-use hushtable_ledger::{ChargeState, MOST_ATTEMPTS, Outcome, Paid};
+use hushtable_ledger::{ChargeState, MOST_ATTEMPTS, Outcome, PaymentOutcome};
 use hushtable_noise::TestSeed;
 use hushtable_plan::Workload;
 
@@ -92,9 +92,9 @@ fn run(fixture: &Fixture, seed: u64, most: usize) -> Run {
             },
         )
         .wait();
-    let told =
+    let text =
         |error: EngineError| error.to_string().replace(fixture.path().to_str().unwrap(), "F");
-    (answer.map(|(statement, _)| statement).map_err(told), tables)
+    (answer.map(|(statement, _)| statement).map_err(text), tables)
 }
 
 /// The charges, and how many of them have a release.
@@ -116,8 +116,8 @@ fn stopped_before_reading(fixture: &Fixture, parts: usize) {
     let mut ledger = session.ledger().unwrap();
     let paid = plan.pay(&mut *ledger).unwrap();
     let unanswered = paid.iter().flatten().filter_map(|paid| match &paid.first {
-        Paid::Charged(payment) => Some(payment),
-        Paid::Stored(_) => None,
+        PaymentOutcome::Charged(payment) => Some(payment),
+        PaymentOutcome::Stored(_) => None,
     });
     for payment in unanswered.take(parts) {
         let part = &plan.parts[0];
@@ -156,14 +156,14 @@ sql = "SELECT county, town, COUNT(*) AS n, SUM(jobs) AS jobs FROM firms GROUP BY
 fn answers(fixture: &Fixture, seed: u64, most: usize) -> (Vec<AnswerTable>, Option<Statement>) {
     let plan = plan(fixture);
     let mut all = Vec::new();
-    let told = |answer: &AnswerTable| {
+    let collect = |answer: &AnswerTable| {
         if all.len() == most {
             return Err(EngineError::Interrupted);
         }
         all.push(answer.clone());
         Ok(answer.name.clone())
     };
-    let whole = plan.release_with(&mut TestSeed(seed).generator(), |_| {}, told).wait();
+    let whole = plan.release_with(&mut TestSeed(seed).generator(), |_| {}, collect).wait();
     (all, whole.ok().map(|(statement, _)| statement))
 }
 

@@ -12,7 +12,8 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
         let charge = draw(&mut ledger, charge);
         ledger.record(charge, &release(10)).unwrap();
     }
-    let Paid::Charged(paid) = ledger.charge_all(&[request(3, "0.25")]).unwrap().remove(0) else {
+    let PaymentOutcome::Charged(paid) = ledger.charge_all(&[request(3, "0.25")]).unwrap().remove(0)
+    else {
         panic!()
     };
     let _charge = ledger.begin(&paid, &[]).unwrap();
@@ -112,7 +113,9 @@ fn worked_ledger() -> (TempDir, PathBuf) {
     }
     let _unreleased = pay(&mut ledger, 3, "0.2");
     let requests = [request(4, "0.2"), request(5, "0.2")];
-    let Paid::Charged(paid) = ledger.charge_all(&requests).unwrap().remove(0) else { panic!() };
+    let PaymentOutcome::Charged(paid) = ledger.charge_all(&requests).unwrap().remove(0) else {
+        panic!()
+    };
     for _ in 0..2 {
         let _stopped = ledger.begin(&paid, &[]).unwrap();
     }

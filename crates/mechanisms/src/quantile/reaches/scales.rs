@@ -10,7 +10,7 @@ const BY_GAPS: usize = 4;
 const SPARSER: f64 = 2.0;
 
 /// A quantile: its share in ten thousandths, its released point, and its position among all.
-type Ordered = [(u32, i64, usize)];
+type OrderedQuantiles = [(u32, i64, usize)];
 
 /// The scale of each quantile's distance; the largest is one.
 ///
@@ -56,7 +56,7 @@ fn slope((from_share, from): (u32, i64), (to_share, to): (u32, i64)) -> f64 {
 
 /// The slopes between points and from the outermost ones to the ends of the range, which may be far
 /// away from all values.
-fn gaps(ordered: &Ordered, (low, high): ((u32, i64), (u32, i64))) -> Vec<f64> {
+fn gaps(ordered: &OrderedQuantiles, (low, high): ((u32, i64), (u32, i64))) -> Vec<f64> {
     let points: Vec<(u32, i64)> = ordered.iter().map(|&(share, point, _)| (share, point)).collect();
     let inner: Vec<f64> = points.windows(2).map(|pair| slope(pair[0], pair[1])).collect();
     let most = |inner: Option<&f64>| inner.map_or(f64::INFINITY, |inner| SPARSER * inner);
@@ -73,7 +73,7 @@ fn of_few(beside: &[f64], size: f64) -> f64 {
 }
 
 /// The scales of many points: the slopes between their neighbours.
-fn of_many(ordered: &Ordered) -> Vec<f64> {
+fn of_many(ordered: &OrderedQuantiles) -> Vec<f64> {
     let between = |from: usize, to: usize| match (ordered.get(from), ordered.get(to)) {
         (Some(&(from_share, from, _)), Some(&(to_share, to, _))) => {
             slope((from_share, from), (to_share, to))

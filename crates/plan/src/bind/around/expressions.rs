@@ -35,7 +35,7 @@ const FIRST_WINDOW: usize = 1 << 20;
 
 /// Aggregates and windows of a SELECT.
 #[derive(Default)]
-pub(super) struct Collected {
+pub(super) struct CollectedCalls {
     pub(super) aggregates: Vec<Aggregate>,
     pub(super) windows: Vec<Window>,
 }
@@ -45,13 +45,13 @@ pub(super) enum Several<'c> {
     /// None: it is over single rows.
     None,
     /// Aggregates, which are over the rows of groups.
-    Aggregates(&'c mut Collected),
+    Aggregates(&'c mut CollectedCalls),
     /// Windows, too.
-    Windows(&'c mut Collected),
+    Windows(&'c mut CollectedCalls),
 }
 
 impl Several<'_> {
-    fn aggregates(&mut self) -> Option<&mut Collected> {
+    fn aggregates(&mut self) -> Option<&mut CollectedCalls> {
         match self {
             Self::None => None,
             Self::Aggregates(collected) | Self::Windows(collected) => Some(collected),

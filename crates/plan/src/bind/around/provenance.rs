@@ -20,7 +20,7 @@ pub struct Origins {
 
 /// How a column of the result can be followed back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Traced {
+pub struct ColumnTrace {
     /// Where its values come from.
     pub origins: Origins,
     /// The scalar expression that computes it from released values of one row.
@@ -80,7 +80,7 @@ impl Scalar {
     }
 
     /// The expression over released values that it is, by the origins of the input's columns.
-    fn traced(&self, input: &[Traced]) -> Option<TracedExpression> {
+    fn traced(&self, input: &[ColumnTrace]) -> Option<TracedExpression> {
         let mut types = vec![ColumnType::Bool; self.operands.len()];
         self.expr.visit(&mut |node| {
             if let ExprKind::Column(operand) = node.kind
@@ -143,7 +143,7 @@ impl Node {
     }
 
     /// How the columns of a result can be followed back: its expressions to their operands.
-    pub(super) fn traced(&self) -> Vec<Traced> {
+    pub(super) fn traced(&self) -> Vec<ColumnTrace> {
         match self {
             Self::Sort(input, _) | Self::Limit { input, .. } => input.traced(),
             Self::Project(input, columns) => {
@@ -151,7 +151,7 @@ impl Node {
                 let origins: Vec<Origins> = input.iter().map(|c| c.origins.clone()).collect();
                 let column = |column: &Scalar| match column.as_column() {
                     Some(index) if index < input.len() => input[index].clone(),
-                    _ => Traced {
+                    _ => ColumnTrace {
                         origins: column.origins(&origins),
                         computed: column.traced(&input),
                     },
@@ -159,7 +159,7 @@ impl Node {
                 columns.iter().map(column).collect()
             }
             _ => {
-                let plain = |origins| Traced { origins, computed: None };
+                let plain = |origins| ColumnTrace { origins, computed: None };
                 self.origins().into_iter().map(plain).collect()
             }
         }

@@ -7,11 +7,11 @@ use hushtable_lang::{ColumnType, Expr, Refusal, Value};
 use sqlparser::ast;
 
 use super::collective::aggregates;
-use super::expressions::{Collected, Several, after};
+use super::expressions::{CollectedCalls, Several, after};
 use super::scope::{OutputColumn, ScopeView};
 use super::tree::{Node, Scalar, Set, SetOperation, SortKey};
 use super::unlinked::check_linked;
-use super::{Named, NamedTables, TreeWalk, unsupported};
+use super::{NamedQuery, NamedTables, TreeWalk, unsupported};
 use crate::bind::aliases::{Aliases, grouped_item, groups_by_name, hidden_key};
 use crate::bind::group_by::name_all;
 use crate::bind::grouping_sets::sets;
@@ -24,7 +24,7 @@ pub(super) type OutputColumns = Vec<OutputColumn>;
 
 /// A query's rows before they are ordered: behind the columns that it shows may be those that they
 /// are ordered by.
-struct Unordered {
+struct UnorderedQuery {
     node: Node,
     outputs: OutputColumns,
     order: Vec<SortKey>,
@@ -75,7 +75,7 @@ impl TreeWalk<'_> {
                 let (node, outputs) = self.sides(body, tables, outer)?;
                 let order = order_by.iter().map(|item| by_name(item, &outputs));
                 let order = order.collect::<Result<Vec<_>, Refusal>>()?;
-                Unordered { node, outputs, order }
+                UnorderedQuery { node, outputs, order }
             }
         };
         let (limit, offset) = limits(query)?;
@@ -92,7 +92,12 @@ impl TreeWalk<'_> {
             // It costs something where it is named.
             let columns = std::mem::replace(&mut self.columns, before);
             let outputs = aliased(&cte.alias, outputs)?;
-            tables.0.push(Named { name: cte.alias.name.value.clone(), node, outputs, columns });
+            tables.0.push(NamedQuery {
+                name: cte.alias.name.value.clone(),
+                node,
+                outputs,
+                columns,
+            });
         }
         Ok(tables)
     }
@@ -126,7 +131,8 @@ impl TreeWalk<'_> {
         outer: Option<&ScopeView<'_>>,
     ) -> Result<(Node, OutputColumns), Refusal> {
         let bound = self.select(select, &[], tables, outer);
-        let Unordered { node, outputs, order: _ } = bound.map_err(|refusal| refusal.at(select))?;
+        let UnorderedQuery { node, outputs, order: _ } =
+            bound.map_err(|refusal| refusal.at(select))?;
         Ok((node, outputs))
     }
 
@@ -137,7 +143,7 @@ impl TreeWalk<'_> {
         order_by: &[ast::OrderByExpr],
         tables: &NamedTables,
         outer: Option<&ScopeView<'_>>,
-    ) -> Result<Unordered, Refusal> {
+    ) -> Result<UnorderedQuery, Refusal> {
         check_columns(select.projection.len())?;
         let before = self.columns;
         let (mut node, scope) = self.from(&select.from, tables, outer)?;
@@ -155,7 +161,7 @@ impl TreeWalk<'_> {
         let (keys, levels) = self.group_by(select, rows, tables)?;
         let grouped = is_grouped(select, order_by);
         let view = ScopeView { keys: grouped.then_some(keys.as_slice()), ..rows };
-        let mut collected = Collected::default();
+        let mut collected = CollectedCalls::default();
 
         let named: Vec<(String, ast::Expr)> = select.projection.iter().filter_map(alias).collect();
         let is_column = |name: &str| scope.has(name);
@@ -212,7 +218,7 @@ impl TreeWalk<'_> {
             let value = Scalar::column(index, columns[index].expr.column_type);
             order.push(SortKey::of(value, item.options));
         }
-        let Collected { aggregates, windows } = collected;
+        let CollectedCalls { aggregates, windows } = collected;
         if grouped {
             let keys = keys.into_iter().map(|(_, key)| key).collect();
             node = Node::Aggregate { input: Box::new(node), keys, levels, aggregates };
@@ -232,7 +238,7 @@ impl TreeWalk<'_> {
         if distinct {
             node = Node::Distinct(Box::new(node));
         }
-        Ok(Unordered { node, outputs, order })
+        Ok(UnorderedQuery { node, outputs, order })
     }
 
     /// The keys of GROUP BY, and those of each level where there are several.
@@ -290,7 +296,7 @@ impl TreeWalk<'_> {
         &mut self,
         select: &ast::Select,
         view: ScopeView<'_>,
-        collected: &mut Collected,
+        collected: &mut CollectedCalls,
         tables: &NamedTables,
     ) -> Result<(Vec<Scalar>, OutputColumns), Refusal> {
         let mut all: Vec<(Scalar, String)> = Vec::new();
@@ -347,7 +353,7 @@ impl TreeWalk<'_> {
     }
 }
 
-impl Unordered {
+impl UnorderedQuery {
     /// The rows in their order, which is complete where it has to be, and those that a LIMIT takes.
     fn ordered(self, complete: bool, (limit, offset): (Option<u64>, u64)) -> (Node, OutputColumns) {
         let Self { mut node, outputs, mut order } = self;

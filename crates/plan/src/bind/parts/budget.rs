@@ -10,7 +10,7 @@ use sqlparser::tokenizer::{Location, Span};
 
 use super::consistent_levels::{Consistent, ConsistentLevel, LevelWishes};
 use super::level_shares::LevelShares;
-use super::{Part, Read};
+use super::{Part, ReleasedColumn};
 use crate::bind::options::{MAX_WEIGHT, Options, count, truth};
 use crate::bind::view::View;
 use crate::bind::{Groups, Measurement, PrivateQuery};
@@ -335,7 +335,7 @@ pub(super) struct DraftPart {
     pub(super) name: String,
     pub(super) sql: String,
     pub(super) query: PrivateQuery,
-    pub(super) reads: Vec<Read>,
+    pub(super) reads: Vec<ReleasedColumn>,
     pub(super) pot: Pot,
     pub(super) weight: u32,
     /// All that is in the pot, with all of its delta.
@@ -445,7 +445,7 @@ struct ReleaseKey {
     population: Option<usize>,
     whole: Option<Loss>,
     weight: u32,
-    reads: Vec<Read>,
+    reads: Vec<ReleasedColumn>,
     wishes: String,
     leaf: Vec<u8>,
     /// In the query's order, in which they share a budget.

@@ -10,10 +10,10 @@ use sqlparser::ast;
 
 use super::budget::PartRole;
 use super::splitter::{CteNames, RowsKind, Splitter, mixed};
-use super::{MAX_NAMES, Read, private};
+use super::{MAX_NAMES, ReleasedColumn, private};
 use crate::bind::Groups;
 use crate::bind::clauses::{self};
-use crate::bind::from::{QueryTables, Selected};
+use crate::bind::from::{FromAndWhere, QueryTables};
 use crate::bind::group_by::bound_keys;
 use crate::bind::rowset::References;
 use crate::bind::select::plain_clauses;
@@ -388,7 +388,7 @@ impl Splitter<'_> {
                 "(SELECT AVG(x) FROM table WHERE …), without GROUP BY; or ORDER BY … LIMIT 1",
             ));
         }
-        let read = Read { part, column: index, all: false };
+        let read = ReleasedColumn { part, column: index, all: false };
         Ok(placeholder(read.number(), output.expr.column_type))
     }
 
@@ -456,7 +456,7 @@ impl Splitter<'_> {
 /// Whether a SELECT that aggregates shows rows again: of single units, or public ones.
 fn stays_with_units(
     select: &ast::Select,
-    selected: &Selected,
+    selected: &FromAndWhere,
     references: &References,
 ) -> Result<bool, Refusal> {
     let rows = selected.rows.clone().with_units()?;

@@ -13,7 +13,7 @@ use super::levels::{self, KeyLevels, grouping};
 use super::splitter::{CteNames, RowsKind, Splitter};
 use crate::bind::aliases::{Aliases, grouped_item, select_item};
 use crate::bind::clauses::{self};
-use crate::bind::from::Selected;
+use crate::bind::from::FromAndWhere;
 use crate::bind::group_by::{MAX_KEYS, name_all};
 use crate::bind::released_tables::MAX_OUTPUTS;
 use crate::bind::select::default_name;
@@ -161,7 +161,7 @@ impl<'a> PartKeys<'a> {
     fn new(
         grouped: &'a SelectKeys,
         select: &ast::Select,
-        selected: &Selected,
+        selected: &FromAndWhere,
     ) -> Result<Self, Refusal> {
         let SelectKeys { written, levels, with_other, consistent } = grouped;
         let placed = match &select.group_by {
@@ -241,7 +241,7 @@ impl<'a> PartKeys<'a> {
     /// that a row's value is.
     fn listed(
         &self,
-        selected: &Selected,
+        selected: &FromAndWhere,
         contract: &Contract,
     ) -> Result<Vec<(usize, Expr)>, Refusal> {
         let mut all = Vec::new();
@@ -304,7 +304,7 @@ impl Splitter<'_> {
         &mut self,
         query: &mut ast::Query,
         grouped: Option<&SelectKeys>,
-        selected: Selected,
+        selected: FromAndWhere,
         names: &CteNames,
     ) -> Result<RowsKind, Refusal> {
         let Some(grouped) = grouped else {
@@ -412,7 +412,7 @@ impl Splitter<'_> {
         (select, template): (&ast::Select, ast::Query),
         keys: &PartKeys<'_>,
         outputs: PartOutputs,
-        selected: Selected,
+        selected: FromAndWhere,
         names: &CteNames,
     ) -> Result<ast::TableWithJoins, Refusal> {
         let all: KeyLevels = vec![(0..keys.placed.len()).collect()];

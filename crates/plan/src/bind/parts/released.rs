@@ -2,7 +2,7 @@
 
 use hushtable_lang::{ColumnType, EarlierRows, Expr, ExprKind, MAX_KEY_BYTES, Refusal, Value};
 
-use super::Read;
+use super::ReleasedColumn;
 use crate::bind::PrivateQuery;
 use crate::bind::released_tables::MAX_OUTPUTS;
 
@@ -36,10 +36,11 @@ impl PrivateQuery {
 
     /// Numbers the released values that the query reads in the order in which it names them, and
     /// gives where they come from: so the query is the same in every statement.
-    pub(super) fn numbered(self) -> Result<(Self, Vec<Read>), Refusal> {
-        let mut reads: Vec<Read> = Vec::new();
+    pub(super) fn numbered(self) -> Result<(Self, Vec<ReleasedColumn>), Refusal> {
+        let mut reads: Vec<ReleasedColumn> = Vec::new();
         let mut number = |index: &mut usize, all: bool| {
-            let read = Read { part: *index / MAX_OUTPUTS, column: *index % MAX_OUTPUTS, all };
+            let read =
+                ReleasedColumn { part: *index / MAX_OUTPUTS, column: *index % MAX_OUTPUTS, all };
             *index = reads.iter().position(|earlier| *earlier == read).unwrap_or_else(|| {
                 reads.push(read);
                 reads.len() - 1

@@ -12,10 +12,10 @@ use sqlparser::ast;
 use super::budget::{Clauses, DraftPart, PartRole, PartTerms, Paying};
 use super::consistent_levels::{Consistent, ConsistentLevel, LevelWishes};
 use super::settle::Unread;
-use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, Read};
+use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, ReleasedColumn};
 use crate::bind::automatic::GIVE_LIMITS;
 use crate::bind::clauses;
-use crate::bind::from::{QueryTables, Selected};
+use crate::bind::from::{FromAndWhere, QueryTables};
 use crate::bind::released_tables::{MAX_OUTPUTS, consistent_name, part_name};
 use crate::bind::syntax::missing;
 use crate::bind::{ChosenLimits, PrivateQuery};
@@ -183,7 +183,7 @@ impl<'a> Splitter<'a> {
         sql: String,
         query: &ast::Query,
         select: &ast::Select,
-        selected: Selected,
+        selected: FromAndWhere,
         role: PartRole,
     ) -> Result<usize, Refusal> {
         self.bound += 1;
@@ -308,7 +308,7 @@ impl<'a> Splitter<'a> {
     fn readable(&self, mut sql: String) -> String {
         for (part, draft) in self.drafts.iter().enumerate().rev() {
             for (column, output) in draft.query.outputs.iter().enumerate() {
-                let read = Read { part, column, all: false };
+                let read = ReleasedColumn { part, column, all: false };
                 let text = placeholder(read.number(), output.expr.column_type).to_string();
                 if sql.contains(&text) {
                     sql = sql.replace(&text, &format!("({}.{})", draft.name, output.name));

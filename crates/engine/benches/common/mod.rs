@@ -35,8 +35,9 @@ impl Mix {
     }
 }
 
-/// A session for each table of `contract`, by name. Each has a contract of its own, as no two
-/// tables of one contract may read one file.
+/// A session for each table of `contract`, by name; all read `folder/t.parquet`. Each has its
+/// contract and its ledger: no two tables of one contract may read one file, and a ledger is for
+/// one set of populations.
 #[allow(dead_code, reason = "not every benchmark has several tables")]
 pub(crate) fn sessions(folder: &Path, contract: &str) -> HashMap<String, Arc<Session>> {
     let mut texts: Vec<(String, String)> = Vec::new();
@@ -51,7 +52,10 @@ pub(crate) fn sessions(folder: &Path, contract: &str) -> HashMap<String, Arc<Ses
         }
     }
     let open = |(name, text): (String, String)| {
-        let path = folder.join(format!("{name}.toml"));
+        let of_table = folder.join(&name);
+        std::fs::create_dir(&of_table).unwrap();
+        std::fs::hard_link(folder.join("t.parquet"), of_table.join("t.parquet")).unwrap();
+        let path = of_table.join("hushtable.toml");
         std::fs::write(&path, text).unwrap();
         (name, Arc::new(Session::open(&path).unwrap()))
     };

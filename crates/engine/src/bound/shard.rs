@@ -225,8 +225,10 @@ impl UnitShard {
         let (counts, sums) = (rules.layout.counts.len(), rules.layout.sums.len());
         self.groups[slot] = group;
         self.hashes[slot] = hash;
-        self.counts[slot * counts..(slot + 1) * counts].fill(0);
-        self.sums[slot * sums..(slot + 1) * sums].fill(NOTHING);
+        // One by one: `fill` of nothing calls the C library with the address of an empty vector,
+        // which costs some processors more than all else here.
+        self.counts[slot * counts..(slot + 1) * counts].iter_mut().for_each(|count| *count = 0);
+        self.sums[slot * sums..(slot + 1) * sums].iter_mut().for_each(|sum| *sum = NOTHING);
     }
 
     /// Hashes all slots of a unit.
@@ -314,8 +316,9 @@ impl UnitShard {
             };
             self.groups[to] = group;
             self.hashes[to] = hash;
-            self.counts.copy_within(slot * counts..(slot + 1) * counts, to * counts);
-            self.sums.copy_within(slot * sums..(slot + 1) * sums, to * sums);
+            // One by one, as in `put`.
+            (0..counts).for_each(|i| self.counts[to * counts + i] = self.counts[slot * counts + i]);
+            (0..sums).for_each(|i| self.sums[to * sums + i] = self.sums[slot * sums + i]);
             new.count += 1;
         }
         self.units[unit_index] = new;

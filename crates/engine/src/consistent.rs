@@ -6,7 +6,7 @@ use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::Decimal128Type;
 use datafusion::arrow::row::{RowConverter, SortField};
 use hushtable_plan::{Consistent, Groups};
-use hushtable_quote::{AdjustedNoise, LeastSquares, LevelCells, Quote, QuotedLevels, adjust};
+use hushtable_quote::{AdjustedNoise, LeastSquares, LevelCells, Quote, QuotedLevels, adjust, fit};
 
 use crate::error::EngineError;
 use crate::intervals::Uncertainty;
@@ -25,15 +25,25 @@ struct Fitting {
     noise: Option<AdjustedNoise>,
 }
 
-/// The released tables of levels that fit each other, in their order, with their uncertainty.
-pub(crate) fn tables(
+/// Levels after they were adjusted to each other.
+pub(crate) struct AdjustedLevels {
+    /// Their tables, in their order, with their uncertainty.
+    pub(crate) tables: Vec<Uncertainty>,
+    /// Whether the released levels fit each other but for noise. Where limits cut more off at one
+    /// level than at another they do not, and the tables are as they were released.
+    pub(crate) fit: bool,
+}
+
+/// Adjusts released levels to each other.
+pub(crate) fn adjusted(
     consistent: &Consistent,
     levels: &[ReleasedLevel<'_>],
-) -> Result<Vec<Uncertainty>, EngineError> {
+) -> Result<AdjustedLevels, EngineError> {
     let quotes: Vec<&Quote> = levels.iter().map(|(quote, _)| *quote).collect();
     let (sizes, codes) = codes(consistent, levels)?;
     let mut fitting = levels.iter().map(released).collect::<Result<Vec<_>, _>>()?;
     let quoted = QuotedLevels::new(consistent, &quotes);
+    let mut measured = Vec::new();
     for adjusted in quoted.measurements()? {
         let mut cells = Vec::with_capacity(levels.len());
         for (at, &(measurement, variance)) in adjusted.levels.iter().enumerate() {
@@ -49,6 +59,18 @@ pub(crate) fn tables(
             let (codes, values) = (codes[at].clone(), values.clone());
             cells.push(LevelCells { keys, codes, complete, values, variance });
         }
+        let fit = fit(&sizes, &cells).ok_or(EngineError::inconsistent(
+            "the levels of a consistent table cannot be compared with each other",
+        ))?;
+        if !fit {
+            let released = |(quote, table): &ReleasedLevel<'_>| {
+                Uncertainty::new(quote, ReleasedTable::clone(table))
+            };
+            return Ok(AdjustedLevels { tables: levels.iter().map(released).collect(), fit });
+        }
+        measured.push((adjusted, cells));
+    }
+    for (adjusted, mut cells) in measured {
         let estimates = adjust(&sizes, &mut cells, adjusted.wanted);
         let estimates = estimates.ok_or(EngineError::inconsistent(
             "the levels of a consistent table cannot be adjusted to each other",
@@ -81,7 +103,7 @@ pub(crate) fn tables(
         let fitting = ReleasedTable { groups: released.groups, ..fitting };
         tables.push(Uncertainty::adjusted(quote, fitting, noises));
     }
-    Ok(tables)
+    Ok(AdjustedLevels { tables, fit: true })
 }
 
 /// A release's measurements, in steps.

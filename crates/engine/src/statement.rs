@@ -43,6 +43,10 @@ pub struct Statement {
     /// they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consistent: Option<String>,
+    /// Whether levels or tables that were to be adjusted to each other stay as they were released,
+    /// as they differ by more than noise: limits cut more off at one than at another.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub levels_misfit: bool,
     /// The released shares that limits cut off, where the question asks for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clipping_reports: Vec<ClippingReport>,
@@ -130,6 +134,7 @@ impl Statement {
             parts,
             around: None,
             consistent: None,
+            levels_misfit: false,
             clipping_reports: Vec::new(),
         }
     }

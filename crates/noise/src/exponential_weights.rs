@@ -57,17 +57,17 @@ impl ExponentialWeights {
         self.rate
     }
 
-    /// A loss whose weight is 2^-level or less, and hardly less: from there on, a candidate may be in a
-    /// cell of that level.
+    /// A loss whose weight is 2^-level or less, and hardly less: from there on, a candidate may be
+    /// in a cell of that level.
     pub fn least_loss(&self, level: u32) -> u128 {
         // Some roundings of half an ulp each are far less than the margin.
         let loss = f64::from(level) * std::f64::consts::LN_2 / self.rate.to_f64();
         (loss * (1.0 + 1e-14)).ceil() as u128
     }
 
-    /// A candidate: its cell, and its position there. `loss` tells the loss of a candidate; it is asked for
-    /// about two of them, unless most of the weight is in cells whose losses are far above their
-    /// level's.
+    /// A candidate: its cell, and its position there. `loss` gives the loss of a candidate; it is
+    /// called for about two of them, unless most of the weight is in cells whose losses are far
+    /// above their level's.
     ///
     /// # Errors
     /// [`ParameterError::BoundOutOfRange`] unless the cells' candidates, each times two to the
@@ -232,8 +232,8 @@ mod tests {
         }
     }
 
-    /// All bit strings: a candidate is kept with just the probability that its level leaves to be kept
-    /// with, so that bounds which are off by a power of two, or by little, are seen.
+    /// All bit strings: a candidate is kept with just the probability that its level leaves to be
+    /// kept with, so that bounds which are off by a power of two, or by little, are seen.
     #[test]
     fn candidates_are_kept_with_the_rest_of_their_likelihood() {
         for (numerator, denominator) in [(1, 2), (7, 5), (1, 10), (1, 1 << 40)] {

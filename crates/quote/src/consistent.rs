@@ -15,6 +15,7 @@ mod adjusted;
 mod adjusted_noise;
 mod alike;
 mod complete;
+mod misfit;
 mod shown_children;
 
 use std::collections::HashMap;
@@ -56,6 +57,13 @@ pub struct AdjustOptions {
     pub from_zero: bool,
     /// Whether released values are not to be below zero either.
     pub non_negative: bool,
+}
+
+/// Whether the released levels fit each other but for noise. Where limits cut more off at one level
+/// than at another they may not, and are not to be adjusted. `sizes` counts the values of each key.
+/// Returns `None` if cells do not fit their level, which is a fault of the caller.
+pub fn fit(sizes: &[usize], levels: &[LevelCells]) -> Option<bool> {
+    misfit::fit(sizes, levels)
 }
 
 /// Adjusts levels to each other. `sizes` counts the values of each key. Returns `None` if cells do

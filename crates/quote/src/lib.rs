@@ -19,7 +19,7 @@ mod tie;
 pub use best_limit::{chosen_limits, learnt_bounds};
 pub use consistent::{
     AdjustOptions, AdjustedMeasurement, AdjustedNoise, ConsistentPrecision, LeastSquares,
-    LevelCells, QuotedLevels, adjust,
+    LevelCells, QuotedLevels, adjust, fit,
 };
 pub use drawn_together::{Joint, QuantileReach};
 pub use explain::{

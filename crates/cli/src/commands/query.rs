@@ -134,6 +134,9 @@ pub(crate) fn account_of(answer: &Answer, engine: &Engine) -> String {
             uncertain.for_each(|warning| out += &render::warnings::note(warning, None));
         }
     }
+    if answer.statement.levels_misfit {
+        out += &render::warnings::levels_misfit();
+    }
     let why_free = match released_at(answer) {
         _ if answer.charges.resumed > 0 => "paid before".to_owned(),
         Some(at) => format!("on record since {at} UTC"),

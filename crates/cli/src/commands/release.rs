@@ -100,6 +100,9 @@ fn release(
         }
     })?;
     delayed_effects::write(statement, render::pretty_json(&whole)?.into_bytes())?;
+    if whole.levels_misfit {
+        stdio::note(&render::warnings::levels_misfit());
+    }
     let tables = if count == 1 { "1 table" } else { &format!("{count} tables") };
     let folder = visible(&folder.display().to_string());
     stdio::note(&format!("{tables} and {STATEMENT} are in {folder}\n"));

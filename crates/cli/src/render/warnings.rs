@@ -12,6 +12,14 @@ pub(crate) fn note(warning: &Warning, query: Option<&str>) -> String {
     format!("warning: {query}{what}\n  hint: {hint}\n")
 }
 
+/// The note on levels that do not fit each other.
+pub(crate) fn levels_misfit() -> String {
+    "warning: the levels differ by more than noise, and stay as they were released\n  hint: limits \
+     cut more off at some levels than at others; raise `max_groups_contributed` or \
+     `max_rows_per_group`, which is another question\n"
+        .to_owned()
+}
+
 /// The warnings of a query as a section of a quote; empty where there are none.
 pub(super) fn warned(warnings: &[Warning]) -> String {
     section(warnings.iter().map(|warning| note(warning, None)))

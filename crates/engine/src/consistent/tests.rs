@@ -203,3 +203,34 @@ fn what_does_not_add_up_is_refused_before_the_charge() {
     let table = ask(&folder, &query("epsilon = 1, consistent = true", pets), 1).unwrap().table;
     assert_eq!(table.num_rows(), 4);
 }
+
+/// Rows of a person in several towns: a limit of one group leaves one of them at the level of
+/// towns, and all in the total.
+#[test]
+fn levels_that_limits_cut_differently_stay_as_they_were_released() {
+    let mut people = "id,town,sex,village,age,pet\n".to_owned();
+    for id in 0..2000 {
+        for town in ["A", "B", "C"] {
+            people += &format!("{id},{town},f,v1,30,cat\n");
+        }
+    }
+    let fixture = Fixture::new(CONTRACT, &[("people.csv", &people)]);
+    let query = |options: &str| {
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 2, max_rows_per_group = 5, \
+             consistent = true{options}) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town) \
+             ORDER BY town"
+        );
+        ask(&fixture, &sql, 5).unwrap()
+    };
+    let cut = query("");
+    assert!(cut.statement.levels_misfit);
+    assert!(cut.output.cut_off[0].contains("do not fit each other"), "{:?}", cut.output.cut_off);
+    for (keys, numbers) in rows(&cut.table) {
+        let exact = if keys[0].is_none() { 6000 } else { 667 };
+        assert!((numbers[0] - exact).abs() < 200, "{keys:?} {numbers:?}");
+    }
+    let fits = query(", max_groups_contributed = 3");
+    assert!(!fits.statement.levels_misfit);
+    with_sums(&fits.table).into_iter().for_each(|(whole, sums)| assert_eq!(whole, sums));
+}

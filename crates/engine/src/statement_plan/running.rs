@@ -41,8 +41,19 @@ pub(super) struct ReleasedPart {
 struct StatementContents {
     stated: Vec<PartStatement>,
     clipping_reports: Vec<ClippingReport>,
+    /// Whether levels that were to be adjusted do not fit each other.
+    levels_misfit: bool,
     /// The charges for it, in words.
     spent: String,
+}
+
+impl StatementContents {
+    /// The loss that readers of a table see where levels do not fit each other.
+    fn misfit_texts(&self) -> Vec<String> {
+        let text = "what limits cut off at some levels more than at others: these do not fit each \
+                    other, and stay as they were released";
+        self.levels_misfit.then(|| text.to_owned()).into_iter().collect()
+    }
 }
 
 /// The charges in words.
@@ -152,8 +163,12 @@ impl StatementPlan {
             Ok::<_, EngineError>((ledger, paid, spent(&charges)))
         })?;
         timings.ledger = started.elapsed();
-        let mut whole =
-            StatementContents { stated: Vec::new(), clipping_reports: Vec::new(), spent };
+        let mut whole = StatementContents {
+            stated: Vec::new(),
+            clipping_reports: Vec::new(),
+            levels_misfit: false,
+            spent,
+        };
         let mut released: Vec<ReleasedPart> = Vec::with_capacity(paid.len());
         for (index, paid) in paid.into_iter().enumerate() {
             let mut answering = Answering { ledger: &mut *ledger, generator: &mut *generator };
@@ -198,7 +213,7 @@ impl StatementPlan {
         }
         let (table, behind) = match (&self.statement.around, &self.around) {
             (Some(around), Some(plan)) => {
-                let ran = self.around(around, plan, &released).await;
+                let ran = self.around(around, plan, &released, &mut whole.levels_misfit).await;
                 ran.map_err(|error| after_the_charge(error, &whole.spent))?
             }
             _ => {
@@ -213,7 +228,7 @@ impl StatementPlan {
         let parts = self.statement.parts.iter();
         let wanted = parts.clone().find_map(|part| part.query.intervals());
         let on_record = released.iter().all(|release| release.on_record);
-        let mut cut_off: Vec<String> = Vec::new();
+        let mut cut_off: Vec<String> = whole.misfit_texts();
         for (index, (part, release)) in parts.zip(released).enumerate() {
             let ReleasedPart { statement, table, quote, .. } = release;
             for text in &statement.explanation.intervals.not_in_them {
@@ -247,7 +262,8 @@ impl StatementPlan {
         whole: &mut StatementContents,
         answered: &mut impl FnMut(&AnswerTable) -> Result<Option<String>, E>,
     ) -> Result<(), E> {
-        let tables = heavy(|| self.tables_of_workload(first, &released))?;
+        let misfit = &mut whole.levels_misfit;
+        let tables = heavy(|| self.tables_of_workload(first, &released, misfit))?;
         let mut reports: Vec<(usize, ClippingReport)> = Vec::new();
         for (index, next) in (first..).zip(&released) {
             let part = self.bound(index)?;
@@ -267,7 +283,11 @@ impl StatementPlan {
                     name: Some(part.name.clone()),
                     table: uncertainty.table().clone(),
                     on_record: next.on_record,
-                    cut_off: next.statement.explanation.intervals.not_in_them.clone(),
+                    cut_off: [
+                        whole.misfit_texts(),
+                        next.statement.explanation.intervals.not_in_them.clone(),
+                    ]
+                    .concat(),
                     clipping_reports: about.map(|(_, report)| report.clone()).collect(),
                     wanted: uncertainty.interval_request(),
                     behind: Behind::Release(Box::new(uncertainty)),
@@ -281,11 +301,12 @@ impl StatementPlan {
     }
 
     /// The tables of the queries among some parts of a workload, adjusted to each other where that
-    /// is asked for.
+    /// is asked for; `misfit` becomes true where they do not fit.
     fn tables_of_workload(
         &self,
         first: usize,
         released: &[ReleasedPart],
+        misfit: &mut bool,
     ) -> Result<Vec<Uncertainty>, EngineError> {
         let parts = self.statement.parts.iter().skip(first).zip(released);
         let queries = parts.filter(|(part, _)| part.is_requested());
@@ -295,7 +316,7 @@ impl StatementPlan {
             };
             return Ok(queries.map(table).collect());
         }
-        let adjusted = self.adjusted(released)?;
+        let adjusted = self.adjusted(released, misfit)?;
         let names = queries.map(|(part, _)| &part.name);
         if !names.eq(adjusted.iter().map(|(name, _)| name)) {
             return Err(EngineError::inconsistent(
@@ -319,10 +340,12 @@ impl StatementPlan {
         ClippingReport::new(of, &Uncertainty::new(quote, table.clone())).map(Some)
     }
 
-    /// The tables of levels that are adjusted to each other, by their names in the SQL around.
+    /// The tables of levels that are adjusted to each other, by their names in the SQL around;
+    /// `misfit` becomes true where some do not fit.
     fn adjusted(
         &self,
         released: &[ReleasedPart],
+        misfit: &mut bool,
     ) -> Result<Vec<(String, Uncertainty)>, EngineError> {
         let mut tables = Vec::new();
         for levels in &self.statement.consistent {
@@ -331,7 +354,9 @@ impl StatementPlan {
             let releases = releases
                 .ok_or(EngineError::inconsistent("a level of a consistent table has no release"))?;
             let names = levels.levels.iter().map(|level| level.table.clone());
-            tables.extend(names.zip(consistent::tables(levels, &releases)?));
+            let adjusted = consistent::adjusted(levels, &releases)?;
+            *misfit |= !adjusted.fit;
+            tables.extend(names.zip(adjusted.tables));
         }
         Ok(tables)
     }
@@ -342,12 +367,13 @@ impl StatementPlan {
         around: &Around,
         plan: &AroundPlan,
         released: &[ReleasedPart],
+        misfit: &mut bool,
     ) -> Result<(RecordBatch, Behind), EngineError> {
         let names = self.statement.parts.iter().map(|part| part.name.clone());
         let uncertainty =
             |release: &ReleasedPart| Uncertainty::new(&release.quote, release.table.clone());
         let mut tables: Vec<_> = names.zip(released.iter().map(uncertainty)).collect();
-        tables.extend(heavy(|| self.adjusted(released))?);
+        tables.extend(heavy(|| self.adjusted(released, misfit))?);
         let mut behind: Vec<Uncertainty> = Vec::new();
         for name in plan.tables() {
             let table = tables.iter().find(|(table, _)| table == name);
@@ -471,6 +497,7 @@ impl StatementPlan {
             together: self.together.clone().map(JointPromise::new),
             around: self.statement.around.as_ref().map(|around| around.sql.clone()),
             consistent: self.origin.consistent().map(str::to_owned),
+            levels_misfit: whole.levels_misfit,
             clipping_reports: whole.clipping_reports,
             ..Statement::new(self.analyst.clone(), self.totals.clone(), whole.stated)
         })

@@ -429,3 +429,51 @@ fn a_million_cells_gain_at_every_level_and_add_up() {
         }
     }
 }
+
+#[test]
+fn levels_fit_with_noise_alone() {
+    let mut dice = TestSeed(11).generator();
+    let sizes = [3, 4];
+    for (numerator, denominator) in [(10, 1), (1, 1), (1, 100)] {
+        let scale = Ratio::new(denominator, numerator).unwrap();
+        let law = DiscreteLaplace::new(scale);
+        for _ in 0..500 {
+            let keys: [&[usize]; 4] = [&[], &[0], &[1], &[0, 1]];
+            let mut levels = keys.map(|keys| level(&sizes, keys, law.variance()));
+            for level in &mut levels {
+                let exact = 1200 / level.values.len() as i128;
+                for value in &mut level.values {
+                    *value = exact + law.sample(&mut dice).unwrap();
+                }
+            }
+            assert_eq!(fit(&sizes, &levels), Some(true));
+        }
+    }
+}
+
+#[test]
+fn levels_that_differ_by_more_than_noise_do_not_fit() {
+    let sizes = [2, 3];
+    let differ = |keys: [&[usize]; 2], by: i128| {
+        let mut levels = keys.map(|keys| level(&sizes, keys, 4.0));
+        levels[0].values[0] += by;
+        let swapped = [levels[1].clone(), levels[0].clone()];
+        let both = fit(&sizes, &levels).unwrap();
+        assert_eq!(fit(&sizes, &swapped), Some(both));
+        both
+    };
+    // A total and six cells: a standard deviation of sqrt(28), 30 of which are 158.7 steps.
+    assert!(differ([&[], &[0, 1]], 158) && !differ([&[], &[0, 1]], 159));
+    assert!(differ([&[], &[0, 1]], -158) && !differ([&[], &[0, 1]], -159));
+    // Two margins have their total in common: sqrt(20), and 134.2 steps.
+    assert!(differ([&[0], &[1]], 134) && !differ([&[0], &[1]], 135));
+    // Less than a step of noise counts as one.
+    let mut levels = [level(&sizes, &[], 1e-9), level(&sizes, &[0], 1e-9)];
+    levels[0].values[0] = 30;
+    assert_eq!(fit(&sizes, &levels), Some(true));
+    levels[0].values[0] = 31;
+    assert_eq!(fit(&sizes, &levels), Some(false));
+    // Hidden groups may be anything.
+    levels[1].complete = false;
+    assert_eq!(fit(&sizes, &levels), Some(true));
+}

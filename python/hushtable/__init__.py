@@ -20,15 +20,19 @@ from typing import Any
 
 from ._contract import Budget, Column, Contract, Defaults, Population, Table, Unit
 from ._exceptions import (
+    ArgumentError,
     BudgetExceeded,
+    Closed,
     ContractError,
     DataError,
     HushtableError,
     HushtableWarning,
+    InternalError,
     Interrupted,
     LedgerError,
     Refused,
     ResourceError,
+    UnknownAnalyst,
 )
 from ._handing import Plot
 from ._hushtable import (
@@ -46,9 +50,11 @@ from ._types import Charge, Inspection, QuotedAccount, Scalar
 
 __all__ = [
     "Analyst",
+    "ArgumentError",
     "Budget",
     "BudgetExceeded",
     "Charge",
+    "Closed",
     "Column",
     "Contract",
     "ContractError",
@@ -58,6 +64,7 @@ __all__ = [
     "HushtableError",
     "HushtableWarning",
     "Inspection",
+    "InternalError",
     "Interrupted",
     "LedgerError",
     "Owner",
@@ -74,6 +81,7 @@ __all__ = [
     "Scalar",
     "Table",
     "Unit",
+    "UnknownAnalyst",
     "__version__",
     "open",
 ]

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
+from ._exceptions import ArgumentError
 from ._hushtable import check_contract
 from ._scalars import plain
 
@@ -206,7 +207,7 @@ def _value(value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"a contract has no number {value}")
+            raise ArgumentError(f"a contract has no number {value}", None, "leave it out")
         return repr(value)
     if isinstance(value, decimal.Decimal):
         return _text(format(value, "f"))

@@ -36,8 +36,16 @@ class BudgetExceeded(Refused):
     """The question costs more than is left of the budget. Nothing was charged."""
 
 
+class UnknownAnalyst(Refused):
+    """No analyst is named who could pay, or the one who is has no budget. Nothing was charged."""
+
+
+class ArgumentError(HushtableError, ValueError):
+    """An argument is not in its range. Nothing was charged."""
+
+
 class ContractError(HushtableError):
-    """The contract cannot be read, is wrong or is not finished."""
+    """The contract or a workload cannot be read, is wrong or is not finished."""
 
 
 class DataError(HushtableError):
@@ -55,6 +63,15 @@ class ResourceError(HushtableError):
 
 class Interrupted(HushtableError):
     """The work was given up. A charge that was made stays, and pays for the same question."""
+
+
+class Closed(HushtableError):
+    """The engine was closed, or it was opened in another process. Nothing was charged."""
+
+
+class InternalError(HushtableError):
+    """The engine broke a rule of its own: a fault in Hushtable. Please report it, without data. A
+    charge that was made stays, and pays for the same question."""
 
 
 class HushtableWarning(UserWarning):

@@ -172,7 +172,8 @@ class Owner:
         of `units` units, and gives bounds on epsilon that hold with `confidence`, at `delta` (by
         default the query's). CONFIDENTIAL.
 
-        Raises `Refused` when the query is refused, ValueError when a number is out of its range.
+        Raises `Refused` when the query is refused, `ArgumentError` when a number is out of its
+        range.
         """
 
     def tune(self, sql: str, *, params: Mapping[str, Scalar] | None = None) -> Report:
@@ -210,8 +211,8 @@ class Owner:
         at most `target` (0.05 for 5 %) with `probability`; groups of fewer than `least_records`
         records do not count. CONFIDENTIAL.
 
-        Raises `Refused` when the query is refused or no noise is small enough, ValueError when a
-        number is out of its range.
+        Raises `Refused` when the query is refused or no noise is small enough, `ArgumentError` when
+        a number is out of its range.
         """
 
     def budgets(self, delta: float | decimal.Decimal | str | None = None) -> Report:

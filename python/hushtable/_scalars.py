@@ -6,16 +6,19 @@ import datetime
 import decimal
 from typing import Any
 
+from ._exceptions import ArgumentError
 from ._types import Scalar
 
 KINDS = "None, bool, int, float, Decimal, str, date or datetime"
+
+MISSING = "give None for a value that is missing"
 
 
 def plain(what: str, value: Any) -> Scalar:
     """The value, of Python's own types: a subclass may print otherwise, and a scalar of NumPy too.
 
-    Raises TypeError where there is none, ValueError where it would be another value. `what` names
-    it in these.
+    Raises TypeError where there is none, `ArgumentError` where it would be another value. `what`
+    names it in these.
     """
     if hasattr(value, "dtype") and hasattr(value, "item"):
         return _of_numpy(what, value)
@@ -30,9 +33,9 @@ def plain(what: str, value: Any) -> Scalar:
     if isinstance(value, datetime.datetime):
         # pandas.NaT, which equals nothing.
         if value != value:
-            raise ValueError(f"{what} is not a time: give None for a value that is missing")
+            raise ArgumentError(f"{what} is not a time", None, MISSING)
         if getattr(value, "nanosecond", 0):
-            raise ValueError(f"{what} has nanoseconds: round it to microseconds")
+            raise ArgumentError(f"{what} has nanoseconds", None, "round it to microseconds")
         convert = getattr(value, "to_pydatetime", None)
         return value if convert is None else convert()
     if isinstance(value, datetime.date):
@@ -46,13 +49,13 @@ def _of_numpy(what: str, value: Any) -> Scalar:
         raise TypeError(f"{what} is a {type(value).__name__}: give {KINDS}")
     if kind == "M":
         if value != value:
-            raise ValueError(f"{what} is not a time: give None for a value that is missing")
+            raise ArgumentError(f"{what} is not a time", None, MISSING)
         item = value.item()
         if isinstance(item, int):
             # Nanoseconds and finer units come as a number.
             rounded = value.astype("datetime64[us]")
             if rounded != value:
-                raise ValueError(f"{what} has nanoseconds: round it to microseconds")
+                raise ArgumentError(f"{what} has nanoseconds", None, "round it to microseconds")
             item = rounded.item()
     else:
         item = value.item()

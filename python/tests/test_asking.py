@@ -67,7 +67,7 @@ def test_intervals_are_beside_the_values(ana: ht.Analyst) -> None:
     together = release.intervals(simultaneous=True).to_dicts()[0]
     alone = release.intervals().to_dicts()[0]
     assert together["n_high"] - together["n_low"] >= alone["n_high"] - alone["n_low"]
-    with pytest.raises(ht.Refused, match="from 50 to 99.9"):
+    with pytest.raises(ht.ArgumentError, match="from 50 to 99.9"):
         release.intervals(100)
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import hushtable as ht
@@ -51,7 +55,7 @@ def test_budgets_that_are_used_up(ledger: Path) -> None:
 
 
 def test_analysts_who_are_not_named(engine: ht.Engine) -> None:
-    with pytest.raises(ht.Refused, match="eve"):
+    with pytest.raises(ht.UnknownAnalyst, match="eve"):
         engine.analyst("eve").explain("SELECT COUNT(*) AS n FROM visits")
     # One analyst alone has a budget.
     assert engine.analyst().explain("SELECT COUNT(*) AS n FROM visits").analyst == "ana"
@@ -69,10 +73,59 @@ def test_contracts_that_are_wrong(tmp_path: Path) -> None:
         ht.Engine(contract(), tables={"visits": visits(), "visit": visits()})
     with pytest.raises(ht.ContractError):
         ht.Engine(contract())
-    with pytest.raises(ht.Refused, match="GiB|memory"):
+    with pytest.raises(ht.ArgumentError, match="GiB|memory"):
         ht.Engine(contract(), tables={"visits": visits()}, memory="much")
     with pytest.raises(ValueError, match="at_least_seconds"):
         ht.Engine(contract(), tables={"visits": visits()}, at_least_seconds=-1)
+
+
+def exceptions(frame: object) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Whatever raises an exception whose hint names options in the command."""
+    count = "SELECT COUNT(*) AS n FROM visits"
+    two = contract(ana=ht.Budget(epsilon=9), ben=ht.Budget(epsilon=9))
+    rho = contract(ana=ht.Budget(rho=9, delta="1e-6"))
+    tables = {"visits": frame}
+    engine = ht.Engine(two, tables=tables, ledger="two.ledger")
+    firm = ht.Table(
+        privacy_unit="row",
+        columns={"sales": ht.Column("int", split=1_000)},
+        budgets={"ana": ht.Budget(rho=10, delta=1e-3)},
+        defaults=ht.Defaults(rho=0.5, delta=1e-6),
+    )
+    firms = {"firms": pa.table({"sales": [n * n for n in range(400)]})}
+    policy = ht.Engine(ht.Contract(tables={"firms": firm}), tables=firms, ledger="f.ledger").owner()
+    sums = "SELECT SUM(sales) AS sales FROM firms"
+    ana, owner = engine.analyst("ana"), ht.Engine(rho, tables=tables, ledger="rho.ledger").owner()
+    yield "UnknownAnalyst", lambda: engine.analyst().sql(count)
+    yield "UnknownAnalyst", lambda: engine.analyst("eve").sql(count)
+    yield "ContractError", lambda: ht.open("none.toml")
+    wrong: list[dict[str, ht.Scalar]] = [{}, {"most": 1, "@MOST": 2}, {"most": 1, "least": 2}]
+    for params in wrong:
+        yield "Refused", partial(ana.sql, count + " WHERE spent < @most", params=params)
+    yield "Refused", lambda: engine.owner().audit(count, delta="1e-6", runs=1000)
+    with_rho = count.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1)")
+    yield "Refused", lambda: owner.audit(with_rho, delta=0, runs=1000)
+    yield "ArgumentError", lambda: owner.audit(with_rho, delta=2, runs=1000)
+    yield "ArgumentError", lambda: policy.fit(sums, target=0)
+    yield "Refused", lambda: policy.fit(sums, target=0.05, least_records=1_000_000)
+    yield "ArgumentError", lambda: ht.Engine(two, tables=tables, memory="much")
+    small = ht.Engine(two, tables=tables, ledger="small.ledger", memory="1MiB")
+    yield "ResourceError", lambda: small.analyst("ana").sql("SELECT SUM(spent) AS s FROM visits")
+
+
+def test_hints_name_what_python_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    hints = []
+    for name, raises in exceptions(visits(300_000)):
+        with pytest.raises(getattr(ht, name)) as raised:
+            raises()
+        error = raised.value
+        assert type(error).__name__ == name, error
+        assert error.hint, error
+        assert not re.search(r"(^|[^-\w])--\w", str(error)), error
+        hints.append(error.hint)
+    for words in ("engine.analyst(", 'params={"most"', "least_records", "`delta`", "memory="):
+        assert any(words in hint for hint in hints), (words, hints)
 
 
 def bounded(low: Any, high: Any) -> ht.Contract:
@@ -166,7 +219,7 @@ def test_copies_of_a_process_are_refused(ana: ht.Analyst) -> None:
     if child == 0:
         try:
             ana.explain("SELECT COUNT(*) AS n FROM visits")
-        except ht.HushtableError as error:
+        except ht.Closed as error:
             os._exit(7 if "another process" in str(error) else 8)
         os._exit(9)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -34,7 +34,7 @@ impl Failure {
 
     /// The text of an error.
     fn of(error: &dyn Hint) -> Self {
-        let ErrorText { what, place, hint } = error.error_text();
+        let ErrorText { what, place, hint, .. } = error.error_text();
         let lines: Vec<String> = [what].into_iter().chain(place).collect();
         Self::Error { what: lines.join("\n"), hint }
     }

@@ -160,12 +160,13 @@ pub fn chart(output: &AnswerTable, wanted: IntervalRequest) -> Result<RenderedCh
 
 /// The text of an error, with characters escaped that steer a terminal or are invisible.
 pub fn error(error: &dyn Hint) -> ErrorText {
-    let ErrorText { what, place, hint } = error.error_text();
+    let ErrorText { what, place, hint, hint_in_code } = error.error_text();
     let lines = |text: &str| text.lines().map(visible).collect::<Vec<_>>().join("\n");
     ErrorText {
         what: lines(&what),
         place: place.as_deref().map(lines),
         hint: hint.as_deref().map(visible),
+        hint_in_code: hint_in_code.as_deref().map(visible),
     }
 }
 

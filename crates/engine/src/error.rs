@@ -163,6 +163,26 @@ impl EngineError {
     }
 }
 
+impl EngineError {
+    /// The hint in the words of a program, where the other one names options of the command.
+    fn hint_in_code(&self) -> Option<String> {
+        Some(match self {
+            Self::ContractFile { .. } => {
+                "give the path of a contract, or write one with the command `hushtable init FILE`"
+                    .to_owned()
+            }
+            Self::NoAnalyst { .. } => "name one, as in engine.analyst(\"NAME\")".to_owned(),
+            Self::Memory { .. } => {
+                "allow more when the engine is opened, as with memory=\"4GiB\", or use fewer \
+                 groups per unit and fewer aggregates; what was charged stays charged, and a \
+                 workload continues under its charge when it is released again"
+                    .to_owned()
+            }
+            _ => return None,
+        })
+    }
+}
+
 impl Hint for EngineError {
     fn error_text(&self) -> ErrorText {
         let text = match self {
@@ -179,8 +199,9 @@ impl Hint for EngineError {
                 Some("give a TOML file in UTF-8, as in docs/workloads.md".to_owned()),
             ),
             Self::InWorkload { file, line, query, error } => {
-                let ErrorText { what, hint, .. } = error.error_text();
-                (format!("{file}:{line}: query `{query}`: {what}"), hint)
+                let text = error.error_text();
+                let what = format!("{file}:{line}: query `{query}`: {}", text.what);
+                return ErrorText { what, ..text };
             }
             Self::DataChanged { table } => (
                 format!(
@@ -299,7 +320,7 @@ impl Hint for EngineError {
                 ),
             ),
         };
-        ErrorText::from(text)
+        ErrorText { hint_in_code: self.hint_in_code(), ..ErrorText::from(text) }
     }
 }
 
@@ -367,6 +388,34 @@ impl From<ArrowError> for EngineError {
             },
             ArrowError::MemoryError(_) => Self::Memory { limit: None },
             _ => Self::inconsistent(ARROW),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_for_programs_name_no_options() {
+        let of_system = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let (table, analysts) = ("t".to_owned(), "ana, ben".to_owned());
+        let errors = [
+            EngineError::ContractFile { path: "c.toml".into(), error: of_system() },
+            EngineError::NoAnalyst { table, analysts },
+            EngineError::Memory { limit: None },
+        ];
+        for error in errors {
+            assert!(error.hint().is_some_and(|hint| hint.contains("--")), "{error}");
+            let hint = error.error_text().for_code().hint;
+            assert!(hint.is_some_and(|hint| !hint.contains("--")), "{error}");
+            let query = EngineError::InWorkload {
+                file: "w.toml".to_owned(),
+                line: 3,
+                query: "q".to_owned(),
+                error: Box::new(error),
+            };
+            assert!(!query.error_text().for_code().to_string().contains("--"), "{query}");
         }
     }
 }

@@ -122,7 +122,7 @@ fn no_analyst(workload: &Workload, error: EngineError) -> EngineError {
             file: workload.file.clone(),
             line: 1,
             what: format!("no analyst given: `{table}` has budgets of {analysts}"),
-            hint: "give analyst = \"NAME\" at the top, or --analyst NAME".to_owned(),
+            hint: "give analyst = \"NAME\" at the top of the workload".to_owned(),
         }),
         error => error,
     }

@@ -14,6 +14,8 @@ pub struct ErrorText {
     pub place: Option<String>,
     /// A way that works.
     pub hint: Option<String>,
+    /// That way in the words of a program, where `hint` names options of the command.
+    pub hint_in_code: Option<String>,
 }
 
 /// An error that gives its text as data. Its message has all of it but the place.
@@ -42,12 +44,25 @@ impl ErrorText {
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::from((what.into(), Some(hint.into())))
     }
+
+    /// With another hint for programs, which call methods and have no options.
+    #[must_use]
+    pub fn in_code(self, hint: impl Into<String>) -> Self {
+        Self { hint_in_code: Some(hint.into()), ..self }
+    }
+
+    /// The text as a program shows it.
+    #[must_use]
+    pub fn for_code(mut self) -> Self {
+        self.hint = self.hint_in_code.take().or(self.hint);
+        self
+    }
 }
 
 /// A fault, and what would work if anything does.
 impl From<(String, Option<String>)> for ErrorText {
     fn from((what, hint): (String, Option<String>)) -> Self {
-        Self { what, place: None, hint }
+        Self { what, place: None, hint, hint_in_code: None }
     }
 }
 
@@ -80,5 +95,14 @@ mod tests {
         assert_eq!(text, format!("{}\n  hint: {}", error.what(), error.hint().unwrap()));
         assert!(error.place().is_some());
         assert_eq!(ErrorText::from(("it ended".to_owned(), None)).to_string(), "it ended");
+    }
+
+    #[test]
+    fn programs_have_hints_in_their_words() {
+        let text = ErrorText::new("no analyst given", "give --analyst NAME");
+        assert_eq!(text.clone().for_code(), text);
+        let text = text.in_code("name one");
+        assert_eq!(text.hint.as_deref(), Some("give --analyst NAME"));
+        assert_eq!(text.for_code().hint.as_deref(), Some("name one"));
     }
 }

@@ -21,6 +21,8 @@ pub struct Refusal {
     pub what: String,
     /// A way that works.
     pub hint: String,
+    /// That way in the words of a program, where the hint names options of the command.
+    hint_in_code: Option<Box<str>>,
     place: Option<Box<Place>>,
 }
 
@@ -38,7 +40,13 @@ enum Place {
 impl Refusal {
     /// A refusal: what is wrong, and what would work.
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: hint.into(), place: None }
+        Self { what: what.into(), hint: hint.into(), hint_in_code: None, place: None }
+    }
+
+    /// With another hint for programs, which call methods and have no options.
+    #[must_use]
+    pub fn in_code(self, hint: impl Into<String>) -> Self {
+        Self { hint_in_code: Some(hint.into().into()), ..self }
     }
 
     /// Says which piece of SQL is meant, where nothing smaller within it has been named.
@@ -101,7 +109,8 @@ impl Refusal {
 impl Hint for Refusal {
     fn error_text(&self) -> ErrorText {
         let place = self.excerpt();
-        ErrorText { place, ..ErrorText::new(&self.what, &self.hint) }
+        let hint_in_code = self.hint_in_code.as_deref().map(str::to_owned);
+        ErrorText { place, hint_in_code, ..ErrorText::new(&self.what, &self.hint) }
     }
 }
 

@@ -8,10 +8,9 @@ use std::time::Duration;
 use hushtable::query::{Contract, ContractError};
 use hushtable::{Error, MemoryLimit};
 use hushtable_cli::{delay_of_environment, memory_of_environment};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::exceptions::{OrRaise, done};
+use crate::exceptions::{OrRaise, argued, argument, done};
 use crate::frames;
 use crate::opened::{Notices, Opened};
 use crate::owners::Owner;
@@ -65,16 +64,17 @@ impl Engine {
             builder = builder.ledger(ledger);
         }
         let memory = match memory {
-            Some(memory) => Some(memory.parse::<MemoryLimit>().or_raise(py)?),
+            Some(memory) => Some(argued(py, memory.parse::<MemoryLimit>())?),
             None => memory_of_environment().or_raise(py)?,
         };
         if let Some(memory) = memory {
             builder = builder.memory(memory);
         }
         let delay = Duration::try_from_secs_f64(at_least_seconds).map_err(|_| {
-            PyValueError::new_err(format!(
+            let what = format!(
                 "at_least_seconds = {at_least_seconds} is not a number of seconds of 0 or more"
-            ))
+            );
+            argument(py, &what, "leave it out, or give seconds such as 1.0")
         })?;
         let delay = delay.max(delay_of_environment().or_raise(py)?);
         let notices = Arc::new(Notices::default());

@@ -14,9 +14,7 @@ const EXCEPTIONS: &str = "hushtable._exceptions";
 
 /// An error of the library.
 pub(crate) fn of_engine(py: Python<'_>, error: &Error) -> PyErr {
-    let text = rendered::error(error);
-    let hint = hint_in_python(error).map(str::to_owned).or(text.hint.clone());
-    raised(py, class(error), ErrorText { hint, ..text })
+    raised(py, class(error), rendered::error(error))
 }
 
 /// A refusal.
@@ -34,13 +32,24 @@ pub(crate) fn new(py: Python<'_>, class: &str, what: &str, hint: &str) -> PyErr 
     raised(py, class, ErrorText::new(what, hint))
 }
 
+/// An argument that is not in its range.
+pub(crate) fn argument(py: Python<'_>, what: &str, hint: &str) -> PyErr {
+    new(py, "ArgumentError", what, hint)
+}
+
+/// The value of an argument, from its text.
+pub(crate) fn argued<T>(py: Python<'_>, parsed: Result<T, Refusal>) -> PyResult<T> {
+    parsed.map_err(|refusal| raised(py, "ArgumentError", rendered::error(&refusal)))
+}
+
 /// A warning of the package's class. Where warnings are errors, it is raised.
 pub(crate) fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
     let class = py.import(EXCEPTIONS)?.getattr("HushtableWarning")?;
     py.import("warnings")?.call_method1("warn", (text.trim_end(), class)).map(drop)
 }
 
-fn raised(py: Python<'_>, class: &str, ErrorText { what, place, hint }: ErrorText) -> PyErr {
+fn raised(py: Python<'_>, class: &str, text: ErrorText) -> PyErr {
+    let ErrorText { what, place, hint, .. } = text.for_code();
     let hint = hint.filter(|hint| !hint.is_empty());
     let raise = || {
         let class = py.import(EXCEPTIONS)?.getattr(class)?;
@@ -53,7 +62,8 @@ fn raised(py: Python<'_>, class: &str, ErrorText { what, place, hint }: ErrorTex
 /// The name of the class for an error.
 fn class(error: &Error) -> &'static str {
     match error {
-        Error::Refused(_) | Error::NoAnalyst { .. } | Error::UnknownAnalyst { .. } => "Refused",
+        Error::Refused(_) => "Refused",
+        Error::NoAnalyst { .. } | Error::UnknownAnalyst { .. } => "UnknownAnalyst",
         Error::ContractFile { .. }
         | Error::Contract(_)
         | Error::WorkloadFile { .. }
@@ -70,24 +80,9 @@ fn class(error: &Error) -> &'static str {
         | Error::ForeignPartial
         | Error::RowsInProcess { .. }
         | Error::Backend { .. }
-        | Error::BrokenBackend { .. }
-        | Error::Inconsistent(_) => "HushtableError",
+        | Error::BrokenBackend { .. } => "HushtableError",
+        Error::Inconsistent(_) => "InternalError",
     }
-}
-
-/// The hint, where the library's names options of the command.
-fn hint_in_python(error: &Error) -> Option<&'static str> {
-    Some(match error {
-        Error::NoAnalyst { .. } => "name one: engine.analyst(\"NAME\")",
-        Error::ContractFile { .. } => {
-            "write one with the command `hushtable init FILE`, or give its path to hushtable.open"
-        }
-        Error::Memory { .. } => {
-            "allow more, as with memory=\"4GiB\", or use fewer groups per unit and fewer \
-             aggregates; what was charged stays charged"
-        }
-        _ => return None,
-    })
 }
 
 /// Turns what the library returns into what Python gets.

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use hushtable::ledger::Inspection;
 use hushtable::{AuditOptions, FitOptions, LossOptions, Progress};
 use hushtable_cli::rendered;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::exceptions::done;
+use crate::exceptions::{argument, done};
 use crate::handles::Handle;
 use crate::opened::Opened;
 use crate::parameter_texts;
@@ -35,6 +34,7 @@ impl Owner {
 
 /// A number that must be in a range.
 fn within<N: PartialOrd + std::fmt::Debug>(
+    py: Python<'_>,
     name: &str,
     value: N,
     range: &std::ops::RangeInclusive<N>,
@@ -43,9 +43,8 @@ fn within<N: PartialOrd + std::fmt::Debug>(
         return Ok(value);
     }
     let (low, high) = (range.start(), range.end());
-    Err(PyValueError::new_err(format!(
-        "{name} = {value:?} is not valid: it must be from {low:?} to {high:?}"
-    )))
+    let what = format!("{name} = {value:?} is not valid: it must be from {low:?} to {high:?}");
+    Err(argument(py, &what, &format!("give {name} a number of that range")))
 }
 
 #[pymethods]
@@ -79,7 +78,8 @@ impl Owner {
     /// `units` units, and gives bounds on epsilon that hold with `confidence`, at `delta` (by
     /// default the query's). CONFIDENTIAL.
     ///
-    /// Raises `Refused` when the query is refused, ValueError when a number is out of its range.
+    /// Raises `Refused` when the query is refused, `ArgumentError` when a number is out of its
+    /// range.
     #[pyo3(signature = (
         sql, *, params = None, runs = 200_000, units = 3, confidence = 0.999, delta = None
     ))]
@@ -95,9 +95,9 @@ impl Owner {
         delta: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
         let options = AuditOptions {
-            runs: within("runs", runs, &AuditOptions::RUNS)?,
-            units: within("units", units, &AuditOptions::UNITS)?,
-            confidence: within("confidence", confidence, &AuditOptions::CONFIDENCE)?,
+            runs: within(py, "runs", runs, &AuditOptions::RUNS)?,
+            units: within(py, "units", units, &AuditOptions::UNITS)?,
+            confidence: within(py, "confidence", confidence, &AuditOptions::CONFIDENCE)?,
             delta: delta.map(parameter_texts::delta).transpose()?,
         };
         let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
@@ -147,8 +147,8 @@ impl Owner {
     /// most `target` (0.05 for 5 %) with `probability`; groups of fewer than `least_records`
     /// records do not count. CONFIDENTIAL.
     ///
-    /// Raises `Refused` when the query is refused or no noise is small enough, ValueError when a
-    /// number is out of its range.
+    /// Raises `Refused` when the query is refused or no noise is small enough, `ArgumentError` when
+    /// a number is out of its range.
     #[pyo3(signature = (
         sql, *, target, params = None, at = 0.95, probability = 0.95, least_records = 1
     ))]
@@ -164,10 +164,10 @@ impl Owner {
         least_records: u64,
     ) -> PyResult<Report> {
         let options = FitOptions {
-            target: within("target", target, &FitOptions::TARGETS)?,
-            at: within("at", at, &FitOptions::SHARES)?,
-            probability: within("probability", probability, &FitOptions::PROBABILITIES)?,
-            least_records: within("least_records", least_records, &(1..=1_000_000_000))?,
+            target: within(py, "target", target, &FitOptions::TARGETS)?,
+            at: within(py, "at", at, &FitOptions::SHARES)?,
+            probability: within(py, "probability", probability, &FitOptions::PROBABILITIES)?,
+            least_records: within(py, "least_records", least_records, &(1..=1_000_000_000))?,
         };
         let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
         let work = async move { owner.fit(&sql, &options, &Progress::default()).await };

@@ -1,9 +1,10 @@
 //! Values of Python as values of a query's parameters.
 
 use hushtable::privacy::{AmountError, Delta};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+
+use crate::exceptions;
 
 /// The module of the package that knows the values of NumPy and pandas.
 const SCALARS: &str = "hushtable._scalars";
@@ -57,9 +58,8 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
     let finite = py.import("math")?.call_method1("isfinite", (value,))?.is_truthy()?;
     if !finite {
-        return Err(PyValueError::new_err(format!(
-            "the parameter {name} is not finite: SQL has no constant for it"
-        )));
+        let what = format!("the parameter {name} is not finite: SQL has no constant for it");
+        return Err(exceptions::argument(py, &what, "give None for a value that is missing"));
     }
     match value.is_instance_of::<PyFloat>() {
         true => value.repr()?.extract(),
@@ -70,9 +70,11 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
 
 /// A delta: a float, a Decimal or a str such as "1e-6".
 pub(crate) fn delta(given: &Bound<'_, PyAny>) -> PyResult<Delta> {
-    let plain = given.py().import(SCALARS)?.call_method1("plain", ("delta", given))?;
+    let py = given.py();
+    let plain = py.import(SCALARS)?.call_method1("plain", ("delta", given))?;
     let text = plain.str()?;
     text.to_cow()?.parse().map_err(|error: AmountError| {
-        PyValueError::new_err(format!("delta = {text} must be a number {}", error.range))
+        let what = format!("delta = {text} is not valid: it must be a number {}", error.range);
+        exceptions::argument(py, &what, "for example delta=\"1e-6\"")
     })
 }

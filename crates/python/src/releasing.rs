@@ -7,7 +7,7 @@ use hushtable_cli::rendered::{self, text_html};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
-use crate::exceptions::{self, OrRaise, done};
+use crate::exceptions::{self, argued, done};
 use crate::reports::parsed;
 use crate::{frames, python_values};
 
@@ -52,7 +52,7 @@ fn request(
     usual: IntervalRequest,
 ) -> PyResult<IntervalRequest> {
     let level = match level {
-        Some(level) => level.to_string().parse::<Level>().or_raise(py)?,
+        Some(level) => argued(py, level.to_string().parse::<Level>())?,
         None => usual.level,
     };
     Ok(IntervalRequest { level, simultaneous })

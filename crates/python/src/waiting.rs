@@ -95,7 +95,7 @@ impl Process {
         }
         Err(exceptions::new(
             py,
-            "HushtableError",
+            "Closed",
             "the engine was opened in another process, of which this one is a copy",
             "open an engine in each process, or start processes with the method \"spawn\"; all \
              engines with one ledger share its budgets",

@@ -182,7 +182,7 @@ fn by_group(groups: &[GroupLosses]) -> String {
     let more = groups.len().saturating_sub(MOST_GROUPS);
     let more = match more {
         0 => String::new(),
-        more => format!("  and {} more groups; --format json has all\n", number(more as f64)),
+        more => format!("  and {} more groups; the JSON has all of them\n", number(more as f64)),
     };
     format!("By group, by the policy\n{}{more}", grid.text(2))
 }

@@ -98,7 +98,7 @@ fn protects(explanation: &Explanation) -> String {
         Neighbouring::Replace => "nobody can tell it from another; how many there are is public",
     };
     let policy = match explanation.policy {
-        Some(_) => ". Large records lose more than small ones: see --verbose",
+        Some(_) => ". Large records lose more than small ones",
         None => "",
     };
     let beside = match &explanation.beside {

@@ -4,6 +4,7 @@
 
 mod cycles;
 mod documents;
+mod hints;
 mod identifiers;
 mod modules;
 mod theorems;

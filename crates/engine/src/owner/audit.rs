@@ -75,18 +75,23 @@ impl Session {
         let checked = heavy(|| session.check(sql))?;
         let more = match (checked.quote.total(), options.delta) {
             (Loss::Approximate { .. }, Some(_)) => {
-                return Err(EngineError::Refused(Refusal::new(
+                let refusal = Refusal::new(
                     "the audit has a delta, but the query has a delta of its own",
                     "leave --delta out: it is for queries in rho, and an audit in epsilon is at \
+                     the query's delta",
+                );
+                return Err(EngineError::Refused(refusal.in_code(
+                    "leave `delta` out: it is for queries in rho, and an audit in epsilon is at \
                      the query's delta",
                 )));
             }
             (_, Some(delta)) if delta.is_zero() => {
-                return Err(EngineError::Refused(Refusal::new(
+                let refusal = Refusal::new(
                     "delta = 0 is not valid for an audit of a query in rho: it must be above 0, \
                      as rho promises no epsilon at 0",
                     "for example `--delta 1e-5`",
-                )));
+                );
+                return Err(EngineError::Refused(refusal.in_code("for example delta=\"1e-5\"")));
             }
             (_, delta) => delta.map_or(1e-5, Delta::to_f64),
         };

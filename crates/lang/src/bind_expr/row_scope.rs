@@ -125,7 +125,9 @@ impl Resolve for &RowScope {
             0 if name.starts_with('@') => {
                 let value = name.trim_start_matches('@');
                 let hint = format!("--param {value}=18, or a constant in its place");
-                Err(Refusal::new(format!("the parameter `{name}` has no value"), hint))
+                let in_code = format!("params={{\"{value}\": 18}}, or a constant in its place");
+                let what = format!("the parameter `{name}` has no value");
+                Err(Refusal::new(what, hint).in_code(in_code))
             }
             0 => {
                 let names = self.visible.iter().filter(|v| v.plain).map(|v| v.name.as_str());

@@ -24,10 +24,9 @@ pub fn with_parameters(
     for (index, (name, _)) in given.iter().enumerate() {
         let same = |(other, _): &(String, String)| other.eq_ignore_ascii_case(name);
         if given.iter().take(index).any(same) {
-            return Err(Refusal::new(
-                format!("the parameter `@{name}` has two values"),
-                hint(name),
-            ));
+            let what = format!("the parameter `@{name}` has two values");
+            let in_code = format!("give one value of `{name}` in params");
+            return Err(Refusal::new(what, hint(name)).in_code(in_code));
         }
     }
     let dialect = dialect(quoted_names);

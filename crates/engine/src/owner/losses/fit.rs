@@ -138,10 +138,13 @@ impl Session {
             });
         }
         let too_much = || {
-            EngineError::Refused(Refusal::new(
-                "the target needs a rho above 1000000, the largest allowed",
-                "raise --target, lower --at, or give --groups-with-at-least",
-            ))
+            EngineError::Refused(
+                Refusal::new(
+                    "the target needs a rho above 1000000, the largest allowed",
+                    "raise --target, lower --at, or give --groups-with-at-least",
+                )
+                .in_code("raise `target`, lower `at`, or give `least_records`"),
+            )
         };
         let rho = total.ok_or_else(too_much)?;
         let of = |index: usize| times.get(index).copied().unwrap_or(1.0);
@@ -233,8 +236,7 @@ fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
                  mechanism",
                 measurement.name
             ),
-            "leave `mechanism` and quantiles out of the query; `hushtable explain` compares \
-             mechanisms",
+            "leave `mechanism` and quantiles out of the query; its quote compares mechanisms",
         ))),
     }
 }
@@ -254,9 +256,13 @@ fn impossible(measurement: &Measurement, groups: usize, options: &FitOptions) ->
             100.0 * (1.0 - options.at)
         )
     };
-    EngineError::Refused(Refusal::new(
+    let refusal = Refusal::new(
         what,
         "change --groups-with-at-least, which says which groups are to be precise, or --at, how \
          many of them",
+    );
+    EngineError::Refused(refusal.in_code(
+        "change `least_records`, which says which groups are to be precise, or `at`, how many of \
+         them",
     ))
 }

@@ -46,6 +46,8 @@ class Engine:
     time, or after it doubled as often as needed. The environment's HUSHTABLE_MEMORY is the limit
     without `memory`; of its HUSHTABLE_AT_LEAST_SECONDS and `at_least_seconds`, the longer holds.
 
+    `with hushtable.open(…) as engine` closes it at the end.
+
     Whoever holds the frame or the engine is the curator of the data. Hand out `engine.analyst(…)`.
 
     Raises `ContractError` when the contract cannot be read or is wrong, `DataError` when a frame
@@ -68,6 +70,17 @@ class Engine:
     def owner(self) -> Owner:
         """The handle of the owner of the data. None of its results are for analysts."""
 
+    def close(self) -> None:
+        """Closes the engine with its analysts and its owner, which raise `Closed` from then on, and
+        gives its memory and threads back. Questions that other threads have begun go on to their
+        end; quotes and releases stay. Closing it again does nothing."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the engine was closed."""
+
+    def __enter__(self) -> Engine: ...
+    def __exit__(self, *_details: object) -> None: ...
     @property
     def ledger(self) -> pathlib.Path:
         """The path of the ledger's file."""

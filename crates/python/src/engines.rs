@@ -9,6 +9,7 @@ use hushtable::query::{Contract, ContractError};
 use hushtable::{Error, MemoryLimit};
 use hushtable_cli::{delay_of_environment, memory_of_environment};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::exceptions::{OrRaise, argued, argument, done};
 use crate::frames;
@@ -26,6 +27,8 @@ use crate::questions::Analyst;
 /// hold at once, as in "4GiB". With `at_least_seconds`, whatever an analyst gets comes after that
 /// time, or after it doubled as often as needed. The environment's HUSHTABLE_MEMORY is the limit
 /// without `memory`; of its HUSHTABLE_AT_LEAST_SECONDS and `at_least_seconds`, the longer holds.
+///
+/// `with hushtable.open(…) as engine` closes it at the end.
 ///
 /// Whoever holds the frame or the engine is the curator of the data. Hand out `engine.analyst(…)`.
 ///
@@ -89,30 +92,58 @@ impl Engine {
     /// The handle of an analyst, who asks and pays from a budget. Without a name, each question is
     /// asked by the one analyst who has a budget for it.
     #[pyo3(signature = (name = None))]
-    fn analyst(&self, name: Option<String>) -> Analyst {
-        Analyst::new(self.opened.clone(), name)
+    fn analyst(&self, py: Python<'_>, name: Option<String>) -> PyResult<Analyst> {
+        self.opened.engine(py)?;
+        Ok(Analyst::new(self.opened.clone(), name))
     }
 
     /// The handle of the owner of the data. None of its results are for analysts.
-    fn owner(&self) -> Owner {
-        Owner::new(self.opened.clone())
+    fn owner(&self, py: Python<'_>) -> PyResult<Owner> {
+        self.opened.engine(py)?;
+        Ok(Owner::new(self.opened.clone()))
+    }
+
+    /// Closes the engine with its analysts and its owner, which raise `Closed` from then on, and
+    /// gives its memory and threads back. Questions that other threads have begun go on to their
+    /// end; quotes and releases stay. Closing it again does nothing.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.opened.close());
+    }
+
+    /// Whether the engine was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.opened.is_closed()
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        slf.opened.engine(slf.py())?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_details))]
+    fn __exit__(&self, py: Python<'_>, _details: &Bound<'_, PyTuple>) {
+        self.close(py);
     }
 
     /// The path of the ledger's file.
     #[getter]
-    fn ledger(&self) -> PathBuf {
-        self.opened.engine.ledger_path()
+    fn ledger(&self, py: Python<'_>) -> PyResult<PathBuf> {
+        Ok(self.opened.engine(py)?.ledger_path())
     }
 
     /// The names of the contract's tables, sorted.
     #[getter]
-    fn tables(&self) -> Vec<String> {
-        let tables = self.opened.engine.contract().tables.values();
-        tables.map(|table| table.name.clone()).collect()
+    fn tables(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let engine = self.opened.engine(py)?;
+        Ok(engine.contract().tables.values().map(|table| table.name.clone()).collect())
     }
 
-    fn __repr__(&self) -> String {
-        format!("<hushtable.Engine, tables: {}>", self.tables().join(", "))
+    fn __repr__(&self, py: Python<'_>) -> String {
+        match self.tables(py) {
+            Ok(tables) => format!("<hushtable.Engine, tables: {}>", tables.join(", ")),
+            Err(_) => "<hushtable.Engine, closed>".to_owned(),
+        }
     }
 }
 

@@ -16,11 +16,6 @@ impl<T: Clone> Handle<T> {
     pub(crate) fn new(handle: T) -> Self {
         Self { handle, process: Process::current() }
     }
-
-    /// One more handle of the same engine, for work.
-    pub(crate) fn copy(&self) -> T {
-        self.handle.clone()
-    }
 }
 
 impl<T: Clone> Clone for Handle<T> {

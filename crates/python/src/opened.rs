@@ -1,12 +1,12 @@
 //! An engine that is open, as its analysts and its owner use it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hushtable::ledger::Notice;
 use hushtable::query::with_parameters;
 use pyo3::prelude::*;
 
-use crate::exceptions::done;
+use crate::exceptions::{self, done};
 use crate::handles::Handle;
 use crate::parameter_texts;
 use crate::waiting::Process;
@@ -25,10 +25,11 @@ impl Notices {
     }
 }
 
-/// An engine, with what its ledger says and the process that it belongs to.
+/// An engine, with what its ledger says and the process that it belongs to. All handles of an
+/// engine share it, so that closing one closes all.
 #[derive(Clone)]
 pub(crate) struct Opened {
-    pub(crate) engine: Handle<hushtable::Engine>,
+    engine: Arc<RwLock<Option<Handle<hushtable::Engine>>>>,
     notices: Arc<Notices>,
     process: Process,
 }
@@ -36,12 +37,35 @@ pub(crate) struct Opened {
 impl Opened {
     /// An engine that was opened in this process.
     pub(crate) fn new(engine: hushtable::Engine, notices: Arc<Notices>) -> Self {
-        Self { engine: Handle::new(engine), notices, process: Process::current() }
+        let engine = Arc::new(RwLock::new(Some(Handle::new(engine))));
+        Self { engine, notices, process: Process::current() }
     }
 
-    /// Refuses a process that is a copy of the one in which the engine was opened.
-    pub(crate) fn check(&self, py: Python<'_>) -> PyResult<()> {
-        self.process.check(py)
+    /// The engine. Refuses a process that is a copy of the one in which it was opened, and an
+    /// engine that was closed.
+    pub(crate) fn engine(&self, py: Python<'_>) -> PyResult<Handle<hushtable::Engine>> {
+        self.process.check(py)?;
+        // The lock is given back before Python's code runs, which may call the engine.
+        let engine = self.engine.read().unwrap_or_else(PoisonError::into_inner).clone();
+        engine.ok_or_else(|| {
+            exceptions::new(
+                py,
+                "Closed",
+                "the engine was closed",
+                "open it again with hushtable.open(…); what is on record stays free",
+            )
+        })
+    }
+
+    /// Whether it was closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.engine.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Closes the engine: what was begun goes on to its end, and nothing new begins. Its threads
+    /// and its tables go with the last question.
+    pub(crate) fn close(&self) {
+        drop(self.engine.write().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     /// The SQL of a question with the values of its parameters.
@@ -51,9 +75,9 @@ impl Opened {
         sql: &str,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
-        self.check(py)?;
+        let engine = self.engine(py)?;
         let texts = parameter_texts::texts(params)?;
-        done(py, || with_parameters(sql, &texts, self.engine.contract().quoted_names))
+        done(py, || with_parameters(sql, &texts, engine.contract().quoted_names))
     }
 
     /// Hands the messages of the ledger to Python's `logging`. They are the curator's: a call of

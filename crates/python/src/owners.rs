@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::exceptions::{argument, done};
-use crate::handles::Handle;
 use crate::opened::Opened;
 use crate::parameter_texts;
 use crate::reports::Report;
@@ -22,13 +21,15 @@ use crate::waiting::for_free;
 #[pyclass(frozen, module = "hushtable")]
 pub(crate) struct Owner {
     opened: Opened,
-    owner: Handle<hushtable::Owner>,
 }
 
 impl Owner {
     pub(crate) fn new(opened: Opened) -> Self {
-        let owner = Handle::new(opened.engine.owner());
-        Self { opened, owner }
+        Self { opened }
+    }
+
+    fn owner(&self, py: Python<'_>) -> PyResult<hushtable::Owner> {
+        Ok(self.opened.engine(py)?.owner())
     }
 }
 
@@ -64,9 +65,9 @@ impl Owner {
     ) -> PyResult<Report> {
         let sql = match sql {
             Some(sql) => Some(self.opened.sql(py, sql, params)?),
-            None => self.opened.check(py).map(|()| None)?,
+            None => None,
         };
-        let owner = self.owner.copy();
+        let owner = self.owner(py)?;
         let work = async move {
             owner.check(table.as_deref(), sql.as_deref(), &Progress::default()).await
         };
@@ -100,7 +101,7 @@ impl Owner {
             confidence: within(py, "confidence", confidence, &AuditOptions::CONFIDENCE)?,
             delta: delta.map(parameter_texts::delta).transpose()?,
         };
-        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
+        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner(py)?);
         let work = async move { owner.audit(&sql, &options, &Progress::default()).await };
         let found = for_free(py, work)?;
         Ok(Report::new(done(py, || rendered::audited(&found))?))
@@ -117,7 +118,7 @@ impl Owner {
         sql: &str,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
-        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
+        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner(py)?);
         let work = async move { owner.tune(&sql, &Progress::default()).await };
         let found = for_free(py, work)?;
         Ok(Report::new(done(py, || rendered::tuned(&found))?))
@@ -136,7 +137,7 @@ impl Owner {
         by_group: bool,
         by_mechanism: bool,
     ) -> PyResult<Report> {
-        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
+        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner(py)?);
         let options = LossOptions { by_group, by_mechanism };
         let work = async move { owner.policy(&sql, options, &Progress::default()).await };
         let found = for_free(py, work)?;
@@ -169,7 +170,7 @@ impl Owner {
             probability: within(py, "probability", probability, &FitOptions::PROBABILITIES)?,
             least_records: within(py, "least_records", least_records, &(1..=1_000_000_000))?,
         };
-        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner.copy());
+        let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner(py)?);
         let work = async move { owner.fit(&sql, &options, &Progress::default()).await };
         let found = for_free(py, work)?;
         Ok(Report::new(done(py, || rendered::fitted(&found, &options))?))
@@ -181,9 +182,8 @@ impl Owner {
     /// Raises `LedgerError` when the ledger cannot be read.
     #[pyo3(signature = (delta = None))]
     fn budgets(&self, py: Python<'_>, delta: Option<&Bound<'_, PyAny>>) -> PyResult<Report> {
-        self.opened.check(py)?;
         let delta = delta.map(parameter_texts::delta).transpose()?;
-        let owner = self.owner.copy();
+        let owner = self.owner(py)?;
         let work = async move { Ok((owner.budgets(delta).await?, owner.other_accounts().await?)) };
         let (lines, others) = for_free(py, work)?;
         self.opened.log(py)?;
@@ -195,8 +195,7 @@ impl Owner {
     ///
     /// Raises `LedgerError` when there is none, or it cannot be read.
     fn ledger_check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.opened.check(py)?;
-        let owner = self.owner.copy();
+        let owner = self.owner(py)?;
         inspected(py, &for_free(py, async move { owner.ledger_check().await })?)
     }
 
@@ -205,8 +204,7 @@ impl Owner {
     ///
     /// Raises `LedgerError` when there is no ledger or the file is there.
     fn ledger_backup<'py>(&self, py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-        self.opened.check(py)?;
-        let owner = self.owner.copy();
+        let owner = self.owner(py)?;
         inspected(py, &for_free(py, async move { owner.ledger_backup(&file).await })?)
     }
 

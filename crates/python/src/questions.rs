@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::exceptions::done;
-use crate::handles::Handle;
 use crate::opened::Opened;
 use crate::parameter_texts;
 use crate::releasing::Release;
@@ -25,14 +24,16 @@ const AWAITING: &str = "hushtable._awaiting";
 #[pyclass(frozen, module = "hushtable")]
 pub(crate) struct Analyst {
     opened: Opened,
-    analyst: Handle<hushtable::Analyst>,
     name: Option<String>,
 }
 
 impl Analyst {
     pub(crate) fn new(opened: Opened, name: Option<String>) -> Self {
-        let analyst = Handle::new(opened.engine.analyst(name.as_deref()));
-        Self { opened, analyst, name }
+        Self { opened, name }
+    }
+
+    fn analyst(&self, py: Python<'_>) -> PyResult<hushtable::Analyst> {
+        Ok(self.opened.engine(py)?.analyst(self.name.as_deref()))
     }
 }
 
@@ -57,7 +58,7 @@ impl Analyst {
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Quote> {
         let sql = self.opened.sql(py, sql, params)?;
-        let analyst = self.analyst.copy();
+        let analyst = self.analyst(py)?;
         let quoted = for_free(py, async move { analyst.explain(&sql).await })?;
         self.opened.log(py)?;
         Ok(Quote { quoted })
@@ -83,13 +84,14 @@ impl Analyst {
     ) -> PyResult<Release> {
         let sql = self.opened.sql(py, sql, params)?;
         let progress = progress.map(|p| p.get().progress.clone()).unwrap_or_default();
-        let (analyst, watched) = (self.analyst.copy(), progress.clone());
+        let (engine, watched) = (self.opened.engine(py)?, progress.clone());
+        let analyst = engine.analyst(self.name.as_deref());
         let work = async move { analyst.query_watched(&sql, &watched).await };
         let answered = for_answer(py, &progress, work);
         // Also where there is no answer: the ledger may have said why.
         self.opened.log(py)?;
         let answer = answered?;
-        let release = done(py, || PyResult::Ok(Release::new(answer, &self.opened.engine)))?;
+        let release = done(py, || PyResult::Ok(Release::new(answer, &engine)))?;
         release.warn(py)?;
         Ok(release)
     }
@@ -123,9 +125,8 @@ impl Analyst {
     /// Raises `LedgerError` when the ledger cannot be read.
     #[pyo3(signature = (delta = None))]
     fn budget(&self, py: Python<'_>, delta: Option<&Bound<'_, PyAny>>) -> PyResult<Report> {
-        self.opened.check(py)?;
         let delta = delta.map(parameter_texts::delta).transpose()?;
-        let analyst = self.analyst.copy();
+        let analyst = self.analyst(py)?;
         let lines = for_free(py, async move { analyst.budget(delta).await })?;
         self.opened.log(py)?;
         Ok(Report::new(done(py, || rendered::budgets(&lines, &[]))?))

@@ -28,6 +28,6 @@ cp -r python/tests examples/python "$folder/"
 cp -r README.md pyproject.toml docs examples "$folder/"
 cd "$folder"
 "$bin/mypy" --strict python tests
-"$bin/python" -m mypy.stubtest hushtable
+"$bin/python" -m mypy.stubtest hushtable._hushtable
 for example in python/*.py; do "$bin/python" "$example" >/dev/null; done
 "$bin/python" -m pytest --quiet tests

@@ -18,6 +18,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from . import assess, calc
 from ._contract import Budget, Column, Contract, Defaults, Population, Table, Unit
 from ._exceptions import (
     ArgumentError,
@@ -83,6 +84,8 @@ __all__ = [
     "Unit",
     "UnknownAnalyst",
     "__version__",
+    "assess",
+    "calc",
     "open",
 ]
 

@@ -28,6 +28,7 @@ __all__ = [
     "Report",
     "__version__",
     "check_contract",
+    "computed",
     "run_command",
 ]
 
@@ -435,6 +436,10 @@ class Progress:
 def check_contract(text: str, provided: set[str]) -> None:
     """Checks the text of a contract, where the tables `provided` have their rows from the program.
     Raises `ContractError` with whatever is wrong."""
+
+def computed(words: Sequence[str], example: str) -> str:
+    """The JSON that `hushtable calc` or `hushtable assess` prints, from the words after `hushtable`.
+    Raises `ArgumentError`, with `example` as the hint, when a number is not in its range."""
 
 def run_command(arguments: Sequence[str]) -> int:
     """Runs the command `hushtable` in this process and returns its exit code."""

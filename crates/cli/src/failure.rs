@@ -19,6 +19,19 @@ pub(crate) enum Failure {
         /// A way that works.
         hint: Option<String>,
     },
+    /// A number that a user gives is not in its range.
+    Argument {
+        /// The option's name, without its hyphens in front.
+        flag: String,
+        /// The value.
+        value: String,
+        /// The values that it may have.
+        range: String,
+        /// One of them.
+        example: String,
+    },
+    /// Options that do not go together.
+    Usage(Box<clap::Error>),
     /// A rule of the program's own is broken.
     Fault(String),
     /// Nobody reads standard output any more.
@@ -60,6 +73,12 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, hint) = match self {
             Self::Error { what, hint } => (what, hint),
+            Self::Argument { flag, value, range, example } => {
+                let what = format!("{flag} = {value} is not valid: it must be {range}");
+                let hint = Some(format!("for example `--{flag} {example}`"));
+                return Self::Error { what, hint }.fmt(f);
+            }
+            Self::Usage(error) => return error.fmt(f),
             Self::Fault(text) => return f.write_str(text),
             Self::ClosedPipe | Self::Violation => return Ok(()),
         };

@@ -10,10 +10,12 @@ use crate::failure::Failure;
 
 /// `flag = value` is not good, what would be, and an example of it.
 pub(crate) fn refuse(flag: &str, value: impl Display, range: &str, example: &str) -> Failure {
-    Failure::new(
-        format!("{flag} = {value} is not valid: it must be {range}"),
-        format!("for example `--{flag} {example}`"),
-    )
+    Failure::Argument {
+        flag: flag.to_owned(),
+        value: value.to_string(),
+        range: range.to_owned(),
+        example: example.to_owned(),
+    }
 }
 
 /// An epsilon, delta or rho.

@@ -11,6 +11,9 @@ use crate::stdio;
 /// Exit code after an audit that found a violation.
 const VIOLATION: u8 = 3;
 
+/// Exit code where options do not go together, as clap has it.
+const USAGE: u8 = 2;
+
 /// Exit code after a fault of the program.
 const FAULT: u8 = 101;
 
@@ -52,6 +55,11 @@ fn ending(
         Ok(Ok(()) | Err(Failure::ClosedPipe)) => (0, String::new()),
         Ok(Err(Failure::Violation)) => (VIOLATION, String::new()),
         Ok(Err(Failure::Fault(text))) => (FAULT, text),
+        Ok(Err(Failure::Usage(error))) => {
+            // In colour where stderr has it. Where stderr is closed, there is nobody to tell.
+            let _ = error.print();
+            (USAGE, String::new())
+        }
         // One code for all refusals and failures: a code of its own could tell something about the
         // data.
         Ok(Err(failure)) => (1, failure.to_string()),

@@ -4,6 +4,7 @@
 //! Names, keys and queries may hold anything. In texts and in HTML, characters that steer a
 //! terminal or are invisible are escaped; in HTML, so is all markup.
 
+use clap::Parser;
 use hushtable::query::{IntervalRequest, Refusal};
 use hushtable::visible::visible;
 use hushtable::{
@@ -12,7 +13,9 @@ use hushtable::{
 };
 use hushtable_plot::ImageFormat;
 
+use crate::arguments::{Cli, Command};
 use crate::commands::query::account_of;
+use crate::commands::{assess, calc};
 use crate::failure::Failure;
 use crate::render::intervals::TableView;
 use crate::render::{
@@ -168,6 +171,30 @@ pub fn error(error: &dyn Hint) -> ErrorText {
         hint: hint.as_deref().map(visible),
         hint_in_code: hint_in_code.as_deref().map(visible),
     }
+}
+
+/// The report of `calc` or `assess` in JSON, from numbers alone: the words of the command line
+/// begin with one of the two. It reads no file. Other words, and draws, have none.
+///
+/// # Errors
+/// When a number is not in its range. There is no hint: those of the command name its options.
+pub fn computed(words: &[String]) -> Result<String, Refusal> {
+    let unusable = || Refusal::new("these arguments do not go together", "");
+    let line = std::iter::once("hushtable").chain(words.iter().map(String::as_str));
+    let parsed = Cli::try_parse_from(line).map_err(|_| unusable())?;
+    let json = match &parsed.command {
+        Command::Calc(arguments) => calc::printed(arguments),
+        Command::Assess(arguments) => assess::json_of_numbers(arguments).ok_or_else(unusable)?,
+        _ => return Err(unusable()),
+    };
+    json.map_err(|failure| match failure {
+        Failure::Argument { flag, value, range, .. } => {
+            let name = flag.replace('-', "_");
+            Refusal::new(format!("{name} = {value} is not valid: it must be {range}"), "")
+        }
+        Failure::Error { what, .. } => Refusal::new(what, ""),
+        _ => unusable(),
+    })
 }
 
 impl From<Failure> for Refusal {

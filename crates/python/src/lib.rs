@@ -5,6 +5,7 @@
 //! wheel has both. Docstrings are in the package's stubs as well; `python/hushtable` has what is
 //! written in Python.
 
+mod calculations;
 mod copies;
 mod engines;
 mod exceptions;
@@ -28,6 +29,8 @@ use pyo3::prelude::*;
 mod _hushtable {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::calculations::computed;
     #[pymodule_export]
     use super::engines::{Engine, check_contract};
     #[pymodule_export]

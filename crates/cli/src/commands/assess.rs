@@ -28,22 +28,15 @@ struct Assessment {
 }
 
 pub(crate) fn run(arguments: &AssessArguments) -> Result<(), Failure> {
+    if let Some((output, assess)) = of_numbers(arguments) {
+        return curves(output, assess);
+    }
     match &arguments.command {
-        AssessCommand::Count(arguments) => {
-            curves(&arguments.curve.output, || count::assess(arguments))
-        }
-        AssessCommand::Histogram(arguments) => {
-            curves(&arguments.curve.output, || histogram::assess(arguments))
-        }
-        AssessCommand::Threshold(arguments) => {
-            curves(&arguments.curve.output, || threshold::assess(arguments))
-        }
-        AssessCommand::KAnonymity(arguments) => {
-            curves(&arguments.curve.output, || k_anonymity::assess(arguments))
-        }
-        AssessCommand::Compose(arguments) => {
-            curves(&arguments.output, || compose::assess(arguments))
-        }
+        AssessCommand::Count(_)
+        | AssessCommand::Histogram(_)
+        | AssessCommand::Threshold(_)
+        | AssessCommand::KAnonymity(_)
+        | AssessCommand::Compose(_) => Ok(()),
         AssessCommand::Table(arguments) => {
             let plot = arguments.plot.as_deref().map(ChartFile::to).transpose()?;
             let plot = plot.map(ChartFile::for_user_alone);
@@ -67,6 +60,37 @@ pub(crate) fn run(arguments: &AssessArguments) -> Result<(), Failure> {
             plot.map_or(Ok(()), |file| file.write(&modelled.chart()))
         }
     }
+}
+
+/// How an assessment of numbers alone is shown, and the assessment itself.
+type NumbersAssessment<'a> =
+    (&'a ShownArguments, Box<dyn FnOnce() -> Result<Assessment, Failure> + 'a>);
+
+/// The assessment, if it is of numbers alone: it reads no file.
+fn of_numbers(arguments: &AssessArguments) -> Option<NumbersAssessment<'_>> {
+    Some(match &arguments.command {
+        AssessCommand::Count(given) => (&given.curve.output, Box::new(|| count::assess(given))),
+        AssessCommand::Histogram(given) => {
+            (&given.curve.output, Box::new(|| histogram::assess(given)))
+        }
+        AssessCommand::Threshold(given) => {
+            (&given.curve.output, Box::new(|| threshold::assess(given)))
+        }
+        AssessCommand::KAnonymity(given) => {
+            (&given.curve.output, Box::new(|| k_anonymity::assess(given)))
+        }
+        AssessCommand::Compose(given) => (&given.output, Box::new(|| compose::assess(given))),
+        AssessCommand::Table(_)
+        | AssessCommand::Differencing(_)
+        | AssessCommand::Microdata(_)
+        | AssessCommand::Model(_) => return None,
+    })
+}
+
+/// The guarantees in JSON, if the assessment is of numbers alone.
+pub(crate) fn json_of_numbers(arguments: &AssessArguments) -> Option<Result<String, Failure>> {
+    let (_, assess) = of_numbers(arguments)?;
+    Some(assess().map(|assessed| assessed.report.json()))
 }
 
 /// Guarantees as a table, and as curves where they are asked for.

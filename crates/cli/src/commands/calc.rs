@@ -14,21 +14,28 @@ use crate::failure::Failure;
 use crate::stdio;
 
 pub(crate) fn run(arguments: &CalcArguments) -> Result<(), Failure> {
+    if let CalcCommand::Sample(arguments) = &arguments.command {
+        return sample::run(arguments);
+    }
+    stdio::print(printed(arguments)?.as_bytes())
+}
+
+/// The output of a calculation. Draws are printed one by one, and not here.
+pub(crate) fn printed(arguments: &CalcArguments) -> Result<String, Failure> {
     let (report, format) = match &arguments.command {
         CalcCommand::Selection(arguments) => (selection::report(arguments)?, arguments.format),
         CalcCommand::Convert(arguments) => (convert::report(arguments)?, arguments.format),
         CalcCommand::Noise(arguments) => (noise::report(arguments)?, arguments.format),
         CalcCommand::Quantile(arguments) => (quantile::report(arguments)?, arguments.format),
         CalcCommand::Compose(arguments) => (compose::report(arguments)?, arguments.format),
-        CalcCommand::Sample(arguments) => return sample::run(arguments),
+        CalcCommand::Sample(_) => return Ok(String::new()),
     };
-    let text = match format {
+    Ok(match format {
         TextOrJson::Text => report.text(),
         TextOrJson::Json => report.json(),
-    };
-    stdio::print(text.as_bytes())
+    })
 }
 
-fn wrong_usage(subcommand: &str, kind: ErrorKind, what: &str) -> ! {
+fn wrong_usage(subcommand: &str, kind: ErrorKind, what: &str) -> Failure {
     super::usage::wrong_usage("calc", subcommand, kind, what)
 }

@@ -4,14 +4,15 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use crate::arguments::Cli;
+use crate::failure::Failure;
 
-/// Ends with clap's words and exit code.
-pub(super) fn wrong_usage(group: &str, subcommand: &str, kind: ErrorKind, what: &str) -> ! {
+/// The failure, in clap's words.
+pub(super) fn wrong_usage(group: &str, subcommand: &str, kind: ErrorKind, what: &str) -> Failure {
     let mut command = Cli::command();
     command.build();
     let group = command.find_subcommand_mut(group);
-    match group.and_then(|group| group.find_subcommand_mut(subcommand)) {
-        Some(command) => command.error(kind, what).exit(),
-        None => command.error(kind, what).exit(),
-    }
+    Failure::Usage(Box::new(match group.and_then(|group| group.find_subcommand_mut(subcommand)) {
+        Some(command) => command.error(kind, what),
+        None => command.error(kind, what),
+    }))
 }

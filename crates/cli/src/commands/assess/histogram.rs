@@ -71,7 +71,10 @@ fn lower(given: &AssessHistogramArguments) -> Result<Vec<Probability>, Failure> 
         all => Err(refuse(
             "options",
             options,
-            &format!("as many as '--at-least' has, {}, or that must have one for all", all.len()),
+            &format!(
+                "as many as there are probabilities, {}, or one is for all of them",
+                all.len()
+            ),
             "4 --at-least 0.05",
         )),
     }

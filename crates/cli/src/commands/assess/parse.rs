@@ -27,7 +27,7 @@ pub(super) fn curve_points(
 ) -> Result<CurvePoints, Failure> {
     const ONE_OF_TWO: &str = "a guarantee has a delta at each '--epsilon <E,…>', or an epsilon \
                               at each '--delta <D,…>': give one of the two";
-    let wrong = |kind| wrong_usage("assess", subcommand, kind, ONE_OF_TWO);
+    let wrong = |kind| Err(wrong_usage("assess", subcommand, kind, ONE_OF_TWO));
     match (curve.epsilon.as_slice(), curve.delta.as_slice()) {
         ([], []) => wrong(ErrorKind::MissingRequiredArgument),
         (epsilons, []) => {
@@ -120,9 +120,9 @@ pub(super) fn others(
             Ok(Others::Profile(profile))
         }
         ([], ..) => {
-            wrong_usage("assess", subcommand, ErrorKind::MissingRequiredArgument, ONE_OF_TWO)
+            Err(wrong_usage("assess", subcommand, ErrorKind::MissingRequiredArgument, ONE_OF_TWO))
         }
-        _ => wrong_usage("assess", subcommand, ErrorKind::ArgumentConflict, ONE_OF_TWO),
+        _ => Err(wrong_usage("assess", subcommand, ErrorKind::ArgumentConflict, ONE_OF_TWO)),
     }
 }
 

@@ -111,15 +111,15 @@ fn known_of_others(known: &[String]) -> Result<u64, Failure> {
     match known {
         [] => Ok(0),
         [one] => whole("known", one, 0..=MOST, "10").map_err(|_| {
-            let range = "a whole number from 0 to below --others, whose probabilities are bounded";
+            let range = "a whole number below that of the others, whose probabilities are bounded";
             refuse("known", one, range, "10")
         }),
-        _ => wrong_usage(
+        _ => Err(wrong_usage(
             "assess",
             "threshold",
             ErrorKind::ArgumentConflict,
             "give '--known <K>' once with '--others <M>'",
-        ),
+        )),
     }
 }
 
@@ -136,7 +136,7 @@ fn known_profile(known: &[String], unknown: &Profile) -> Result<Profile, Failure
             _ if count == 0 => {}
             [(_, p)] => groups.push((count, *p)),
             _ => {
-                let range = "K@P, as '--unknown' has more than one probability";
+                let range = "K@P, as the unknown records have more than one probability";
                 return Err(refuse("known", text, range, "12@0.01"));
             }
         }

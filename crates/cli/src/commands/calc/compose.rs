@@ -43,8 +43,8 @@ pub(super) fn report(arguments: &ComposeArguments) -> Result<CalcReport, Failure
             let epsilon = amount("epsilon", epsilon, "1")?;
             Ok(CalcReport::DeltaOfEvents { events, epsilon, delta: all.delta_at(epsilon) })
         }
-        (Some(_), Some(_)) => wrong_usage("compose", ErrorKind::ArgumentConflict, ONE_OF_TWO),
-        (None, None) => wrong_usage("compose", ErrorKind::MissingRequiredArgument, ONE_OF_TWO),
+        (Some(_), Some(_)) => Err(wrong_usage("compose", ErrorKind::ArgumentConflict, ONE_OF_TWO)),
+        (None, None) => Err(wrong_usage("compose", ErrorKind::MissingRequiredArgument, ONE_OF_TWO)),
     }
 }
 

@@ -32,8 +32,10 @@ pub(super) fn report(arguments: &ConvertArguments) -> Result<CalcReport, Failure
             let rho = rho(r)?;
             Ok(CalcReport::PureWithin { rho, epsilon: pure_epsilon(rho, 1) })
         }
-        (Some(_), Some(_), Some(_)) => wrong_usage("convert", ErrorKind::ArgumentConflict, GIVEN),
-        _ => wrong_usage("convert", ErrorKind::MissingRequiredArgument, GIVEN),
+        (Some(_), Some(_), Some(_)) => {
+            Err(wrong_usage("convert", ErrorKind::ArgumentConflict, GIVEN))
+        }
+        _ => Err(wrong_usage("convert", ErrorKind::MissingRequiredArgument, GIVEN)),
     }
 }
 

@@ -38,27 +38,27 @@ pub(super) fn report(arguments: &NoiseArguments) -> Result<CalcReport, Failure> 
         (NoiseMechanism::DiscreteLaplace, None, None, Some(b)) => {
             laplace(b, &arguments.sensitivity, values)
         }
-        (NoiseMechanism::DiscreteLaplace, None, None, None) => wrong_usage(
+        (NoiseMechanism::DiscreteLaplace, None, None, None) => Err(wrong_usage(
             "noise",
             ErrorKind::MissingRequiredArgument,
             "a discrete Laplace needs '--scale <B>'",
-        ),
-        (NoiseMechanism::DiscreteLaplace, ..) => wrong_usage(
+        )),
+        (NoiseMechanism::DiscreteLaplace, ..) => Err(wrong_usage(
             "noise",
             ErrorKind::ArgumentConflict,
             "a discrete Laplace takes '--scale <B>' and gives its epsilon; '--sigma-squared <S>' \
              and '--epsilon <E>' are for Gaussians",
-        ),
-        (_, _, _, Some(_)) => wrong_usage(
+        )),
+        (_, _, _, Some(_)) => Err(wrong_usage(
             "noise",
             ErrorKind::ArgumentConflict,
             "'--scale <B>' is for a discrete Laplace; a Gaussian takes '--sigma-squared <S>'",
-        ),
-        _ => wrong_usage(
+        )),
+        _ => Err(wrong_usage(
             "noise",
             ErrorKind::MissingRequiredArgument,
             "a Gaussian needs '--sigma-squared <S>', and '--epsilon <E>' for its delta",
-        ),
+        )),
     }
 }
 
@@ -85,7 +85,7 @@ fn rounded(
     if mu < LEAST_MU {
         return Err(Failure::new(
             format!(
-                "sensitivity = {sensitivity} with sigma-squared = {sigma_squared} is not valid: \
+                "sensitivity = {sensitivity} with a sigma squared of {sigma_squared} is not valid: \
                  sigma must be at most 1e9 times the sensitivity, as delta would be lost in \
                  rounding beyond that"
             ),

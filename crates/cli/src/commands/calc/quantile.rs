@@ -17,8 +17,12 @@ pub(super) fn report(arguments: &QuantileArguments) -> Result<CalcReport, Failur
     let loss = match (&arguments.epsilon, &arguments.rho) {
         (Some(epsilon), None) => Loss::pure(amount::<Epsilon>("epsilon", epsilon, "1")?),
         (None, Some(rho)) => Loss::concentrated(amount::<Rho>("rho", rho, "0.1")?),
-        (Some(_), Some(_)) => wrong_usage("quantile", ErrorKind::ArgumentConflict, ONE_OF_TWO),
-        (None, None) => wrong_usage("quantile", ErrorKind::MissingRequiredArgument, ONE_OF_TWO),
+        (Some(_), Some(_)) => {
+            return Err(wrong_usage("quantile", ErrorKind::ArgumentConflict, ONE_OF_TWO));
+        }
+        (None, None) => {
+            return Err(wrong_usage("quantile", ErrorKind::MissingRequiredArgument, ONE_OF_TWO));
+        }
     };
     let decimal = Number::parse(&arguments.percentile).map(Number::digits_and_scale);
     let percentile = decimal.and_then(|(digits, scale)| Percentile::new(digits, scale));

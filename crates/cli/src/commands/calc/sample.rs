@@ -93,7 +93,7 @@ fn law(arguments: &SampleArguments) -> Result<Box<dyn Law>, Failure> {
                 }
                 _ => "a Gaussian needs '--sigma-squared <S>' alone",
             };
-            wrong_usage("sample", ErrorKind::MissingRequiredArgument, needs)
+            Err(wrong_usage("sample", ErrorKind::MissingRequiredArgument, needs))
         }
     }
 }

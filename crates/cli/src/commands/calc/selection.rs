@@ -80,8 +80,8 @@ fn name(strategy: Strategy) -> &'static str {
 fn cannot(error: MechanismError, epsilon: Epsilon, delta: Delta, groups: u64) -> Failure {
     Failure::new(
         format!(
-            "epsilon = {epsilon}, delta = {delta} is too little for a selection with max-groups \
-             = {groups}: {error}"
+            "epsilon = {epsilon}, delta = {delta} is too little for a selection with up to \
+             {groups} groups per unit: {error}"
         ),
         "raise --epsilon or --delta, lower --max-groups, or choose another --strategy; shares \
          of epsilon below 1e-12 and of delta below 1e-18 are zero",

@@ -25,7 +25,9 @@ __all__ = [
     "Quote",
     "Release",
     "ReleasedTable",
+    "ReleasedWorkload",
     "Report",
+    "Workload",
     "__version__",
     "check_contract",
     "computed",
@@ -126,6 +128,18 @@ class Analyst:
         Raises `Refused`, or `BudgetExceeded` when the budget does not suffice: nothing is charged
         then. Raises `DataError` when the data cannot be read: a charge stays, and pays for the same
         question later.
+        """
+
+    def workload(
+        self, path: str | os.PathLike[str] | None = None, *, text: str | None = None
+    ) -> Workload:
+        """The queries of a workload, which share one budget and are charged together or not at all:
+        from its TOML file, or from its text, where `file`s are relative to the current folder. The
+        engine's contract holds, whichever the workload names, and this analyst's name before the
+        workload's.
+
+        Raises `ContractError` when the file cannot be read or the workload is wrong,
+        `ArgumentError` unless one of `path` and `text` is given.
         """
 
     def sql_async(
@@ -237,20 +251,22 @@ class Owner:
         """
 
     def ledger_check(self) -> Inspection:
-        """Checks all of the ledger's file: no problems where the ledger is in order.
+        """Checks all of the ledger's file. Returns a dict: `path`, `charges` and `releases` as
+        counts, `problems` and `warnings` as lists of str; no problems where the ledger is in order.
 
         Raises `LedgerError` when there is none, or it cannot be read.
         """
 
     def ledger_backup(self, file: str | os.PathLike[str]) -> Inspection:
-        """Copies the ledger to a new file, as it is at one moment, and checks the copy.
+        """Copies the ledger to a new file, as it is at one moment, and checks the copy. Returns
+        what `ledger_check` does.
 
         Raises `LedgerError` when there is no ledger or the file is there.
         """
 
 @final
 class Quote:
-    """The quote of a question, from `Analyst.explain`: its promise, its precision and its price.
+    """The quote of a question or a workload: its promise, its precision and its price.
 
     `print(quote)` and notebooks show one page.
     """
@@ -269,7 +285,9 @@ class Quote:
 
     @property
     def accounts(self) -> list[QuotedAccount]:
-        """The budgets that would pay; `left_after` is None where a budget does not suffice."""
+        """The budgets that would pay, each a dict: `population`, `charge`, `left` and `left_after`
+        as losses in str, such as "epsilon = 1, delta = 1e-6"; `left_after` is None where the budget
+        does not suffice."""
 
     @property
     def is_free(self) -> bool:
@@ -291,11 +309,11 @@ class Quote:
 
 @final
 class Release:
-    """A noisy table on record, from `Analyst.sql`.
+    """A noisy table on record, from `Analyst.sql` or of a workload.
 
     It has Arrow's PyCapsule interface: `polars.DataFrame(release)`, `pyarrow.table(release)`,
-    `pandas.DataFrame.from_arrow(release)` and DuckDB read it. Notebooks show it with its
-    intervals, its charge and what limits cut off.
+    `pandas.DataFrame.from_arrow(release)` and DuckDB read it. Notebooks show it with its intervals,
+    its charge and what limits cut off.
     """
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -304,9 +322,7 @@ class Release:
     def __arrow_c_schema__(self) -> object:
         """The table's columns as the capsule of an Arrow schema."""
 
-    def __len__(self) -> int:
-        """The number of rows."""
-
+    def __len__(self) -> int: ...
     @property
     def columns(self) -> list[str]:
         """The names of the columns, in their order."""
@@ -323,6 +339,10 @@ class Release:
     def to_dicts(self) -> list[dict[str, Any]]:
         """A dict for each row, of int, float, Decimal, str, bool, date, datetime and None. Needs no
         other package."""
+
+    @property
+    def name(self) -> str | None:
+        """The name of the workload's query; None for the answer to a question in SQL."""
 
     def intervals(self, level: float | None = None, *, simultaneous: bool = False) -> ReleasedTable:
         """The table with the ends of an interval beside each noisy number: for `x`, `x_low` and
@@ -345,7 +365,8 @@ class Release:
 
     @property
     def charges(self) -> list[Charge]:
-        """The budgets that paid; `charged` is None where all was paid for before."""
+        """The budgets that paid, for all of a workload together; `charged` is None where all was
+        paid for before."""
 
     @property
     def was_free(self) -> bool:
@@ -353,7 +374,8 @@ class Release:
 
     def plot(self, level: float | None = None) -> Plot:
         """A chart of the first column of noisy numbers, with a bar for each interval: a
-        specification of Vega-Lite as a dict, which Jupyter shows.
+        specification of Vega-Lite as a dict, which Jupyter shows. `to_altair()` makes a chart of
+        Altair of it, and `svg` is the image that the command draws.
 
         Raises `Refused` when there is no such column.
         """
@@ -370,9 +392,7 @@ class ReleasedTable:
     def __arrow_c_schema__(self) -> object:
         """The table's columns as the capsule of an Arrow schema."""
 
-    def __len__(self) -> int:
-        """The number of rows."""
-
+    def __len__(self) -> int: ...
     @property
     def columns(self) -> list[str]:
         """The names of the columns, in their order."""
@@ -387,8 +407,63 @@ class ReleasedTable:
         """The table as a `pandas.DataFrame`. Needs pandas and pyarrow."""
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """A dict for each row, of int, float, Decimal, str, bool, date, datetime and None. Needs no
-        other package."""
+        """A dict for each row, of int, float, Decimal, str, bool, date, datetime and None."""
+
+@final
+class Workload:
+    """The queries of a workload, from `Analyst.workload`. `explain` shows what they promise and
+    cost together, `release` answers them."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the queries, in their order."""
+
+    def explain(self) -> Quote:
+        """The quote of all queries together. Free; reads no value of protected tables and changes
+        no file.
+
+        Raises `ContractError` when one of the queries would be refused, with its name and line.
+        """
+
+    def release(self, *, progress: Progress | None = None) -> ReleasedWorkload:
+        """The answers to all queries, with noise, which are charged together before any protected
+        value is read, and put on record. Stopped and released again, a workload is not charged
+        again. `progress` can be read from another thread.
+
+        Ctrl-C before the charge costs nothing. After it the releases are recorded first, so that
+        the next call returns them.
+
+        Raises `ContractError` when one of the queries is refused, `BudgetExceeded` when the budget
+        does not suffice for all: nothing is charged then. Raises `DataError` when the data cannot
+        be read: the charge stays, and pays for the same workload later.
+        """
+
+@final
+class ReleasedWorkload:
+    """The noisy tables of a workload, on record, with one statement and one charge."""
+
+    @property
+    def tables(self) -> dict[str, Release]:
+        """The release of each query, by its name, in the workload's order."""
+
+    @property
+    def statement(self) -> dict[str, Any]:
+        """The statement of what all queries together promise: the same dict as `statement.json` of
+        `hushtable release`."""
+
+    @property
+    def analyst(self) -> str:
+        """The analyst who paid."""
+
+    @property
+    def charges(self) -> list[Charge]:
+        """The budgets that paid for all queries together, each a dict as in `Release.charges`."""
+
+    @property
+    def was_free(self) -> bool:
+        """Whether nothing was charged, as all releases were paid for or on record."""
+
+    def _repr_html_(self) -> str: ...
 
 @final
 class Report:
@@ -438,8 +513,9 @@ def check_contract(text: str, provided: set[str]) -> None:
     Raises `ContractError` with whatever is wrong."""
 
 def computed(words: Sequence[str], example: str) -> str:
-    """The JSON that `hushtable calc` or `hushtable assess` prints, from the words after `hushtable`.
-    Raises `ArgumentError`, with `example` as the hint, when a number is not in its range."""
+    """The JSON that `hushtable calc` or `hushtable assess` prints, from the words after
+    `hushtable`. Raises `ArgumentError`, with `example` as the hint, when a number is not in its
+    range."""
 
 def run_command(arguments: Sequence[str]) -> int:
     """Runs the command `hushtable` in this process and returns its exit code."""

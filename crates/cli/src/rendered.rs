@@ -5,17 +5,17 @@
 //! terminal or are invisible are escaped; in HTML, so is all markup.
 
 use clap::Parser;
-use hushtable::query::{IntervalRequest, Refusal};
+use hushtable::query::{IntervalRequest, Refusal, Warning};
 use hushtable::visible::visible;
 use hushtable::{
-    Answer, AnswerTable, AuditReport, BudgetLine, CheckReport, Engine, ErrorText, FitOptions,
-    FitReport, Hint, LossReport, OtherAccount, QuestionQuote, Statement, TuneReport,
+    Answer, AnswerTable, AuditReport, BudgetLine, Charges, CheckReport, Engine, ErrorText,
+    FitOptions, FitReport, Hint, LossReport, OtherAccount, QuestionQuote, Statement, TuneReport,
 };
 use hushtable_plot::ImageFormat;
 
 use crate::arguments::{Cli, Command};
 use crate::commands::query::account_of;
-use crate::commands::{assess, calc};
+use crate::commands::{self, assess, calc};
 use crate::failure::Failure;
 use crate::render::intervals::TableView;
 use crate::render::{
@@ -115,6 +115,17 @@ pub fn statement(statement: &Statement) -> Result<String, Refusal> {
 /// The charges of an answer and what is left of each budget, in lines.
 pub fn account(answer: &Answer, engine: &Engine) -> String {
     account_of(answer, engine)
+}
+
+/// The charges of a workload and what is left of each budget, in lines; `reports`: some queries
+/// have clipping reports.
+pub fn account_of_workload(charges: &Charges, engine: &Engine, reports: bool) -> String {
+    commands::release::account_of(charges, engine, reports)
+}
+
+/// A warning about a query of a workload.
+pub fn warned_of(query: &str, warning: &Warning) -> String {
+    warnings::note(warning, Some(query))
 }
 
 /// The warnings about an answer's queries, one by one.

@@ -16,9 +16,11 @@ mod owners;
 mod parameter_texts;
 mod python_values;
 mod questions;
+mod quotes;
 mod releasing;
 mod reports;
 mod waiting;
+mod workloads;
 
 use std::ffi::OsString;
 
@@ -36,7 +38,9 @@ mod _hushtable {
     #[pymodule_export]
     use super::owners::Owner;
     #[pymodule_export]
-    use super::questions::{Analyst, Quote};
+    use super::questions::Analyst;
+    #[pymodule_export]
+    use super::quotes::Quote;
     #[pymodule_export]
     use super::releasing::{Release, Table};
     #[pymodule_export]
@@ -45,6 +49,8 @@ mod _hushtable {
     use super::run_command;
     #[pymodule_export]
     use super::waiting::Progress;
+    #[pymodule_export]
+    use super::workloads::{ReleasedWorkload, Workload};
 
     /// The text of a panic may quote a value of the data.
     #[pymodule_init]

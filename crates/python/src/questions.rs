@@ -1,19 +1,18 @@
 //! Analysts: they ask, and see what asking would cost.
 
-use hushtable::{AccountQuote, QuestionQuote};
-use hushtable_cli::rendered::{self, text_html};
-use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
 
-use crate::exceptions::done;
+use hushtable_cli::rendered;
+use pyo3::prelude::*;
+
+use crate::exceptions::{self, done};
 use crate::opened::Opened;
 use crate::parameter_texts;
+use crate::quotes::Quote;
 use crate::releasing::Release;
-use crate::reports::{Report, parsed};
+use crate::reports::Report;
 use crate::waiting::{Progress, for_answer, for_free};
-
-/// How a shorter text says that there is a longer one.
-const MORE: &str = "quote.verbose shows all mechanisms, losses and probabilities";
+use crate::workloads::{Workload, read};
 
 /// The module of the package that awaits questions.
 const AWAITING: &str = "hushtable._awaiting";
@@ -61,7 +60,7 @@ impl Analyst {
         let analyst = self.analyst(py)?;
         let quoted = for_free(py, async move { analyst.explain(&sql).await })?;
         self.opened.log(py)?;
-        Ok(Quote { quoted })
+        Ok(Quote::new(quoted))
     }
 
     /// The answer to a question, with noise. It is charged to the analyst's budget before any
@@ -91,9 +90,28 @@ impl Analyst {
         // Also where there is no answer: the ledger may have said why.
         self.opened.log(py)?;
         let answer = answered?;
-        let release = done(py, || PyResult::Ok(Release::new(answer, &engine)))?;
-        release.warn(py)?;
-        Ok(release)
+        let warnings = done(py, || PyResult::Ok(rendered::warned(&answer)))?;
+        warnings.iter().try_for_each(|text| exceptions::warn(py, text))?;
+        done(py, || PyResult::Ok(Release::new(answer, &engine)))
+    }
+
+    /// The queries of a workload, which share one budget and are charged together or not at all:
+    /// from its TOML file, or from its text, where `file`s are relative to the current folder. The
+    /// engine's contract holds, whichever the workload names, and this analyst's name before the
+    /// workload's.
+    ///
+    /// Raises `ContractError` when the file cannot be read or the workload is wrong,
+    /// `ArgumentError` unless one of `path` and `text` is given.
+    #[pyo3(signature = (path = None, *, text = None))]
+    fn workload(
+        &self,
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        text: Option<&str>,
+    ) -> PyResult<Workload> {
+        self.opened.engine(py)?;
+        let workload = read(py, path, text)?;
+        Ok(Workload::new(self.opened.clone(), self.name.clone(), workload))
     }
 
     /// Awaits the answer that `sql` returns, while the event loop goes on. A task that is cancelled
@@ -137,90 +155,5 @@ impl Analyst {
             Some(name) => format!("<hushtable.Analyst {name:?}>"),
             None => "<hushtable.Analyst>".to_owned(),
         }
-    }
-}
-
-/// The quote of a question, from `Analyst.explain`: its promise, its precision and its price.
-///
-/// `print(quote)` and notebooks show one page.
-#[pyclass(frozen, module = "hushtable")]
-pub(crate) struct Quote {
-    quoted: QuestionQuote,
-}
-
-#[pymethods]
-impl Quote {
-    /// The quote in lines for people, on one page.
-    #[getter]
-    fn text(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(done(py, || rendered::quote(&self.quoted, false, MORE))?.text)
-    }
-
-    /// All mechanisms, losses and probabilities, in lines for people.
-    #[getter]
-    fn verbose(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(done(py, || rendered::quote(&self.quoted, true, MORE))?.text)
-    }
-
-    /// Everything in the quote, as dicts, lists, numbers and str; the keys are those of
-    /// `hushtable explain --format json`.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        parsed(py, &done(py, || rendered::quote(&self.quoted, true, MORE))?.json)
-    }
-
-    /// The analyst who would pay.
-    #[getter]
-    fn analyst(&self) -> &str {
-        &self.quoted.analyst
-    }
-
-    /// The budgets that would pay, each a dict: `population`, `charge`, `left` and `left_after` as
-    /// losses in str, such as "epsilon = 1, delta = 1e-6"; `left_after` is None where the budget
-    /// does not suffice.
-    #[getter]
-    fn accounts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let accounts = PyList::empty(py);
-        for account in &self.quoted.accounts {
-            let AccountQuote { population, account: standing, charge, .. } = account;
-            let dict = PyDict::new(py);
-            dict.set_item("population", population)?;
-            dict.set_item("charge", charge.to_string())?;
-            dict.set_item("left", standing.left.to_string())?;
-            let after = account.left_after().map(|left| left.to_string());
-            dict.set_item("left_after", after)?;
-            accounts.append(dict)?;
-        }
-        Ok(accounts)
-    }
-
-    /// Whether asking would charge nothing, as the answer is paid for or on record.
-    #[getter]
-    fn is_free(&self) -> bool {
-        self.quoted.is_free()
-    }
-
-    /// Whether every budget suffices.
-    #[getter]
-    fn is_affordable(&self) -> bool {
-        self.quoted.is_affordable()
-    }
-
-    /// All that limits cut off, in words: no interval and no ± holds it.
-    #[getter]
-    fn cut_off(&self) -> Vec<String> {
-        let parts = self.quoted.parts.iter();
-        parts.flat_map(|part| part.explanation.intervals.not_in_them.clone()).collect()
-    }
-
-    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
-        self.text(py)
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.text(py)
-    }
-
-    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(text_html(&self.text(py)?))
     }
 }

@@ -193,7 +193,7 @@ fn finished(number: usize, count: usize, file: &Path, on_record: bool) -> String
 }
 
 /// The charges, and the rest of the budget; `reports`: some queries have clipping reports.
-pub(super) fn account_of(charges: &Charges, engine: &Engine, reports: bool) -> String {
+pub(crate) fn account_of(charges: &Charges, engine: &Engine, reports: bool) -> String {
     let of = |count: usize| match count {
         1 => "1 query".to_owned(),
         count if reports => format!("{count} queries and clipping reports"),

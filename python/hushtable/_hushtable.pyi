@@ -1,4 +1,7 @@
-"""The part of the package that is written in Rust. Use the package `hushtable`."""
+"""The part of the package that is written in Rust. Use the package `hushtable`.
+
+The docstrings are those of `crates/python`: `python python/tests/stubs.py` writes them here.
+"""
 
 from __future__ import annotations
 

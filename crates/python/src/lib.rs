@@ -2,8 +2,8 @@
 //!
 //! It hands the library `hushtable` to Python: engines, analysts, owners, quotes and releases.
 //! Frames come in and tables go out by Arrow's C interfaces. The command is in it, too, so that one
-//! wheel has both. Docstrings are in the package's stubs as well; `python/hushtable` has what is
-//! written in Python.
+//! wheel has both. `python/tests/stubs.py` puts the docstrings into the package's stubs;
+//! `python/hushtable` is written in Python.
 
 mod calculations;
 mod copies;

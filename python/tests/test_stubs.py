@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 
 import hushtable as ht
-from hushtable import assess, calc
+from hushtable import assess, calc, dbapi
 from stubs import with_docstrings
 
 
@@ -16,7 +16,7 @@ def test_docstrings_are_written_once() -> None:
 
 
 def test_what_is_public_has_a_docstring() -> None:
-    for module in (ht, assess, calc):
+    for module in (ht, assess, calc, dbapi):
         assert module.__doc__
         for name in module.__all__:
             value = getattr(module, name)

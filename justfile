@@ -49,7 +49,7 @@ deny:
 wheel:
     tests/wheel.sh
 
-# Build the wheel in the dev profile, and run the tests of the package for Python
+# Run the tests of the package for Python, in a fresh environment
 python:
     tests/python.sh
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,14 @@ SQL = f"{EXACT} town, COUNT(*) AS n FROM visits GROUP BY town ORDER BY town"
 
 #: Takes seconds, so that a bar is drawn.
 SLOW = f"{EXACT} town, MEDIAN(spent) AS m, COUNT(DISTINCT spent + id) AS n FROM visits GROUP BY town"
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C is heard, also in the background of a shell, which has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_what_is_given_up_before_the_charge_costs_nothing(ana: ht.Analyst, ledger: Path) -> None:

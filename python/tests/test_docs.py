@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import re
 import shutil
+import warnings
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,27 @@ def test_the_python_of_a_page_runs(
     for block in blocks:
         exec(compile(block, page, "exec"), names)
     assert "Protects" in capsys.readouterr().out
+
+
+def test_pages_for_those_who_come_from_elsewhere_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("hushtable.toml", "visits.csv"):
+        shutil.copy(ROOT / "examples" / "shop" / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "coming-from.md").read_text()
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M):
+        peer = re.search(r"^import (opendp|diffprivlib)\b", block, re.M)
+        if peer is None:
+            exec(compile(block, "coming-from.md", "exec"), names)
+        elif importlib.util.find_spec(peer.group(1)) is not None:
+            with warnings.catch_warnings():
+                # Those of other packages are theirs.
+                warnings.simplefilter("ignore")
+                exec(compile(block, "coming-from.md", "exec"), names)
+    shown = capsys.readouterr().out
+    assert "Harbourton" in shown and shown.count("Protects") == 2
 
 
 def test_the_tutorial_runs(

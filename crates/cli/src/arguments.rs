@@ -286,6 +286,14 @@ pub(crate) struct QueryArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 
+    /// The title of the plot, in place of the names of columns
+    #[arg(long, value_name = "TEXT", requires = "plot")]
+    pub(crate) plot_title: Option<String>,
+
+    /// The unit of the plot's numbers, such as EUR
+    #[arg(long, value_name = "TEXT", requires = "plot")]
+    pub(crate) plot_unit: Option<String>,
+
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
 }

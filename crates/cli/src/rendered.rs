@@ -18,6 +18,7 @@ use crate::commands::query::account_of;
 use crate::commands::{self, assess, calc};
 use crate::failure::Failure;
 use crate::render::intervals::TableView;
+use crate::render::plot::ChartWords;
 use crate::render::{
     self, TableStyle, audit, budget, check, html, losses, plot, pretty_json, quoted, tune, warnings,
 };
@@ -162,9 +163,9 @@ pub fn text_html(text: &str) -> String {
 /// A table's first column of noisy numbers as a chart.
 ///
 /// # Errors
-/// When there is no such column, or none of its values has a position.
+/// When there is no such column.
 pub fn chart(output: &AnswerTable, wanted: IntervalRequest) -> Result<RenderedChart, Refusal> {
-    let chart = plot::chart(&TableView::of(output, Some(wanted))?)?;
+    let chart = plot::chart(&TableView::of(output, Some(wanted))?, ChartWords::default())?;
     let svg = chart.draw(ImageFormat::Svg).map_err(Failure::from)?;
     Ok(RenderedChart {
         vega_lite: chart.vega_lite().map_err(Failure::from)?,

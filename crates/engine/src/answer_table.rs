@@ -80,6 +80,18 @@ impl AnswerTable {
             Behind::Around(traced) => traced.intervals(wanted),
         }
     }
+
+    /// The columns of keys that each row is without, as it is of a level of ROLLUP and the like
+    /// that has fewer keys: NULL means all there.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub fn without_keys(&self) -> Result<Vec<Vec<usize>>, EngineError> {
+        match &self.behind {
+            Behind::Release(_) => Ok(vec![Vec::new(); self.table.num_rows()]),
+            Behind::Around(traced) => traced.without_keys(),
+        }
+    }
 }
 
 /// The released values behind a table.

@@ -68,6 +68,43 @@ impl TracedResult {
         Ok(TableIntervals { wanted, columns })
     }
 
+    /// Where a key has no value because the row is of a level without it, as totals are: by row,
+    /// the columns.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub(crate) fn without_keys(&self) -> Result<Vec<Vec<usize>>, EngineError> {
+        let none = || vec![Vec::new(); self.ran.table.num_rows()];
+        let found = &self.ran.found;
+        let operands = found.operands.iter().flatten().flatten();
+        let mut parts: Vec<Option<usize>> = vec![None; self.ran.table.num_rows()];
+        for column in found.cells.iter().flatten().chain(operands) {
+            for (part, cell) in parts.iter_mut().zip(self.cells(*column)?) {
+                *part = part.or(cell.map(|cell| cell.part));
+            }
+        }
+        let mut levels: Vec<usize> = parts.iter().copied().flatten().collect();
+        levels.sort_unstable();
+        levels.dedup();
+        if levels.len() < 2 {
+            return Ok(none());
+        }
+        let mut rows = none();
+        for (index, traced) in self.traced.iter().enumerate() {
+            let Origins { from, as_they_are, unknown } = &traced.origins;
+            let of = |part: usize| from.iter().any(|(of, _)| *of == part);
+            if *unknown || !as_they_are || !levels.iter().any(|part| of(*part)) {
+                continue;
+            }
+            for (row, part) in rows.iter_mut().zip(&parts) {
+                if part.is_some_and(|part| !of(part)) {
+                    row.push(index);
+                }
+            }
+        }
+        Ok(rows)
+    }
+
     fn of_column(
         &self,
         index: usize,

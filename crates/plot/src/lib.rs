@@ -22,6 +22,9 @@ mod vega;
 pub use error::PlotError;
 pub use format::ImageFormat;
 
+/// The words on a chart without points.
+const EMPTY: &str = "nothing to show";
+
 /// A chart: series of points over two axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
@@ -100,15 +103,22 @@ impl Style {
 
 impl Chart {
     /// The bytes of a file that shows the chart. SVG is 800 points wide, PNG twice as many pixels;
-    /// the height is 500 points and grows with the legend.
+    /// the height is 500 points and grows with the legend. A chart without points has axes, and
+    /// says so.
     ///
     /// # Errors
-    /// [`PlotError::Nothing`] if no series has a point that both axes can show.
+    /// [`PlotError::Nothing`] if there are points, and none that both axes can show.
     pub fn draw(&self, format: ImageFormat) -> Result<Vec<u8>, PlotError> {
         match format {
             ImageFormat::Svg => svg::draw(self),
             ImageFormat::Png => png::draw(self),
         }
+    }
+
+    /// Whether no series has a point.
+    pub fn is_empty(&self) -> bool {
+        let mut drawn = self.series.iter().filter(|series| !series.style.is_reference());
+        drawn.all(|series| series.points.is_empty())
     }
 }
 

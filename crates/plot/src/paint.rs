@@ -12,7 +12,7 @@ use crate::legend::{Legend, colour};
 use crate::overlap::hidden_by;
 use crate::text::{Anchor, clean, font_is_known, width};
 use crate::thin::{stepped, thinned};
-use crate::{Axis, Chart, Series, Style};
+use crate::{Axis, Chart, EMPTY, Series, Style};
 
 /// The page, in points; its height is without the legend.
 const WIDTH: u32 = 800;
@@ -21,6 +21,8 @@ const HEIGHT: u32 = 488;
 const MARK: u32 = 17;
 /// Most width of the text at a tick of a vertical axis.
 const WIDEST: f64 = 240.0;
+/// And of a horizontal one.
+const WIDEST_BELOW: f64 = 120.0;
 const MARGIN: f64 = 14.0;
 
 /// Sizes of text, in points.
@@ -39,6 +41,8 @@ pub(crate) struct ChartLayout<'a> {
     x: AxisRange,
     y: AxisRange,
     legend: Legend,
+    /// Whether no series has a point.
+    is_empty: bool,
     left: f64,
     right: f64,
     top: f64,
@@ -51,10 +55,14 @@ impl<'a> ChartLayout<'a> {
     pub(crate) fn new(chart: &'a Chart) -> Result<Self, PlotError> {
         font_is_known()?;
         let points: usize = chart.series.iter().map(|s| s.points.len()).sum();
-        let nothing = || PlotError::Nothing { points };
-        let range = |axis: &Axis, positions: &mut dyn Iterator<Item = f64>| match &axis.marks[..] {
-            [] => AxisRange::around(axis.scale, positions).ok_or_else(nothing),
-            marks => AxisRange::marked(axis.scale, marks, positions).ok_or_else(nothing),
+        let is_empty = chart.is_empty();
+        let range = |axis: &Axis, positions: &mut dyn Iterator<Item = f64>| {
+            let range = match &axis.marks[..] {
+                [] => AxisRange::around(axis.scale, positions),
+                marks => AxisRange::marked(axis.scale, marks, positions),
+            };
+            let empty = || is_empty.then(AxisRange::empty);
+            range.or_else(empty).ok_or(PlotError::Nothing { points })
         };
         let drawn = || chart.series.iter().filter(|series| !series.style.is_reference());
         let points = || drawn().flat_map(|series| positions(chart, series));
@@ -72,7 +80,7 @@ impl<'a> ChartLayout<'a> {
         let top = MARGIN + if chart.title.is_empty() { 0.0 } else { 24.0 };
         let bottom = f64::from(height) - MARGIN - 20.0 - label(&chart.x);
         let legend = Legend::new(chart, right - left);
-        Ok(Self { chart, x, y, legend, left, right, top, bottom, height })
+        Ok(Self { chart, x, y, legend, is_empty, left, right, top, bottom, height })
     }
 
     /// Width and height of the page, in points.
@@ -107,7 +115,10 @@ impl<'a> ChartLayout<'a> {
         for (at, label) in &self.x.ticks {
             let x = left + self.x.share(*at) * (right - left);
             canvas.line(&[dot(x, top), dot(x, bottom)], GRID.stroke_width(UNIT / 2))?;
-            canvas.text(label, (x, bottom + 12.0), TICK, Anchor::Centre, 100.0)?;
+            // The last text may be wider than what is left of the page.
+            let half = width(label, TICK).min(WIDEST_BELOW) / 2.0;
+            let middle = x.min(f64::from(WIDTH) - 3.0 - half).max(3.0 + half);
+            canvas.text(label, (middle, bottom + 12.0), TICK, Anchor::Centre, WIDEST_BELOW)?;
         }
         for (at, label) in &self.y.ticks {
             let y = bottom - self.y.share(*at) * (bottom - top);
@@ -129,7 +140,11 @@ impl<'a> ChartLayout<'a> {
         )?;
         canvas.text(&self.chart.x.label, (middle, bottom + 32.0), LABEL, Anchor::Centre, width)?;
         let beside = (MARGIN + 4.0, centre);
-        canvas.text(&self.chart.y.label, beside, LABEL, Anchor::Upwards, bottom - top)
+        canvas.text(&self.chart.y.label, beside, LABEL, Anchor::Upwards, bottom - top)?;
+        match self.is_empty {
+            true => canvas.text(EMPTY, (middle, centre), TITLE, Anchor::Centre, right - left),
+            false => Ok(()),
+        }
     }
 
     /// Lines at numbers of an axis, with their names.

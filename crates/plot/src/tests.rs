@@ -90,8 +90,16 @@ fn a_specification_shows_what_the_svg_shows() {
         assert_eq!(encoding["x"]["axis"]["title"], label);
     }
 
-    let nothing = Chart { series: Vec::new(), ..small() };
-    assert_eq!(nothing.vega_lite().unwrap_err(), PlotError::Nothing { points: 0 });
+    // Axes without points, in each form.
+    let empty = Chart { series: Vec::new(), ..small() };
+    let specification = read(&empty);
+    assert_eq!(specification["title"]["subtitle"], EMPTY);
+    assert_eq!(specification["layer"][0]["data"]["values"], serde_json::json!([]));
+    for text in ["epsilon", "delta", EMPTY] {
+        assert!(svg(&empty).contains(text), "{text}");
+    }
+    assert!(empty.draw(ImageFormat::Png).is_ok());
+    assert!(!svg(&small()).contains(EMPTY));
 }
 
 #[test]

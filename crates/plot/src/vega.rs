@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Axis, Chart, PlotError, Scale, Series, Style};
+use crate::{Axis, Chart, EMPTY, PlotError, Scale, Series, Style};
 
 /// The version of Vega-Lite that the description is written in.
 const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v5.json";
@@ -20,20 +20,29 @@ impl Chart {
     /// points that a file of [`draw`](Self::draw) has, one layer for each style.
     ///
     /// # Errors
-    /// [`PlotError::Nothing`] if no series has a point that both axes can show.
+    /// [`PlotError::Nothing`] if there are points, and none that both axes can show.
     pub fn vega_lite(&self) -> Result<String, PlotError> {
         let drawn = self.series.iter().filter(|s| !s.style.is_reference());
-        if !drawn.clone().any(|series| self.points(series).next().is_some()) {
+        let is_empty = self.is_empty();
+        if !is_empty && !drawn.clone().any(|series| self.points(series).next().is_some()) {
             let points = drawn.map(|series| series.points.len()).sum();
             return Err(PlotError::Nothing { points });
         }
         let styles =
             [Style::Upright, Style::Level, Style::Line, Style::Dashed, Style::Steps, Style::Points];
-        let layers: Vec<Value> = styles.into_iter().filter_map(|style| self.layer(style)).collect();
+        let mut layers: Vec<Value> =
+            styles.into_iter().filter_map(|style| self.layer(style)).collect();
+        if is_empty {
+            layers.push(self.layer_of(Style::Points, Vec::new()));
+        }
+        let title = match is_empty {
+            true => json!({ "text": self.title, "subtitle": EMPTY }),
+            false => json!(self.title),
+        };
         let height = LEAST_HEIGHT.max(LINE * self.y.marks.len());
         let chart = json!({
             "$schema": SCHEMA,
-            "title": self.title,
+            "title": title,
             "width": WIDTH,
             "height": height,
             "layer": layers,
@@ -69,9 +78,11 @@ impl Chart {
                 rows.push(Value::Object(row));
             }
         }
-        if rows.is_empty() {
-            return None;
-        }
+        (!rows.is_empty()).then(|| self.layer_of(style, rows))
+    }
+
+    /// A layer of a style with its points.
+    fn layer_of(&self, style: Style, rows: Vec<Value>) -> Value {
         let mark = match style {
             Style::Line => json!({ "type": "line" }),
             Style::Dashed => json!({ "type": "line", "strokeDash": [6, 4] }),
@@ -98,7 +109,7 @@ impl Chart {
             let order = json!({ "field": "order", "type": "quantitative" });
             encoding.insert("order".to_owned(), order);
         }
-        Some(json!({ "data": { "values": rows }, "mark": mark, "encoding": encoding }))
+        json!({ "data": { "values": rows }, "mark": mark, "encoding": encoding })
     }
 
     fn tooltip(&self, style: Style) -> Value {

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use futures::executor::block_on;
-use hushtable::{FitOptions, LossOptions, Losses, Owner, OwnerLosses, Progress};
+use hushtable::{
+    Distribution, FitOptions, LossOptions, Losses, MechanismLosses, Owner, OwnerLosses, Progress,
+};
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::chart::ChartFile;
@@ -29,7 +31,11 @@ pub(crate) fn policy(arguments: &PolicyArguments) -> Result<(), Failure> {
         TextOrJson::Text => losses::text(&report),
         TextOrJson::Json => losses::json(&report)?,
     };
-    let chart = || chart(report.rho.to_f64(), &report.losses, report.owners.as_ref());
+    let rho = report.rho.to_f64();
+    let chart = || match &report.mechanisms {
+        Some(mechanisms) => chart_by_mechanism(rho, mechanisms),
+        None => chart(rho, &report.losses, report.owners.as_ref()),
+    };
     print_and_draw(&text, plot, chart)
 }
 
@@ -85,24 +91,38 @@ fn print_and_draw(
 
 /// The distributions as curves, with the query's rho.
 fn chart(rho: f64, losses: &Losses, owners: Option<&OwnerLosses>) -> Chart {
-    let steps = |name: &str, points: &[(f64, f64)]| Series {
-        name: name.to_owned(),
-        style: Style::Steps,
-        points: points.to_vec(),
-    };
     let mut series = vec![
-        steps("by whole pieces", &losses.by_pieces.curve),
-        steps("by the policy function", &losses.policy.curve),
-        steps("realised", &losses.realised.curve),
+        steps("by whole pieces", &losses.by_pieces),
+        steps("by the policy function", &losses.policy),
+        steps("realised", &losses.realised),
     ];
-    series.extend(owners.map(|o| steps("owners, by the policy function", &o.losses.policy.curve)));
+    series.extend(owners.map(|o| steps("owners, by the policy function", &o.losses.policy)));
+    of_losses("CONFIDENTIAL: what records lose", rho, series)
+}
+
+/// The losses by each mechanism's policy function, a curve for each mechanism.
+fn chart_by_mechanism(rho: f64, mechanisms: &[MechanismLosses]) -> Chart {
+    let curve = |one: &MechanismLosses| steps(&one.mechanism.to_string(), &one.policy);
+    let series = mechanisms.iter().map(curve).collect();
+    of_losses(
+        "CONFIDENTIAL: what records lose by each mechanism, by its policy function",
+        rho,
+        series,
+    )
+}
+
+fn steps(name: &str, distribution: &Distribution) -> Series {
+    Series { name: name.to_owned(), style: Style::Steps, points: distribution.curve.clone() }
+}
+
+fn of_losses(title: &str, rho: f64, mut series: Vec<Series>) -> Chart {
     series.push(Series {
         name: format!("the query's rho, {rho}"),
         style: Style::Upright,
         points: vec![(rho, 0.0)],
     });
     Chart {
-        title: "CONFIDENTIAL: what records lose".to_owned(),
+        title: title.to_owned(),
         x: Axis {
             label: "privacy loss of a record, in rho".to_owned(),
             scale: Scale::Logarithmic,

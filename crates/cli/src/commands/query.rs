@@ -21,6 +21,7 @@ use crate::render::grid::visible;
 use crate::render::intervals::TableView;
 use crate::render::number::number;
 use crate::render::plain_quote::answered_before;
+use crate::render::plot::ChartWords;
 use crate::table_format::TableFormat;
 use crate::{delayed_effects, render, sql_input, stdio};
 
@@ -86,7 +87,16 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
         None => stdio::print(&result)?,
     }
     let Some(plot) = plot else { return Ok(()) };
-    let chart = render::plot::chart(&view)?;
+    let words =
+        ChartWords { title: arguments.plot_title.as_deref(), unit: arguments.plot_unit.as_deref() };
+    // The charge stands, and the answer is shown: no chart is a failure from here on.
+    let chart = render::plot::chart(&view, words).unwrap_or_else(|failure| {
+        stdio::note(&failure.to_string());
+        render::plot::empty(words)
+    });
+    if chart.is_empty() {
+        stdio::note("the chart has axes alone: the answer has nothing to show on it\n");
+    }
     if let Some(notes) = plot_notes {
         notes.write(&view.notes(true))?;
     }

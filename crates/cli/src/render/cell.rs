@@ -67,9 +67,9 @@ fn cell(column: &dyn Array, i: usize) -> Option<ResultCell<'_>> {
     })
 }
 
-/// The Gregorian date, for every day that fits: what libraries for dates have no year for would
-/// otherwise have to be an error.
-pub(crate) fn date(days: i64) -> String {
+/// The Gregorian year, month and day, for every day that fits: what libraries for dates have no
+/// year for would otherwise have to be an error.
+pub(super) fn civil(days: i64) -> (i64, i64, i64) {
     // Years from March, so that leap days come last; eras of 400 years have 146,097 days.
     let from_march = days + 719_468;
     let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
@@ -79,7 +79,23 @@ pub(crate) fn date(days: i64) -> String {
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
     let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// The days from 1970 to the first of a month; months are counted from the year 0 on.
+pub(super) fn month_start(months: i64) -> i64 {
+    let (year, month) = (months.div_euclid(12), months.rem_euclid(12));
+    // Years from March again.
+    let (year, shifted_month) = if month >= 2 { (year, month - 2) } else { (year - 1, month + 10) };
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * shifted_month + 2) / 5;
+    let day_of_era = 365 * year_of_era + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+/// The Gregorian date.
+pub(crate) fn date(days: i64) -> String {
+    let (year, month, day) = civil(days);
     // ISO 8601 wants a sign outside of four digits.
     let sign = match year {
         0..=9999 => "",
@@ -119,6 +135,8 @@ mod tests {
             (i64::from(i32::MIN), "-5877641-06-23"),
         ] {
             assert_eq!(date(days), text, "{days}");
+            let (year, month, day) = civil(days);
+            assert_eq!(month_start(12 * year + month - 1) + day - 1, days);
         }
     }
 

@@ -145,6 +145,7 @@ mod tests {
                 published: false,
                 not_in_them: &cut_off,
                 clipping: &[],
+                without_keys: Vec::new(),
             };
             fragment(&view, most).unwrap()
         };

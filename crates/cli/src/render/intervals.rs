@@ -23,6 +23,8 @@ pub(crate) struct TableView<'a> {
     pub(crate) not_in_them: &'a [String],
     /// The released shares of it, where they were asked for.
     pub(crate) clipping: &'a [ClippingReport],
+    /// The columns of keys that each row is without, as totals are.
+    pub(crate) without_keys: Vec<Vec<usize>>,
 }
 
 impl<'a> TableView<'a> {
@@ -39,6 +41,7 @@ impl<'a> TableView<'a> {
             published: false,
             not_in_them: &output.cut_off,
             clipping: &output.clipping_reports,
+            without_keys: output.without_keys()?,
         })
     }
 }

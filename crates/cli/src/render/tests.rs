@@ -22,6 +22,7 @@ fn written(table: &RecordBatch, format: TableFormat) -> Vec<u8> {
         published: false,
         not_in_them: &[],
         clipping: &[],
+        without_keys: Vec::new(),
     };
     result(&view, style(format)).unwrap()
 }
@@ -42,6 +43,7 @@ fn intervals_are_beside_their_values() {
         published: false,
         not_in_them,
         clipping: &[],
+        without_keys: Vec::new(),
     };
     let texts = [TableFormat::Table, TableFormat::Csv, TableFormat::Json]
         .map(|format| String::from_utf8(result(&view, style(format)).unwrap()).unwrap());

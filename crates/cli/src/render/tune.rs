@@ -146,11 +146,22 @@ type ErrorComponent = fn(&TrialError) -> f64;
 /// The relative error over the values of the first setting.
 pub(crate) fn chart(report: &TuneReport) -> Chart {
     let trials = report.settings.first().map_or(&[][..], |setting| setting.trials.as_slice());
-    let x = |index: usize, trial: &Trial| trial.value.parse().unwrap_or((index + 1) as f64);
+    let values: Option<Vec<f64>> = trials.iter().map(|trial| trial.value.parse().ok()).collect();
+    // Words have no distances: they stand beside each other.
+    let values = values.filter(|all| all.iter().all(|value| *value > 0.0));
+    let scale = if values.is_some() { Scale::Logarithmic } else { Scale::Linear };
+    let x = |index: usize| {
+        values.as_ref().and_then(|all| all.get(index).copied()).unwrap_or(index as f64)
+    };
+    let mark = |(index, trial): (usize, &Trial)| {
+        let now = if trial.is_current { " (now)" } else { "" };
+        (x(index), format!("{}{now}", visible(&trial.value)))
+    };
+    let marks = trials.iter().enumerate().map(mark).collect();
     let of = |component: ErrorComponent| {
         let points = trials.iter().enumerate().filter_map(|(index, trial)| {
             let error = trial.errors.iter().flatten().find(|error| error.values > 0.0)?;
-            Some((x(index, trial), component(error) / error.values))
+            Some((x(index), component(error) / error.values))
         });
         points.collect::<Vec<_>>()
     };
@@ -168,9 +179,9 @@ pub(crate) fn chart(report: &TuneReport) -> Chart {
     let label = report.settings.first().map_or_else(String::new, |s| visible(&s.setting));
     Chart {
         title: "CONFIDENTIAL: errors of the first measurement".to_owned(),
-        x: Axis { label, scale: Scale::Logarithmic, marks: Vec::new() },
+        x: Axis { label, scale, marks },
         y: Axis {
-            label: "root mean squared error, as a part of the values".to_owned(),
+            label: "root mean squared error, as a share of the values".to_owned(),
             scale: Scale::Linear,
             marks: Vec::new(),
         },

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Run, command_in};
+use crate::support::{COUNT_BY_PRODUCT, Run, Shop, command_in};
 
 fn assess(folder: &Path, line: &str) -> Run {
     let arguments: Vec<&str> = ["assess"].into_iter().chain(line.split_whitespace()).collect();
@@ -138,4 +138,42 @@ fn models_and_tables_have_curves() {
     for word in ["CONFIDENTIAL", "the smallest group, of 100", "the middle group, of 200"] {
         assert!(labels.iter().any(|w| w.contains(word)), "{word}: {labels:?}");
     }
+}
+
+/// After the charge a chart is no failure, whatever the answer is.
+#[test]
+fn an_answer_without_rows_has_a_chart_with_axes_alone() {
+    let shop = Shop::new();
+    let none = format!("{COUNT_BY_PRODUCT} HAVING COUNT(*) < -1000000");
+    for (sql, note) in [
+        (none.as_str(), "the chart has axes alone"),
+        ("SELECT town FROM visits GROUP BY town", "the result has none"),
+    ] {
+        let run = shop.run(&["query", "--plot", "none.svg", sql]);
+        assert!(run.stderr.contains(note), "{}", run.stderr);
+        run.success();
+        let svg = fs::read_to_string(shop.path("none.svg")).unwrap();
+        assert!(words(&svg).iter().any(|word| word == "nothing to show"), "{svg}");
+    }
+}
+
+#[test]
+fn titles_and_units_are_chosen_and_totals_are_of_all() {
+    let shop = Shop::new();
+    let sql = "SELECT town, product, COUNT(*) AS n FROM visits GROUP BY ROLLUP (town, product)";
+    let words_of = |arguments: &[&str]| {
+        shop.run(&[&["query", "--plot", "n.svg"], arguments, &[sql]].concat()).success();
+        words(&fs::read_to_string(shop.path("n.svg")).unwrap())
+    };
+    let plain = words_of(&[]);
+    for word in ["all", "Wick, all", "Ashford, bread"] {
+        assert!(plain.iter().any(|other| other == word), "{word}: {plain:?}");
+    }
+    assert!(!plain.iter().any(|word| word.contains("NULL")), "{plain:?}");
+    let chosen = words_of(&["--plot-title", "Visits <of> 2024", "--plot-unit", "EUR"]);
+    for word in ["Visits &lt;of&gt; 2024", "n in EUR (bars: 95 %, noise only)"] {
+        assert!(chosen.iter().any(|other| other == word), "{word}: {chosen:?}");
+    }
+    let refused = shop.run(&["query", "--plot-title", "x", sql]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
 }

@@ -197,7 +197,7 @@ pub(crate) struct SqlArguments {
 /// Where else a query comes from, and what is put in it.
 #[derive(Debug, Args)]
 pub(crate) struct SqlMoreArguments {
-    /// Read the query from a file
+    /// Read the query from a file; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 

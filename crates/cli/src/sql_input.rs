@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 use hushtable::query::{Contract, MAX_QUERY_BYTES, with_parameters};
 
@@ -31,6 +32,7 @@ pub(crate) fn optional_query(
         }
         // A comment at its start came with a blank before it.
         (Some(given), None) => sql(given.trim_start())?,
+        (None, Some(file)) if file == Path::new("-") => sql("-")?,
         (None, Some(file)) => {
             let source = format!("`{}`", file.display());
             let input = File::open(file).map_err(|e| cannot_read(&source, &e))?;

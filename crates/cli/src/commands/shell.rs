@@ -36,7 +36,6 @@ use crate::{stdio, surroundings};
 /// The prompt of a statement's further lines.
 const CONTINUED: &str = "        -> ";
 const QUESTION: &str = "ask it, and charge this? [y/n] ";
-const EXPLAIN: &str = "\\explain";
 
 pub(crate) fn run(arguments: &ShellArguments) -> Result<(), Failure> {
     let delay = arguments.pace.at_least_seconds.clone();
@@ -131,7 +130,8 @@ impl Shell {
     /// Does everything that is complete. Returns whether the shell ends.
     fn work(&mut self, input: &mut dyn Input) -> Result<bool, Failure> {
         loop {
-            if is_command(&self.text) {
+            let first = self.text.trim_start().lines().next();
+            if first.is_some_and(command::is_command) {
                 let text = std::mem::take(&mut self.text);
                 let (line, rest) = text.trim_start().split_once('\n').unwrap_or((&text, ""));
                 self.text = rest.to_owned();
@@ -166,13 +166,13 @@ impl Shell {
         Ok(false)
     }
 
-    /// A whole statement, or an `\explain` of one.
+    /// A whole statement, or an `EXPLAIN` of one.
     fn whole(&mut self, input: &mut dyn Input, text: &str) -> Result<(), Failure> {
         if text.trim_matches(|c: char| c == ';' || c.is_whitespace()).is_empty() {
             return Ok(());
         }
         input.remember(text);
-        let done = match text.strip_prefix(EXPLAIN) {
+        let done = match command::explained(text) {
             Some(sql) => self.explain(sql),
             None => self.ask(input, text),
         };
@@ -261,6 +261,7 @@ impl Shell {
     /// Shows a statement's promise and price.
     fn explain(&self, sql: &str) -> Result<(), Failure> {
         let analyst = &self.analyst;
+        let _interruption = Interruption::of(&Progress::default());
         self.paced(|| {
             let text = quoted::text(&block_on(analyst.explain(sql))?, false);
             stdio::print(text.as_bytes())
@@ -271,6 +272,7 @@ impl Shell {
     /// charge needs that.
     fn ask(&mut self, input: &mut dyn Input, sql: &str) -> Result<(), Failure> {
         let progress = Progress::default();
+        let _interruption = Interruption::of(&progress);
         let (plan, quote) = self.paced(|| self.price(sql, &progress))?;
         stdio::note(&quoted::price(&quote));
         if !quote.is_affordable() {
@@ -283,7 +285,6 @@ impl Shell {
             stdio::note("not asked: nothing is charged\n");
             return Ok(());
         }
-        let _interruption = Interruption::of(&progress);
         let answered = self.paced(|| self.answered(plan, &progress));
         if answered.is_ok() {
             self.output = None;
@@ -379,11 +380,4 @@ fn rest(before: &[(String, Loss)], answer: &Answer) -> Vec<(String, Loss)> {
     };
     let each = before.iter().map(|(of, left)| (of.clone(), after(of).unwrap_or(*left)));
     each.collect()
-}
-
-/// Whether a text is a command of one line, and no `\explain`, which a statement follows.
-fn is_command(text: &str) -> bool {
-    let text = text.trim_start();
-    text.starts_with('\\')
-        && !text.strip_prefix(EXPLAIN).is_some_and(|rest| rest.starts_with(char::is_whitespace))
 }

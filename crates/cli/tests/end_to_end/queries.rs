@@ -197,16 +197,19 @@ fn notes_stand_beside_files() {
 #[test]
 fn a_query_may_come_from_standard_input() {
     let shop = Shop::new();
-    let mut child = shop
-        .command(&["query", "--analyst", "ana", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(COUNT_BY_PRODUCT.as_bytes()).unwrap();
-    let piped = Run::of(child.wait_with_output().unwrap()).success();
-    assert_eq!(shop.run(&["query", COUNT_BY_PRODUCT]).success(), piped);
+    for arguments in [["query", "--analyst", "ana", "-"], ["query", "--analyst=ana", "--file", "-"]]
+    {
+        let mut child = shop
+            .command(&arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(COUNT_BY_PRODUCT.as_bytes()).unwrap();
+        let piped = Run::of(child.wait_with_output().unwrap()).success();
+        assert_eq!(shop.run(&["query", COUNT_BY_PRODUCT]).success(), piped);
+    }
 }
 
 #[test]

@@ -90,3 +90,20 @@ fn commands_describe_explain_and_write_files() {
     let written = fs::read_to_string(shop.path("counts.json")).unwrap();
     assert!(written.contains("\"visits\""), "{written}");
 }
+
+#[test]
+fn words_of_other_shells_work() {
+    let shop = Shop::new();
+    let lines = format!(
+        "SHOW TABLES;\n\\dt\nDESCRIBE visits\nEXPLAIN {COUNT_BY_PRODUCT};\nhelp\n?\nexit\n\
+         never read"
+    );
+    let run = shell(&shop, &[], &lines);
+    let stdout = run.success();
+    let count = |part: &str| stdout.matches(part).count();
+    assert_eq!(count(&shop.run(&["tables"]).success()), 2, "{stdout}");
+    assert_eq!(count(&shop.run(&["describe", "visits"]).success()), 1, "{stdout}");
+    assert_eq!(count("A statement ends with `;`"), 2, "{stdout}");
+    assert!(stdout.contains("Protects"), "{stdout}");
+    shop.assert_untouched();
+}

@@ -144,3 +144,16 @@ fn the_shells_prompt_has_the_rest_of_the_budget() {
     assert!(screen.contains("only you can read it"), "{screen}");
     shop.assert_untouched();
 }
+
+/// Lines that are typed ahead while one is read are not lost.
+#[cfg(target_os = "linux")]
+#[test]
+fn pasted_lines_are_kept() {
+    let shop = Shop::new();
+    let lines = format!("\\auto on\n{COUNT_BY_PRODUCT}\n;\n\\d\n\\d visits\n\\q\n");
+    let screen = on_a_terminal(&shop, &["shell"], &lines);
+    for part in ["bread", "`hushtable describe TABLE`", "quantity"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    assert!((shop.spent() - 1.0).abs() < 1e-9);
+}

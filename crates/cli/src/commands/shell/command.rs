@@ -1,4 +1,4 @@
-//! Commands of the shell, which begin with a backslash.
+//! Commands of the shell, which begin with a backslash or are words of other shells.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -42,9 +42,46 @@ pub(super) enum ShellCommand {
     Quit,
 }
 
-/// Reads a line that begins with a backslash.
+/// A line without the end that statements have.
+fn bare(line: &str) -> &str {
+    line.trim().trim_end_matches(';').trim_end()
+}
+
+/// The command that a line without a backslash stands for, as other shells write it.
+fn foreign(line: &str) -> Option<ShellCommand> {
+    let words: Vec<&str> = bare(line).split_whitespace().collect();
+    let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    match lower.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["exit" | "quit"] => Some(ShellCommand::Quit),
+        ["help" | "?"] => Some(ShellCommand::Help),
+        ["show", "tables"] => Some(ShellCommand::Describe(None)),
+        ["describe" | "desc", _] => {
+            let name = words.last()?.trim_matches(['`', '"']);
+            Some(ShellCommand::Describe(Some(name.to_owned())))
+        }
+        _ => None,
+    }
+}
+
+/// The statement after `\explain` or `EXPLAIN`.
+pub(super) fn explained(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let (word, rest) = text.split_once(char::is_whitespace)?;
+    (word == "\\explain" || word.eq_ignore_ascii_case("EXPLAIN")).then_some(rest)
+}
+
+/// Whether a line is a command, and no `\explain`, which a statement follows.
+pub(super) fn is_command(line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    (word.starts_with('\\') && word != "\\explain") || foreign(line).is_some()
+}
+
+/// Reads a line that is a command.
 pub(super) fn parse(line: &str) -> Result<ShellCommand, Failure> {
-    let line = line.trim().trim_end_matches(';').trim_end();
+    if let Some(command) = foreign(line) {
+        return Ok(command);
+    }
+    let line = bare(line);
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let argument = Some(argument.trim()).filter(|text| !text.is_empty());
     let switch = || match argument {
@@ -65,6 +102,7 @@ pub(super) fn parse(line: &str) -> Result<ShellCommand, Failure> {
     };
     match name {
         "\\d" => Ok(ShellCommand::Describe(argument.map(str::to_owned))),
+        "\\dt" => alone(ShellCommand::Describe(None)),
         "\\auto" => Ok(ShellCommand::Auto(switch()?)),
         "\\intervals" => Ok(ShellCommand::Intervals(match argument {
             Some("off") => None,
@@ -110,6 +148,7 @@ pub(super) fn help() -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {command:<23}{effect}");
     }
+    text += "SHOW TABLES, DESCRIBE TABLE, EXPLAIN SQL, help and exit do what other shells do.\n";
     text
 }
 
@@ -124,6 +163,30 @@ mod tests {
             assert!(name == "\\explain" || parse(name).is_ok(), "{name}");
         }
         insta::assert_snapshot!(help());
+    }
+
+    #[test]
+    fn words_of_other_shells_are_commands() {
+        for (line, command) in [
+            ("exit", ShellCommand::Quit),
+            ("QUIT;", ShellCommand::Quit),
+            (" help ", ShellCommand::Help),
+            ("?", ShellCommand::Help),
+            ("show tables;", ShellCommand::Describe(None)),
+            ("\\dt", ShellCommand::Describe(None)),
+            ("DESCRIBE visits;", ShellCommand::Describe(Some("visits".to_owned()))),
+            ("desc `Visits`", ShellCommand::Describe(Some("Visits".to_owned()))),
+        ] {
+            assert!(is_command(line), "{line}");
+            assert_eq!(parse(line).unwrap(), command, "{line}");
+        }
+        for line in
+            ["SELECT 1;", "exit now", "EXPLAIN SELECT 1", "\\explain SELECT 1", "\\explain", ""]
+        {
+            assert!(!is_command(line), "{line}");
+        }
+        assert_eq!(explained("explain\nSELECT 1;"), Some("SELECT 1;"));
+        assert_eq!(explained("EXPLAINED SELECT 1;"), None);
     }
 
     #[test]

@@ -376,8 +376,9 @@ pub(crate) struct InitArguments {
 
     /// Ask nothing, and mark each open decision with TODO
     ///
-    /// Without it, five questions are asked on a terminal: who is protected, how many they are, how
-    /// much may be learned, who asks, and in how many groups each of them counts.
+    /// Without it, six questions are asked on a terminal: who is protected, how many they are, how
+    /// much may be learned, who asks, in how many groups each of them counts, and with how many
+    /// rows.
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
 

@@ -41,6 +41,7 @@ mod sink;
 mod stored;
 mod table;
 mod table_data;
+pub(crate) mod text_form;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -136,6 +136,23 @@ impl DraftTable {
     }
 }
 
+/// Values of a column that do not fit the type that a draft proposes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfits {
+    /// The table.
+    pub table: String,
+    /// The column.
+    pub column: String,
+    /// The type that is proposed.
+    pub column_type: String,
+    /// How many values do not fit it.
+    pub values: usize,
+    /// How many rows were looked at.
+    pub rows: usize,
+    /// Some of their forms: digits as 9, letters as a or A.
+    pub forms: Vec<String>,
+}
+
 /// A contract that its owner has not decided on.
 #[derive(Debug)]
 pub struct Draft {
@@ -155,6 +172,24 @@ impl Draft {
     /// The contract, with TODO where its owner has to decide.
     pub fn text(&self) -> String {
         contract(&self.tables, None)
+    }
+
+    /// Everything in the rows that were looked at that does not fit the types of the draft. About
+    /// the exact data, and for its owner alone.
+    pub fn misfits(&self) -> Vec<Misfits> {
+        let each = self.tables.iter().flat_map(|table| {
+            let found = table.looked_at.as_ref().map_or(0, |found| found.rows);
+            let columns = table.looked_at.iter().flat_map(|found| &found.columns);
+            columns.filter(|column| column.misfits > 0).map(move |column| Misfits {
+                table: table.name.clone(),
+                column: column.name.clone(),
+                column_type: column.column_type.to_string(),
+                values: column.misfits,
+                rows: found,
+                forms: column.forms.clone(),
+            })
+        });
+        each.collect()
     }
 
     /// The contract as its owner has decided.
@@ -232,7 +267,7 @@ fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
             UnitDecision::Column(column) => text(column),
             UnitDecision::Row | UnitDecision::Public => text("row"),
         });
-        let unit = decided.unwrap_or_else(|| text("TODO: a column, or row"));
+        let unit = decided.unwrap_or_else(|| text(&open_unit(tables)));
         // Writing to a String cannot fail.
         let _ = writeln!(out, "privacy_unit = {unit}");
         out.push_str(NEIGHBOURS);
@@ -255,6 +290,16 @@ fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
     }
     out.push_str(SETTINGS);
     out
+}
+
+/// The open decision about the unit of a table alone, with the column that seems to name one.
+fn open_unit(tables: &[DraftTable]) -> String {
+    match SuggestedUnits::of(tables).tables.first() {
+        Some(Holds::Column(column)) => {
+            format!("TODO: {column}, by its name; or another column, or row")
+        }
+        _ => "TODO: a column, or row".to_owned(),
+    }
 }
 
 /// How a table holds the units; `decided` where the names did not tell.
@@ -295,16 +340,14 @@ fn head(table: &DraftTable) -> String {
     let _ = writeln!(out, "path = {}", text(&table.path));
     let Some(csv) = &table.csv else { return out };
     match &table.looked_at {
-        Some(found) => {
-            let _ = write!(
-                out,
+        Some(_) => {
+            out.push_str(
                 "
-# How the CSV is written, and the types below: proposed from {} rows, as the owner asked with
+# How the CSV is written, and the types below: proposed from the first rows, as the owner asked with
 # --look-at-data. They follow from the data, and one odd row can change them: check them against
 # what you know of such data. Bounds and public_keys are never taken from the data; a choice of
 # yours must not be, either.
 ",
-                found.rows
             );
         }
         None => out.push_str(CSV),
@@ -358,6 +401,7 @@ fn budgets(heading: &str, decisions: Option<&Decisions>) -> String {
 # epsilon = 1
 # delta = 1e-6
 # max_groups_contributed = 3
+# max_rows_per_group = 10
 "
             .to_owned(),
             "A smaller budget protects more; at an epsilon of 1, seeing the\n# answers makes any \
@@ -371,8 +415,7 @@ fn budgets(heading: &str, decisions: Option<&Decisions>) -> String {
         "
 # Defaults of queries.
 [{heading}.defaults]
-{defaults}# max_rows_per_group = 10
-
+{defaults}
 # The most that each analyst may spend, as {{ epsilon = 3, delta = 1e-5 }} or
 # {{ rho = 0.5, delta = 1e-5 }}. {reason}
 [{heading}.budgets]

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::render::grid::visible;
 
 const START: &str = "\
-Five questions to you, the owner of the data. Enter takes what stands in brackets.
+Six questions to you, the owner of the data. Enter takes what stands in brackets.
 Every answer is in the contract afterwards, and can be changed there.
 ";
 
@@ -44,6 +44,12 @@ const GROUPS: &str = "
    With GROUP BY product, a person who bought six products is in six groups, and the noise has to
    cover them all: it grows with the number. 1 where each has one value, such as a district; 2 or 3
    where they have several.
+";
+
+const ROWS: &str = "
+6. How many rows of one of them count in a group?
+   COUNT(*) counts rows, and the noise has to cover all rows of a person in a group: further ones
+   are left out. 1 where each has one row there; else what all but a few stay below.
 ";
 
 /// Asks the owner everything that a draft leaves open.
@@ -97,7 +103,17 @@ pub(super) fn interview(
         let groups = text.parse::<u32>().ok().filter(|groups| (1..=10_000).contains(groups));
         groups.ok_or("a whole number from 1 to 10000")
     })?;
-    Ok(Decisions { units, size, analyst, epsilon, delta, groups })
+    // A unit that is a row has no other.
+    let rows = if units.iter().all(|(_, unit)| *unit == UnitDecision::Row) && !units.is_empty() {
+        None
+    } else {
+        talk.say(ROWS)?;
+        Some(talk.answer("   rows", Some("10"), |text| {
+            let rows = text.parse::<u32>().ok().filter(|rows| (1..=1_000_000).contains(rows));
+            rows.ok_or("a whole number from 1 to 1000000")
+        })?)
+    };
+    Ok(Decisions { units, size, analyst, epsilon, delta, groups, rows })
 }
 
 /// A conversation.
@@ -204,7 +220,8 @@ mod tests {
     #[test]
     fn answers_make_a_contract() {
         let draft = drafted(&[("visits.csv", "customer_id,town,amount\n1,Wick,2\n")]);
-        let (conversation, contract) = converse(&draft, "nobody\n\n5,000\nno\n2.5\nana\n0\n2\n");
+        let (conversation, contract) =
+            converse(&draft, "nobody\n\n5,000\nno\n2.5\nana\n0\n2\nmany\n4\n");
         insta::assert_snapshot!(conversation);
         let contract = contract.unwrap();
         let settings = contract.split_once("# Defaults of queries.").unwrap().1;
@@ -213,6 +230,7 @@ mod tests {
         let population = &read.populations["visits"];
         assert_eq!(population.budgets["ana"].to_string(), "epsilon = 2.5, delta = 1e-5");
         assert_eq!(population.defaults.max_groups_contributed, Some(UnitLimit::Most(2)));
+        assert_eq!(population.defaults.max_rows_per_group, Some(UnitLimit::Most(4)));
     }
 
     #[test]
@@ -222,6 +240,16 @@ mod tests {
         let read = Contract::parse(&contract, "hushtable.toml").unwrap();
         let budget = read.populations["visits"].budgets["analyst"].to_string();
         assert_eq!(budget, "epsilon = 1, delta = 1e-6");
+    }
+
+    #[test]
+    fn a_unit_that_is_a_row_has_no_other_rows() {
+        let draft = drafted(&[("visits.csv", "town,amount\nWick,2\n")]);
+        let (conversation, contract) = converse(&draft, "row\n1000\nn\n3\nana\n1\n");
+        assert!(!conversation.contains("6. How many rows"), "{conversation}");
+        let contract = contract.unwrap();
+        assert!(!contract.contains("\nmax_rows_per_group"), "{contract}");
+        Contract::parse(&contract, "hushtable.toml").unwrap();
     }
 
     #[test]

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use hushtable_contract::{CsvSettings, DateOrder, NumberFormat, TextFormat};
 use hushtable_lang::ColumnType;
 
 use super::csv::CsvFile;
 use super::parse::{ParsedField, TextParser};
 use super::stored::Source;
+use super::text_form::form;
 use super::{DataFile, FileFormat, SourceError, file_schema};
 
 /// Rows that are looked at, from the beginnings of all files.
@@ -21,8 +23,20 @@ const LONGEST: usize = 100;
 const MOST_DIGITS: usize = 6;
 
 /// Texts that are proposed as NULL where all others of a column have a type.
-const NULLS: [&str; 12] =
-    ["NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "\\N", "-", "?"];
+const NULLS: [&str; 20] = [
+    "NA", "N/A", "n/a", "n.a.", "#N/A", "NULL", "null", "None", "NaN", "nan", "NaT", "\\N", "-",
+    "--", ".", "?", "k.A.", "k. A.", "k.a.", "#NV",
+];
+
+/// Those of them that are no text of a column of texts, either.
+const NULLS_OF_TEXT: [&str; 10] =
+    ["N/A", "n/a", "n.a.", "#N/A", "\\N", "-", "--", "k.A.", "k. A.", "#NV"];
+
+/// At most one of so many values is not of the type that is proposed.
+const ONE_OF_SO_MANY: usize = 20;
+
+/// Most forms of values that are not of their column's type.
+const MOST_FORMS: usize = 3;
 
 /// Currency signs that are proposed where numbers have them.
 const CURRENCIES: [&str; 14] =
@@ -56,10 +70,14 @@ pub struct SuggestedTypes {
 pub struct ProposedType {
     /// The column.
     pub name: String,
-    /// Its type.
+    /// Its type: that of 95 % of the values.
     pub column_type: ColumnType,
     /// The decision about it that is left to the owner, if any.
     pub note: Option<&'static str>,
+    /// How many values are not of that type. About the exact data.
+    pub misfits: usize,
+    /// Some of their forms: digits as 9, letters as a or A. About the exact data.
+    pub forms: Vec<String>,
 }
 
 /// Looks at rows of a CSV table that is delimited and encoded as `csv` says, and proposes its types
@@ -70,47 +88,88 @@ pub struct ProposedType {
 ///
 /// When the files cannot be read, or differ in their columns.
 pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<SuggestedTypes, SourceError> {
-    let schema = file_schema(files, Some(csv))?;
-    let mut columns: Vec<SampledTexts> = schema
-        .into_iter()
-        .map(|column| SampledTexts { name: column.name, texts: Vec::new() })
-        .collect();
-    let from_files = columns.len() - files.first().map_or(0, |file| file.folders.len());
-    let settings = Arc::new(csv.clone());
-    let each = (ROWS / files.len().max(1)).max(1);
-    let mut rows = 0;
-    for data in files {
-        for value in &data.folders {
-            let column = columns.iter_mut().find(|column| column.name == value.column);
-            column.into_iter().for_each(|column| column.add(value.text.as_deref()));
-        }
-        if !matches!(data.format, FileFormat::Csv { .. }) || rows >= ROWS {
-            continue;
-        }
-        let file = CsvFile::open(data, &settings, &[])?;
-        let index_of = |column: &SampledTexts| {
-            file.columns().iter().position(|stored| stored.name == column.name)
-        };
-        let indices: Vec<Option<usize>> = columns.iter().take(from_files).map(index_of).collect();
-        let mut records = file.records(&Arc::default())?;
-        for _ in 0..each {
-            let Some(record) = records.next()? else { break };
-            rows += 1;
-            for (column, index) in columns.iter_mut().zip(&indices) {
-                column.add(index.and_then(|index| record.field(index)));
-            }
-        }
-    }
-    let (stored, folders) = columns.split_at(from_files);
     let internal = |_| SourceError::Internal { what: "a proposal for CSV was refused" };
+    let encoded = |encoding: &'static Encoding, values| {
+        let settings = CsvSettings::new(csv.delimiter(), csv.quote(), encoding.name(), values);
+        settings.map_err(internal)
+    };
+    let mut sample = Sample::of(files, csv)?;
+    let mut encoding = csv.encoding();
+    // A header line in ASCII does not tell. By far the most common encoding of those that the bytes
+    // do not tell apart.
+    if encoding == UTF_8 && sample.not_utf8 > sample.beyond_ascii {
+        encoding = WINDOWS_1252;
+        sample = Sample::of(files, &encoded(encoding, TextFormat::default())?)?;
+    }
+    let (stored, folders) = sample.columns.split_at(sample.from_files);
     let (values, unclear) = format_of(stored).map_err(internal)?;
     let parser = TextParser::new(&values);
     let programs = TextParser::default();
     let stored = stored.iter().map(|column| column.proposed(&parser, &unclear));
     let folders = folders.iter().map(|column| column.proposed(&programs, &[]));
     let columns = stored.chain(folders).collect();
-    let csv = CsvSettings::new(csv.delimiter(), csv.quote(), csv.encoding().name(), values);
-    Ok(SuggestedTypes { rows, csv: csv.map_err(internal)?, columns })
+    Ok(SuggestedTypes { rows: sample.rows, csv: encoded(encoding, values)?, columns })
+}
+
+/// Rows from the beginnings of all files.
+struct Sample {
+    rows: usize,
+    columns: Vec<SampledTexts>,
+    /// How many of the columns are in the files; the others are in the names of folders.
+    from_files: usize,
+    /// Fields that are not UTF-8.
+    not_utf8: usize,
+    /// Fields in UTF-8 with more than ASCII.
+    beyond_ascii: usize,
+}
+
+impl Sample {
+    fn of(files: &[DataFile], csv: &CsvSettings) -> Result<Self, SourceError> {
+        let schema = file_schema(files, Some(csv))?;
+        let columns: Vec<SampledTexts> = schema
+            .into_iter()
+            .map(|column| SampledTexts { name: column.name, texts: Vec::new() })
+            .collect();
+        let from_files = columns.len() - files.first().map_or(0, |file| file.folders.len());
+        let mut sample = Self { rows: 0, columns, from_files, not_utf8: 0, beyond_ascii: 0 };
+        let settings = Arc::new(csv.clone());
+        let each = (ROWS / files.len().max(1)).max(1);
+        for data in files {
+            for value in &data.folders {
+                let mut columns = sample.columns.iter_mut();
+                let column = columns.find(|column| column.name == value.column);
+                column.into_iter().for_each(|column| column.add(value.text.as_deref()));
+            }
+            if matches!(data.format, FileFormat::Csv { .. }) && sample.rows < ROWS {
+                sample.add(&CsvFile::open(data, &settings, &[])?, each)?;
+            }
+        }
+        Ok(sample)
+    }
+
+    /// Adds at most `most` rows of a file.
+    fn add(&mut self, file: &CsvFile, most: usize) -> Result<(), SourceError> {
+        let index_of = |column: &SampledTexts| {
+            file.columns().iter().position(|stored| stored.name == column.name)
+        };
+        let from_files = self.columns.iter().take(self.from_files);
+        let indices: Vec<Option<usize>> = from_files.map(index_of).collect();
+        let mut records = file.records(&Arc::default())?;
+        for _ in 0..most {
+            let Some(record) = records.next()? else { break };
+            self.rows += 1;
+            for (column, index) in self.columns.iter_mut().zip(&indices) {
+                let field = index.and_then(|index| record.field(index));
+                match field.map(std::str::from_utf8) {
+                    Some(Err(_)) => self.not_utf8 += 1,
+                    Some(Ok(text)) if !text.is_ascii() => self.beyond_ascii += 1,
+                    _ => {}
+                }
+                column.add(field);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Some texts of a column.
@@ -132,23 +191,53 @@ impl SampledTexts {
         }
     }
 
-    /// The texts that are not among those for NULL, if there are any and all are text.
-    fn values(&self) -> Option<Vec<&str>> {
-        let texts: Option<Vec<&str>> = self.texts.iter().map(Option::as_deref).collect();
-        let values: Vec<&str> = texts?.into_iter().filter(|text| !NULLS.contains(text)).collect();
-        (!values.is_empty()).then_some(values)
+    /// The texts that are not among those for NULL.
+    fn values(&self) -> impl Iterator<Item = &str> + Clone {
+        self.texts.iter().flatten().map(String::as_str).filter(|text| !NULLS.contains(text))
     }
 
-    /// Whether the parser reads all values as that type, and there is one.
-    fn all(&self, parser: &TextParser, to: ColumnType) -> bool {
-        let fits =
-            |text: &&str| matches!(parser.fit(Some(text.as_bytes()), to), ParsedField::Value(()));
-        self.values().is_some_and(|values| values.iter().all(fits))
+    /// How many fields are not empty and not among those for NULL.
+    fn count(&self) -> usize {
+        self.texts.iter().filter(|text| text.is_none()).count() + self.values().count()
+    }
+
+    /// The values that the parser reads as that type.
+    fn fitting(&self, parser: &TextParser, to: ColumnType) -> impl Iterator<Item = &str> + Clone {
+        let fits = move |text: &&str| {
+            matches!(parser.fit(Some(text.as_bytes()), to), ParsedField::Value(()))
+        };
+        self.values().filter(fits)
+    }
+
+    /// How many values the parser reads as that type; 0 where too many are of another one.
+    fn typed(&self, parser: &TextParser, to: ColumnType) -> usize {
+        enough(self.fitting(parser, to).count(), self.count())
     }
 
     fn proposed(&self, parser: &TextParser, unclear: &[Unclear]) -> ProposedType {
         let (column_type, note) = self.type_and_note(parser, unclear);
-        ProposedType { name: self.name.clone(), column_type, note }
+        let mut proposed = ProposedType {
+            name: self.name.clone(),
+            column_type,
+            note,
+            misfits: 0,
+            forms: Vec::new(),
+        };
+        if column_type == ColumnType::String {
+            return proposed;
+        }
+        proposed.misfits = self.count() - self.fitting(parser, column_type).count();
+        for text in self.values() {
+            let fits =
+                matches!(parser.fit(Some(text.as_bytes()), column_type), ParsedField::Value(()));
+            if !fits && proposed.forms.len() < MOST_FORMS {
+                let form = form(text.as_bytes());
+                if !proposed.forms.contains(&form) {
+                    proposed.forms.push(form);
+                }
+            }
+        }
+        proposed
     }
 
     fn type_and_note(
@@ -156,31 +245,35 @@ impl SampledTexts {
         parser: &TextParser,
         unclear: &[Unclear],
     ) -> (ColumnType, Option<&'static str>) {
-        let Some(values) = self.values() else {
+        if self.values().next().is_none() {
             let note = self.texts.is_empty().then_some("no value in the rows looked at");
             return (ColumnType::String, note);
-        };
+        }
         for (readings, note) in unclear {
             if self.reads_differently(readings) {
                 return (ColumnType::String, Some(note));
             }
         }
-        let letters = |text: &&str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
-        if self.all(parser, ColumnType::Bool) && values.iter().all(letters) {
+        let letters = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let mut bools = self.fitting(parser, ColumnType::Bool);
+        if self.typed(parser, ColumnType::Bool) > 0 && bools.all(letters) {
             return (ColumnType::Bool, None);
         }
-        let code = |text: &&str| {
+        let code = |text: &str| {
             text.len() > 1 && text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit())
         };
-        if values.iter().any(code) {
+        if self.values().any(code) {
             return (ColumnType::String, Some("codes with a zero in front"));
         }
         let decimal = parser.format().numbers().decimal();
-        let digits = values.iter().map(|text| digits_after(text, decimal)).max().unwrap_or(0);
+        let numbers = self.fitting(parser, ColumnType::Float);
+        let digits = numbers.clone().map(|text| digits_after(text, decimal)).max().unwrap_or(0);
         let scale = u8::try_from(digits.min(MOST_DIGITS)).unwrap_or(0);
-        let exponent = values.iter().any(|text| text.contains(['e', 'E']));
+        let exponent = numbers.clone().any(|text| text.contains(['e', 'E']));
         let fixed = digits <= MOST_DIGITS && !exponent;
-        let timed = values.iter().any(|text| text.contains(':'));
+        let moments = self.fitting(parser, ColumnType::Timestamp);
+        let with_time = moments.clone().filter(|text| text.contains(':')).count();
+        let timed = with_time * ONE_OF_SO_MANY > moments.count();
         let candidates = [
             (true, ColumnType::Int),
             (fixed && scale > 0, ColumnType::Decimal { scale }),
@@ -188,38 +281,67 @@ impl SampledTexts {
             (!timed, ColumnType::Date),
             (timed, ColumnType::Timestamp),
         ];
-        let fits = |(may, to): &(bool, ColumnType)| *may && self.all(parser, *to);
-        (candidates.into_iter().find(fits).map_or(ColumnType::String, |(_, to)| to), None)
+        // The type of the most values, and of several the plainest.
+        let mut best = (0, ColumnType::String);
+        for (_, to) in candidates.into_iter().filter(|(may, _)| *may) {
+            let typed = self.typed(parser, to);
+            if typed > best.0 {
+                best = (typed, to);
+            }
+        }
+        (best.1, None)
     }
 
-    /// Whether several of the parsers read all values, and not as the same ones.
+    /// Whether several of the parsers read the values, and not as the same ones.
     fn reads_differently(&self, parsers: &[TextParser]) -> bool {
-        let Some(values) = self.values() else { return false };
-        let mut readings = parsers.iter().filter_map(|parser| ColumnValues::of(&values, parser));
+        let values: Vec<&str> = self.values().collect();
+        let of = |parser| ColumnValues::of(&values, self.count(), parser);
+        let mut readings = parsers.iter().filter_map(of);
         let first = readings.next();
-        readings.any(|other| first.as_ref().is_some_and(|first| *first != other))
+        readings.any(|other| first.as_ref().is_some_and(|first| first.differs_from(&other)))
     }
 }
 
-/// All values of a column.
-#[derive(PartialEq)]
+/// A number of values if they are enough of all to name a column's type, and else 0.
+fn enough(fitting: usize, all: usize) -> usize {
+    if (all - fitting.min(all)) * ONE_OF_SO_MANY <= all { fitting } else { 0 }
+}
+
+/// The values of a column; `None` for those that are not read.
 enum ColumnValues {
-    Numbers(Vec<f64>),
-    Instants(Vec<i64>),
+    Numbers(Vec<Option<f64>>),
+    Instants(Vec<Option<i64>>),
 }
 
 impl ColumnValues {
-    fn of(values: &[&str], parser: &TextParser) -> Option<Self> {
-        fn all<T>(values: &[&str], parse: impl Fn(&[u8]) -> ParsedField<T>) -> Option<Vec<T>> {
+    fn of(values: &[&str], count: usize, parser: &TextParser) -> Option<Self> {
+        fn most<T>(
+            values: &[&str],
+            count: usize,
+            parse: impl Fn(&[u8]) -> ParsedField<T>,
+        ) -> Option<Vec<Option<T>>> {
             let value = |text: &&str| match parse(text.as_bytes()) {
                 ParsedField::Value(value) => Some(value),
                 _ => None,
             };
-            values.iter().map(value).collect()
+            let all: Vec<Option<T>> = values.iter().map(value).collect();
+            (enough(all.iter().flatten().count(), count) > 0).then_some(all)
         }
-        all(values, |text| parser.float(Some(text)))
-            .map(Self::Numbers)
-            .or_else(|| all(values, |text| parser.timestamp(Some(text))).map(Self::Instants))
+        most(values, count, |text| parser.float(Some(text))).map(Self::Numbers).or_else(|| {
+            most(values, count, |text| parser.timestamp(Some(text))).map(Self::Instants)
+        })
+    }
+
+    /// Whether a text has another value in the other reading.
+    fn differs_from(&self, other: &Self) -> bool {
+        fn differ<T: PartialEq>(one: &[Option<T>], other: &[Option<T>]) -> bool {
+            one.iter().zip(other).any(|pair| matches!(pair, (Some(a), Some(b)) if a != b))
+        }
+        match (self, other) {
+            (Self::Numbers(one), Self::Numbers(other)) => differ(one, other),
+            (Self::Instants(one), Self::Instants(other)) => differ(one, other),
+            _ => true,
+        }
     }
 }
 
@@ -270,7 +392,7 @@ fn format_of(
 
     // Signs that no number of a column has would only be noise in a contract.
     let parser = TextParser::new(&numbers);
-    let numeric = || columns.iter().filter(|column| column.all(&parser, ColumnType::Float));
+    let numeric = || columns.iter().filter(|column| column.typed(&parser, ColumnType::Float) > 0);
     let has =
         |column: &SampledTexts, sign: &str| column.texts.iter().flatten().any(|t| t.contains(sign));
     let used = currency.into_iter().filter(|sign| numeric().any(|column| has(column, sign)));
@@ -281,22 +403,23 @@ fn format_of(
     let null = NULLS.into_iter().filter(|null| {
         columns.iter().any(|column| {
             let has = column.texts.iter().flatten().any(|text| text == null);
-            has && column.type_and_note(&parser, &unclear).0 != ColumnType::String
+            let is_text = column.type_and_note(&parser, &unclear).0 == ColumnType::String;
+            has && (!is_text || NULLS_OF_TEXT.contains(null))
         })
     });
     let null = null.map(str::to_owned).collect();
     Ok((TextFormat::new(null, numbers, dates.dates())?, unclear))
 }
 
-/// The first of the formats under which most columns are of that type. If another one is as good
-/// and reads other values, the first of all, and those between which it is open.
+/// The first of the formats that reads the most values of columns of that type. If another one is
+/// as good and reads other values, the first of all, and those between which it is open.
 fn most_typed(
     columns: &[SampledTexts],
     formats: &[TextFormat],
     to: ColumnType,
 ) -> (TextFormat, Vec<TextParser>) {
     let parsers: Vec<TextParser> = formats.iter().map(TextParser::new).collect();
-    let typed = |parser: &TextParser| columns.iter().filter(|c| c.all(parser, to)).count();
+    let typed = |parser: &TextParser| columns.iter().map(|c| c.typed(parser, to)).sum::<usize>();
     let counts: Vec<usize> = parsers.iter().map(typed).collect();
     let most = counts.iter().copied().max().unwrap_or(0);
     let best = formats.iter().zip(&counts).find(|(_, count)| **count == most);

@@ -20,6 +20,8 @@ pub struct Decisions {
     pub delta: Delta,
     /// The most groups that a unit counts in.
     pub groups: u32,
+    /// The most rows of a unit that count in a group; `None` where each unit is a row.
+    pub rows: Option<u32>,
 }
 
 /// The units that a table's rows are about.
@@ -84,8 +86,14 @@ impl Decisions {
 
     /// The lines of the defaults, the reason for the budget, and the budget's line.
     pub(super) fn settings(&self) -> (String, String, String) {
-        let Self { units: _, size, analyst, epsilon, delta, groups } = self;
+        let Self { units: _, size, analyst, epsilon, delta, groups, rows } = self;
         let (table_epsilon, table_delta) = (epsilon.share(10), delta.share(10));
+        let rows = rows.map_or_else(String::new, |rows| {
+            format!(
+                "# At most this many rows of a unit count in a group.\n\
+                 max_rows_per_group = {rows}\n"
+            )
+        });
         let defaults = format!(
             "\
 # A tenth of the budget: about ten questions.
@@ -93,7 +101,7 @@ epsilon = {table_epsilon}
 delta = {table_delta}
 # A unit counts in at most this many groups of a query; which ones is chosen at random.
 max_groups_contributed = {groups}
-"
+{rows}"
         );
         let odds = (epsilon.to_f64().exp() * 10.0).ceil() / 10.0;
         let reason = format!(

@@ -60,7 +60,49 @@ const UNITS: [&str; 27] = [
 ];
 
 /// Last words of the names of keys.
-const KEYS: [&str; 7] = ["id", "key", "no", "nr", "number", "code", "uuid"];
+const KEYS: [&str; 10] =
+    ["id", "key", "no", "nr", "num", "number", "nummer", "code", "uuid", "kennung"];
+
+/// Ends of words that are the names of keys in German: `Kundennummer`.
+const KEY_ENDS: [&str; 3] = ["nummer", "nr", "id"];
+
+/// Kinds of units in German and French, beside their names in English.
+const FOREIGN_UNITS: [(&str, &str); 34] = [
+    ("person", "personen"),
+    ("patient", "patienten"),
+    ("patient", "patientin"),
+    ("customer", "kunde"),
+    ("customer", "kunden"),
+    ("customer", "kundin"),
+    ("client", "klient"),
+    ("client", "klienten"),
+    ("client", "mandant"),
+    ("client", "mandanten"),
+    ("user", "nutzer"),
+    ("user", "benutzer"),
+    ("user", "usager"),
+    ("member", "mitglied"),
+    ("member", "mitglieder"),
+    ("member", "mitglieds"),
+    ("member", "adhérent"),
+    ("citizen", "bürger"),
+    ("resident", "einwohner"),
+    ("employee", "mitarbeiter"),
+    ("employee", "salarié"),
+    ("student", "studenten"),
+    ("student", "étudiant"),
+    ("pupil", "schüler"),
+    ("pupil", "élève"),
+    ("participant", "teilnehmer"),
+    ("subscriber", "versicherten"),
+    ("subscriber", "assuré"),
+    ("household", "haushalt"),
+    ("household", "haushalts"),
+    ("household", "ménage"),
+    ("person", "personne"),
+    ("company", "firmen"),
+    ("company", "entreprise"),
+];
 
 /// A column that seems to name something.
 struct Naming {
@@ -188,14 +230,28 @@ fn entity_of_column(name: &str, table_entity: &str) -> Option<String> {
         words.remove(0);
     }
     let last = words.pop()?;
+    if let Some(unit) = KEY_ENDS.iter().find_map(|end| foreign_unit(last.strip_suffix(end)?)) {
+        return Some(unit);
+    }
     if KEYS.contains(&last.as_str()) {
-        return Some(words.pop().map_or_else(|| table_entity.to_owned(), |word| singular(&word)));
+        return Some(words.pop().map_or_else(|| table_entity.to_owned(), |word| entity(&word)));
     }
     if let Some(stem) = last.strip_suffix("key").filter(|stem| stem.len() > 2) {
         return Some(singular(stem));
     }
-    let last = singular(&last);
+    let last = entity(&last);
     (words.is_empty() && (UNITS.contains(&last.as_str()) || last == table_entity)).then_some(last)
+}
+
+/// The unit that a word of another language names.
+fn foreign_unit(word: &str) -> Option<String> {
+    let known = FOREIGN_UNITS.iter().find(|(_, foreign)| *foreign == word);
+    known.map(|(unit, _)| (*unit).to_owned())
+}
+
+/// The thing that a word names: a unit in English, or the word in the singular.
+fn entity(word: &str) -> String {
+    foreign_unit(word).unwrap_or_else(|| singular(word))
 }
 
 /// The words of a name, in small letters: those of `customer_id` and of `customerId` are the same.
@@ -333,6 +389,21 @@ mod tests {
             ("drugs.csv", &["case_no", "drug:s"]),
         ]);
         assert_eq!(holds[1], through("case_no", "stays", "case_no"));
+    }
+
+    #[test]
+    fn units_have_names_in_other_languages() {
+        for name in ["Kunden-Nr.", "KundenNr", "Kundennummer", "kunden_id", "customer_id", "Kunde"]
+        {
+            let (unit, holds) = suggested(&[("umsatz.csv", &["Datum:s", name, "Betrag"])]);
+            assert_eq!((unit.as_str(), &holds[0]), ("customer", &column(name)), "{name}");
+        }
+        let (unit, holds) = suggested(&[("visites.csv", &["no_assuré", "coût"])]);
+        assert_eq!((unit.as_str(), &holds[0]), ("subscriber", &column("no_assuré")));
+        for name in ["Nr.", "paid", "nummer", "id"] {
+            let (_, holds) = suggested(&[("umsatz.csv", &["Datum:s", name, "Betrag"])]);
+            assert!(matches!(&holds[0], Holds::Unknown { .. }), "{name}");
+        }
     }
 
     #[test]

@@ -53,10 +53,17 @@ fn drafts_from_rows_say_so() {
         name: column.name.clone(),
         column_type,
         note: (column.name == "id").then_some("codes with a zero in front"),
+        misfits: usize::from(column.name == "day"),
+        forms: (column.name == "day").then_some("a.A.".to_owned()).into_iter().collect(),
     });
     let found = SuggestedTypes { rows: 1234, csv: csv.clone(), columns: proposed.collect() };
-    let text = contract(&[table.looked_at(found)], None);
+    let draft = Draft { tables: vec![table.looked_at(found)] };
+    let text = draft.text();
     insta::assert_snapshot!("looked_at", text);
+    // Nothing of them is in the draft, which analysts may see.
+    let misfits = draft.misfits();
+    assert_eq!((misfits.len(), misfits[0].column.as_str(), misfits[0].values), (1, "day", 1));
+    assert!(!text.contains("a.A.") && !text.contains("1234"), "{text}");
     // The contract reads what is proposed.
     let decided = text.replace("\"TODO: a column, or row\"", "\"id\"").replace(
         "analyst = \"TODO: { epsilon = …, delta = … }, under the analyst's name\"",

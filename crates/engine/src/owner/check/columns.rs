@@ -8,7 +8,7 @@ use datafusion::error::DataFusionError;
 use hushtable_contract::{Column, Table, TableUnit};
 use hushtable_lang::{ColumnType, Value};
 
-use super::forms::{FormCounter, Forms, form};
+use super::forms::{FormCounter, Forms};
 use super::report::{ColumnCheck, KeysCheck, RangeCheck, Spread, TableCheck};
 use super::spread;
 use crate::bound::CountHistogram;
@@ -21,6 +21,7 @@ use crate::intern::too_many;
 use crate::progress::Progress;
 use crate::sketch::SignedSketch;
 use crate::source::parse::{ParsedField, TextParser};
+use crate::source::text_form::form;
 use crate::source::{Misfit, OddRow, ReadRequest, Sink, TableData, observe};
 
 /// Shares whose quantiles are reported.

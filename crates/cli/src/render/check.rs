@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::assess::wrapped_at;
 use super::audit::CONFIDENTIAL;
 use super::grid::{Alignment, TextGrid, visible};
-use super::number::number;
+use super::number::{exact, number};
 use super::pretty_json;
 use crate::failure::Failure;
 
@@ -164,15 +164,16 @@ fn ranges(columns: &[ColumnCheck]) -> String {
             continue;
         };
         any = true;
-        let at = |share: f64| {
+        let at = |share: f64, shown: fn(f64) -> String| {
             let quantile = range.quantiles.iter().find(|(level, _)| *level == share);
-            quantile.map_or_else(String::new, |(_, value)| short(*value))
+            quantile.map_or_else(String::new, |(_, value)| shown(*value))
         };
         let (bounds, outside) = match range.bounds {
             Some(bounds) => (pair(bounds), count(range.below + range.above)),
             None => ("-".to_owned(), "-".to_owned()),
         };
-        let cells = [at(0.0), at(0.01), at(0.5), at(0.99), at(1.0), bounds, outside];
+        let [first, median, last] = [0.01, 0.5, 0.99].map(|share| at(share, short));
+        let cells = [at(0.0, exact), first, median, last, at(1.0, exact), bounds, outside];
         grid.push(std::iter::once(name(&column.name)).chain(cells));
     }
     if any { format!("\nValues of numbers, row by row\n{}", grid.text(2)) } else { String::new() }
@@ -329,7 +330,7 @@ fn spread_text(spread: &Spread) -> String {
 }
 
 fn pair((low, high): (f64, f64)) -> String {
-    format!("{} to {}", short(low), short(high))
+    format!("{} to {}", exact(low), exact(high))
 }
 
 fn count(number_of: u64) -> String {

@@ -20,6 +20,15 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
+/// A number with all of its digits: `2,024`, `0.125`.
+pub(crate) fn exact(value: f64) -> String {
+    match value.abs() {
+        size if size == 0.0 || (1e-6..1e15).contains(&size) => grouped(&value.to_string()),
+        _ if value.is_finite() => format!("{value:e}"),
+        _ => number(value),
+    }
+}
+
 /// `1e-6`, `4.63e-7`: three digits.
 fn scientific(value: f64) -> String {
     let text = format!("{value:.2e}");

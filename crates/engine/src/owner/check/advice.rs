@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hushtable_contract::{Table, TableUnit};
+use hushtable_contract::{CsvSettings, Table, TableUnit};
 use hushtable_lang::ColumnType;
 
 use super::forms::Forms;
@@ -107,7 +107,8 @@ fn column_advice(
             column.column_type
         );
         let declared = table.columns.iter().find(|other| other.name == *name);
-        say(name, found, mend(declared.map(|declared| declared.column_type), &column.forms));
+        let csv = table.csv.clone().unwrap_or_default();
+        say(name, found, mend(declared.map(|declared| declared.column_type), &column.forms, &csv));
     }
     let missing = column.nulls + column.do_not_fit;
     if missing > 0 && table.columns.iter().any(|other| other.name == *name && other.not_null) {
@@ -134,32 +135,45 @@ fn column_advice(
     }
 }
 
-/// The remedy for values that do not fit, by their most frequent form.
-fn mend(column_type: Option<ColumnType>, forms: &Forms) -> String {
+/// The remedy for values that do not fit, by their most frequent form. It is none that `csv` has
+/// already.
+fn mend(column_type: Option<ColumnType>, forms: &Forms, csv: &CsvSettings) -> String {
+    let (values, numbers) = (csv.values(), csv.values().numbers());
     let form = forms.most_frequent.first().map_or("", |count| count.form.as_str());
     let has = |c: char| form.contains(c);
     let number = column_type.is_some_and(ColumnType::is_numeric);
-    let (likely, setting) = if has('\u{fffd}') {
-        ("the text is not UTF-8: ", "encoding = \"windows-1252\"")
-    } else if number && has('9') && has(',') {
-        let likely = "they look like numbers with decimal commas or thousands separators: ";
-        (likely, "decimal = \",\", thousands = \".\"")
-    } else if number && has('9') && form.contains(['€', '$', '£', '¥', '%']) {
-        ("they look like numbers with a sign of a currency or of percent: ", "currency = [\"€\"]")
-    } else if number && has('9') && has('.') && column_type == Some(ColumnType::Int) {
-        let likely = "they look like numbers with a fraction, for which `type = \"float\"` or \
+    let sign = ["€", "$", "£", "¥"].into_iter().find(|sign| form.contains(sign));
+    let currency = format!("currency = [\"{}\"]", sign.unwrap_or("€"));
+    let (likely, setting) =
+        if has('\u{fffd}') && csv.encoding() == CsvSettings::default().encoding() {
+            ("the text is not UTF-8: ", "encoding = \"windows-1252\"")
+        } else if number && has('9') && has(',') && numbers.decimal() != ',' {
+            let likely = "they look like numbers with decimal commas or thousands separators: ";
+            (likely, "decimal = \",\", thousands = \".\"")
+        } else if number
+            && has('9')
+            && sign.is_some_and(|sign| !numbers.currency().iter().any(|known| known == sign))
+        {
+            ("they look like numbers with the sign of a currency: ", currency.as_str())
+        } else if number && has('9') && has('.') && column_type == Some(ColumnType::Int) {
+            let likely = "they look like numbers with a fraction, for which `type = \"float\"` or \
                       `type = \"decimal(2)\"` is right; or ";
-        (likely, "")
-    } else if matches!(column_type, Some(ColumnType::Date | ColumnType::Timestamp)) && has('9') {
-        ("they look like dates that are written in another way: ", "dates = \"DMY\"")
-    } else if !has('9') && column_type != Some(ColumnType::String) {
-        let likely = "they look like marks for a missing value, and may stay NULL; or ";
-        (likely, "null = [\"NA\"]")
-    } else {
-        ("", "")
-    };
+            (likely, "")
+        } else if matches!(column_type, Some(ColumnType::Date | ColumnType::Timestamp))
+            && has('9')
+            && values.dates().is_none()
+        {
+            ("they look like dates that are written in another way: ", "dates = \"DMY\"")
+        } else if !has('9') && column_type != Some(ColumnType::String) {
+            let likely = "they look like marks for a missing value, and may stay NULL; or ";
+            let listed = if values.null().is_empty() { "null = [\"NA\"]" } else { "null" };
+            (likely, listed)
+        } else {
+            ("", "")
+        };
     let csv = match setting {
         "" => String::new(),
+        "null" => "; or list them in `null` of `csv`, too".to_owned(),
         setting => format!("; or say how CSV files have them, as in `csv = {{ {setting} }}`"),
     };
     format!("{likely}write them as the type has it, or declare another `type`{csv}")
@@ -172,7 +186,11 @@ fn range_advice(name: &str, range: &RangeCheck, rows: u64, say: &mut Say<'_>) {
         range.quantiles.iter().find(|(quantile, _)| *quantile == share).map(|(_, v)| *v)
     };
     let (Some(least), Some(most)) = (at(0.01), at(0.99)) else { return };
-    let suggested = format!("`bounds = {}`", pair(round(least.min(0.0)), round(most.max(0.0))));
+    let bounds = (round(least.min(0.0)), round(most.max(0.0)));
+    if bounds == (low, high) {
+        return;
+    }
+    let suggested = format!("`bounds = {}`", pair(bounds.0, bounds.1));
     if outside as f64 >= NOTABLE * rows as f64 {
         let found = format!(
             "{} of the rows have a value outside of the bounds, which are clamped",
@@ -339,7 +357,11 @@ fn bounds_advice(table: &Table, cut: &CutOff, say: &mut Say<'_>) {
     let at =
         |share: f64| cut.quantiles.iter().find(|(quantile, _)| *quantile == share).map(|(_, v)| *v);
     let (Some(least), Some(most)) = (at(0.01), at(0.95)) else { return };
-    let suggested = pair(round(least.min(0.0)), round(most.max(0.0)));
+    let bounds = (round(least.min(0.0)), round(most.max(0.0)));
+    if bounds == cut.allowed {
+        return;
+    }
+    let suggested = pair(bounds.0, bounds.1);
     let (reach, bound) =
         (least.abs().max(most.abs()), cut.allowed.0.abs().max(cut.allowed.1.abs()));
     if cut.share_of_total >= NOTABLE {
@@ -420,7 +442,50 @@ fn pair(low: f64, high: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hushtable_contract::{DateOrder, NumberFormat, TextFormat};
+
+    use super::super::forms::FormCount;
     use super::*;
+
+    #[test]
+    fn nothing_is_proposed_that_is_set() {
+        let mended = |form: &str, csv: &CsvSettings| {
+            let count = FormCount { form: form.to_owned(), values: 1 };
+            let forms = Forms { most_frequent: vec![count], others: 0 };
+            let to =
+                if form.matches('.').count() == 2 { ColumnType::Date } else { ColumnType::Float };
+            mend(Some(to), &forms, csv)
+        };
+        let plain = CsvSettings::default();
+        let numbers = NumberFormat::new(',', Some('.'), vec!["€".to_owned()]).unwrap();
+        let values =
+            TextFormat::new(vec!["k.A.".to_owned()], numbers, Some(DateOrder::DayMonthYear))
+                .unwrap();
+        let set = CsvSettings::new(';', Some('"'), "windows-1252", values).unwrap();
+        for (form, setting) in [
+            ("9\u{fffd}", "encoding"),
+            ("9,99 %", "decimal"),
+            ("9 €", "currency"),
+            ("99.99.9999", "dates"),
+            ("aa", "null = [\"NA\"]"),
+        ] {
+            assert!(mended(form, &plain).contains(setting), "{form}");
+            assert!(!mended(form, &set).contains(setting), "{form}: {}", mended(form, &set));
+        }
+        assert!(mended("9 $", &set).contains("currency = [\"$\"]"));
+        assert!(mended("aa", &set).contains("in `null` of `csv`, too"));
+        let range = |quantiles: &[(f64, f64)]| RangeCheck {
+            bounds: Some((0.0, 500.0)),
+            below: 0,
+            above: 5,
+            quantiles: quantiles.to_vec(),
+        };
+        let mut found = Vec::new();
+        let mut say = |_: &str, _, change| found.push(change);
+        range_advice("x", &range(&[(0.01, 0.0), (0.99, 480.0)]), 100, &mut say);
+        range_advice("x", &range(&[(0.01, 0.0), (0.99, 800.0)]), 100, &mut say);
+        assert_eq!(found, ["`bounds = [0, 1000]` holds the middle 98 % of the values"]);
+    }
 
     #[test]
     fn numbers_are_short() {

@@ -320,6 +320,7 @@ impl CheckedColumn {
                 below: 0,
                 above: 0,
                 values: SignedSketch::new(),
+                extremes: None,
             });
         Ok(Self {
             name: column.name.clone(),
@@ -379,6 +380,8 @@ struct CheckedRange {
     below: u64,
     above: u64,
     values: SignedSketch,
+    /// The least and the greatest value.
+    extremes: Option<(f64, f64)>,
 }
 
 impl CheckedRange {
@@ -409,10 +412,17 @@ impl CheckedRange {
             self.above += u64::from(value > high);
         }
         self.values.add(value);
+        let (least, most) = self.extremes.unwrap_or((value, value));
+        self.extremes = Some((least.min(value), most.max(value)));
     }
 
     fn finish(self) -> RangeCheck {
-        let quantiles = QUANTILES.iter().filter_map(|&s| Some((s, self.values.at(s)?)));
+        let at = |share: f64| match share {
+            0.0 => self.extremes.map(|(least, _)| least),
+            1.0 => self.extremes.map(|(_, most)| most),
+            share => self.values.at(share),
+        };
+        let quantiles = QUANTILES.iter().filter_map(|&s| Some((s, at(s)?)));
         RangeCheck {
             bounds: self.bounds,
             below: self.below,

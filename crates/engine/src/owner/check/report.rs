@@ -94,7 +94,8 @@ pub struct RangeCheck {
     /// Rows with a value above the bounds.
     pub above: u64,
     /// (share, value that this share of the rows with a value does not exceed), from the smallest
-    /// to the largest value. Sizes are rounded up by less than 0.07 %.
+    /// to the largest value. These two are exact; sizes of the others are rounded up by less than
+    /// 0.07 %.
     pub quantiles: Vec<(f64, f64)>,
 }
 

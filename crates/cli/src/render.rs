@@ -42,6 +42,7 @@ pub(crate) mod tables;
 pub(crate) mod tune;
 pub(crate) mod warnings;
 pub(crate) mod workload;
+pub(crate) mod xlsx;
 
 #[cfg(test)]
 mod samples;
@@ -98,6 +99,7 @@ pub(crate) fn result(view: &TableView<'_>, style: TableStyle) -> Result<Vec<u8>,
         TableFormat::Parquet => {
             parquet::parquet(batch, &view.json()?, clipping::json(view.clipping)?)?
         }
+        TableFormat::Xlsx => xlsx::xlsx(batch, &notes)?,
     })
 }
 

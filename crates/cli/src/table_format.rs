@@ -17,12 +17,24 @@ pub(crate) enum TableFormat {
     Html,
     /// Apache Parquet
     Parquet,
+    /// Microsoft Excel
+    #[value(alias = "excel")]
+    Xlsx,
 }
 
 impl TableFormat {
-    /// Whether notes stand below a table, in the same file.
+    /// Whether notes are in the same file as a table: below it, or on a sheet of their own.
     pub(crate) fn has_notes(self) -> bool {
-        matches!(self, Self::Table | Self::Markdown | Self::Html)
+        matches!(self, Self::Table | Self::Markdown | Self::Html | Self::Xlsx)
+    }
+
+    /// The name of a format whose files are no text, which no terminal can show.
+    pub(crate) fn binary(self) -> Option<&'static str> {
+        match self {
+            Self::Parquet => Some("Parquet"),
+            Self::Xlsx => Some("Excel"),
+            _ => None,
+        }
     }
 
     /// Whether notes are in a file beside that of a table.

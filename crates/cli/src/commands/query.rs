@@ -66,6 +66,9 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
     let progress = Progress::default();
     Interruption::of(&progress).for_good();
     let plan = block_on(analyst.plan(&sql, Purpose::Answer, &progress))?;
+    if style.format == TableFormat::Xlsx {
+        render::xlsx::check(&plan.quoted()?)?;
+    }
     for (_, warning) in plan.warnings() {
         stdio::note(&render::warnings::note(warning, None));
     }
@@ -105,17 +108,20 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<(), Failure> {
 
 fn format(arguments: &QueryArguments) -> Result<TableFormat, Failure> {
     match (arguments.format, &arguments.output) {
-        (Some(TableFormat::Parquet), None) if stdio::stdout_is_terminal() => Err(Failure::new(
-            "Parquet cannot be written to a terminal",
-            "give --output result.parquet, or pipe it into another program",
-        )),
+        (Some(format), None) if stdio::stdout_is_terminal() && format.binary().is_some() => {
+            let name = format.binary().unwrap_or_default();
+            Err(Failure::new(
+                format!("{name} cannot be written to a terminal"),
+                "give --output result.parquet or result.xlsx, or pipe it into another program",
+            ))
+        }
         (Some(format), _) => Ok(format),
         (None, None) if stdio::stdout_is_terminal() => Ok(TableFormat::Table),
         (None, None) => Ok(TableFormat::Csv),
         (None, Some(path)) => by_extension(path).ok_or_else(|| {
             Failure::new(
                 format!("the name `{}` does not say which format to write", path.display()),
-                "end it in .csv, .json, .md, .html or .parquet, or give --format csv",
+                "end it in .csv, .json, .md, .html, .parquet or .xlsx, or give --format csv",
             )
         }),
     }
@@ -128,6 +134,7 @@ pub(super) fn by_extension(path: &Path) -> Option<TableFormat> {
         "md" => Some(TableFormat::Markdown),
         "html" | "htm" => Some(TableFormat::Html),
         "parquet" | "pq" => Some(TableFormat::Parquet),
+        "xlsx" => Some(TableFormat::Xlsx),
         _ => None,
     }
 }
@@ -204,6 +211,7 @@ mod tests {
             ("a.parquet", Some(TableFormat::Parquet)),
             ("a.md", Some(TableFormat::Markdown)),
             ("a.HTML", Some(TableFormat::Html)),
+            ("a.xlsx", Some(TableFormat::Xlsx)),
             ("a.txt", None),
             ("csv", None),
         ] {

@@ -41,6 +41,9 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result<(), Failure> {
     };
     let style = TableStyle::new(arguments.format, arguments.csv_safe, false)?;
     let requested = arguments.intervals.requested()?;
+    if style.format == TableFormat::Xlsx {
+        render::xlsx::check(&plan.quoted()?)?;
+    }
     for (query, warning) in plan.warnings() {
         stdio::note(&render::warnings::note(warning, Some(query)));
     }
@@ -164,6 +167,7 @@ fn extension(format: TableFormat) -> &'static str {
         TableFormat::Markdown => "md",
         TableFormat::Html => "html",
         TableFormat::Parquet => "parquet",
+        TableFormat::Xlsx => "xlsx",
     }
 }
 

@@ -109,7 +109,7 @@ fn other_block(other: &OtherAccount) -> String {
 
 fn block(line: &BudgetLine) -> String {
     let mut amounts = TextGrid::pairs();
-    amounts.push(["total", &line.account.total.to_string()]);
+    amounts.push(["budget", &line.account.total.to_string()]);
     amounts.push(["spent", &line.account.spent.to_string()]);
     amounts.push(["left", &line.account.left.to_string()]);
     if line.per_record {
@@ -123,10 +123,21 @@ fn block(line: &BudgetLine) -> String {
             }
             None => format!("no epsilon at delta = {delta}, {when}"),
         };
-        let fixed = "if what each cost was fixed before the first answer";
-        let adaptive = "at all times, even if costs followed from answers";
-        amounts.push(["in all", &epsilon(together.fixed, together.delta, fixed)]);
-        amounts.push(["", &epsilon(together.adaptive, together.delta_at_all_times, adaptive)]);
+        let always = "whatever was asked after which answer";
+        let fixed = "only if the price of each question was fixed before the first answer";
+        // Adding up holds at all times as well, and may come to less.
+        let added_up = match (line.account.spent, together.adaptive) {
+            (Loss::Approximate { epsilon, delta }, Some(adaptive)) => {
+                epsilon <= adaptive && delta <= together.delta_at_all_times
+            }
+            (_, adaptive) => adaptive.is_none(),
+        };
+        let quoted = match added_up {
+            true => format!("what is spent, {always}"),
+            false => epsilon(together.adaptive, together.delta_at_all_times, always),
+        };
+        amounts.push(["to quote", &quoted]);
+        amounts.push(["or else", &epsilon(together.fixed, together.delta, fixed)]);
     }
     let (analyst, table) = (visible(&line.analyst), visible(&line.table));
     let mut names: Vec<&str> = line.charges.iter().map(|charge| charge.table.as_str()).collect();

@@ -1,13 +1,12 @@
 //! A quote as one page for people without training in privacy, within 80 columns.
 
 use hushtable::Standing;
-use hushtable::privacy::Neighbouring;
+use hushtable::privacy::{Loss, Neighbouring};
 use hushtable::query::{
     Explanation, GroupSize, GroupsExplanation, PrecisionExplanation, PrivateGroups,
 };
 
 use super::assess::wrapped_at;
-use super::explanation::mechanisms;
 use super::grid::visible;
 use super::learnt;
 use super::number::{at_least, number, probability};
@@ -15,12 +14,16 @@ use super::plain_quote::{Plain, answered_before};
 
 /// The widest line.
 const WIDTH: usize = 80;
+/// The largest epsilon that is put in words.
+const MOST_MEANING: f64 = 10.0;
 /// The column in which texts begin.
 const INDENT: usize = 13;
 
 /// A quote as one page. `more` says how all of it is shown.
 pub(super) fn text(plain: &Plain<'_>, more: &str) -> String {
-    page(&plain.part.explanation, &cost(plain), None) + &entry("More", more)
+    let explanation = &plain.part.explanation;
+    let cost = cost(plain) + &meaning(explanation);
+    page(explanation, &cost, None) + &entry("More", more)
 }
 
 /// One query, without its budget.
@@ -57,7 +60,9 @@ fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> Strin
     };
     let precision: Vec<String> = explanation.precision.chunk_by(alike).map(precise).collect();
     if !precision.is_empty() {
-        let mut lines = vec!["noise only; 95 of 100 values are within".to_owned()];
+        let mut lines = vec![
+            "random noise is added: 95 of 100 numbers are this near to those without it".to_owned(),
+        ];
         lines.extend(precision);
         out += &entries("Precision", &lines);
     }
@@ -66,14 +71,15 @@ fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> Strin
     }
     let cut_off = &explanation.intervals.not_in_them;
     if !cut_off.is_empty() {
-        let mut lines = vec!["and not in the ±:".to_owned()];
+        let mut lines =
+            vec!["before the noise is added, so that the ± does not cover it:".to_owned()];
         lines.extend(cut_off.iter().map(|text| format!("- {}", visible(text))));
         out += &entries("Cut off", &lines);
     }
     if !explanation.precision.is_empty() && report_on.is_none() {
         let advice: Vec<String> =
             explanation.advice.iter().map(|text| format!("- {}", visible(text))).collect();
-        out += &entries("To be nearer", &advice);
+        out += &entries("Less noise", &advice);
     }
     let warnings: Vec<String> = explanation
         .warnings
@@ -125,7 +131,7 @@ fn groups(explanation: &Explanation) -> String {
     }
 }
 
-/// From how many units on a group is of use, and the second best mechanisms.
+/// From how many units on a group is of use.
 fn of_use(explanation: &Explanation) -> Option<String> {
     let choice = &explanation.choice;
     let usefulness = choice.usefulness;
@@ -138,13 +144,10 @@ fn of_use(explanation: &Explanation) -> Option<String> {
     };
     let size = number(usefulness.size().ceil());
     let error = number(100.0 * usefulness.relative_error);
-    let mut out = format!(
-        "groups of about {size} {units} or more: noise of {error} % or less of the largest values"
-    );
-    if let Some(second) = choice.runner_up {
-        out += &format!("; second best: {}", mechanisms(&second));
-    }
-    Some(out)
+    Some(format!(
+        "groups of about {size} {units} or more: their noise is {error} % of the largest values or \
+         less"
+    ))
 }
 
 /// From how many units on a group is shown.
@@ -158,17 +161,17 @@ fn appears_from(private: &PrivateGroups, unit: &str) -> String {
     };
     let half = number(private.units_for_half as f64);
     let mut out = format!(
-        "those of {half} {units} or more are shown half of the time or more, larger ones nearly \
-         always"
+        "only large ones appear, as a small one could give somebody away: with {half} {units} half \
+         of the time, with more nearly always"
     );
     if let Some(one) = private.keep.iter().find(|keep| keep.units == 1) {
-        out += &format!("; one of 1 with probability {}", probability(one.probability));
+        out += &format!(", with 1 with probability {}", probability(one.probability));
     }
     if let Some(least) = private.min_units {
-        out += &format!("; none of fewer than {}", number(least as f64));
+        out += &format!(", with fewer than {} never", number(least as f64));
     }
     if let Some(known) = private.known_groups {
-        out += &format!("; {} are known and shown with any number", number(known as f64));
+        out += &format!("; the {} known ones always appear", number(known as f64));
     }
     out
 }
@@ -200,7 +203,7 @@ fn precise(alike: &[PrecisionExplanation]) -> String {
         format!("{name}: {}", sizes.join(", "))
     };
     if let Some(rows) = output.rows_for_tenth {
-        out += &format!("; a group of {} rows is ± 10 %", number(rows as f64));
+        out += &format!("; that is 10 % of a group of {} rows", number(rows as f64));
     }
     out
 }
@@ -245,6 +248,34 @@ pub(super) fn cost(plain: &Plain<'_>) -> String {
         text += &format!(". This implies epsilon = {epsilon} at delta = {delta}");
     }
     entry("Costs", &text)
+}
+
+/// The meaning of the price for somebody who has not read about epsilon.
+fn meaning(explanation: &Explanation) -> String {
+    if explanation.policy.is_some() {
+        return String::new();
+    }
+    let epsilon = match (explanation.total, explanation.total_as_epsilon.as_slice()) {
+        (Loss::Approximate { epsilon, .. }, _) => epsilon.to_f64(),
+        (_, [.., implied]) => implied.epsilon,
+        (_, []) => return String::new(),
+    };
+    // Beyond it the number says nothing to anybody.
+    if epsilon > MOST_MEANING {
+        return entry("That is", "so much that this answer protects hardly anybody");
+    }
+    let one = match explanation.privacy_unit.as_str() {
+        "row" => "one row".to_owned(),
+        unit => format!("one {}", visible(unit)),
+    };
+    let times = number((epsilon.exp() * 100.0).ceil() / 100.0);
+    entry(
+        "That is",
+        &format!(
+            "the answer makes no guess about {one} more than {times} times as likely (e to the \
+             power of epsilon); delta, if there is one, is the probability that this fails"
+        ),
+    )
 }
 
 /// A title and its text.

@@ -18,7 +18,7 @@ fn budgets_show_what_was_charged() {
                    FROM visits GROUP BY town";
     shop.run(&["query", by_town]).success();
     let text = shop.run(&["budget"]).success();
-    assert!(text.contains("spent   epsilon = 1.25, delta = 1e-6"), "{text}");
+    assert!(text.contains("spent     epsilon = 1.25, delta = 1e-6"), "{text}");
     assert!(text.contains(COUNT_BY_PRODUCT), "{text}");
     let account = shop.account();
     assert_eq!(account["analyst"], "ana");

@@ -140,3 +140,23 @@ fn wrong_usage_has_its_own_exit_code() {
     assert_eq!(version, format!("hushtable {}\n", env!("CARGO_PKG_VERSION")));
     assert!(shop.run(&["--help"]).success().contains("Examples:"));
 }
+
+/// An Excel file is an archive of XML; a sheet that cannot hold the answer is refused before the
+/// charge where its size is public.
+#[test]
+fn excel_files_come_from_queries_and_releases() {
+    let shop = Shop::new();
+    shop.run(&["query", "--output", "a.xlsx", COUNT_BY_PRODUCT]).success();
+    let written = fs::read(shop.path("a.xlsx")).unwrap();
+    assert!(written.starts_with(b"PK\x03\x04"), "{:?}", &written[..8]);
+    shop.run(&["query", "--output", "again.xlsx", COUNT_BY_PRODUCT]).success();
+    assert_eq!(fs::read(shop.path("again.xlsx")).unwrap(), written);
+    let workload = format!(
+        "epsilon = 1\ndelta = 1e-6\n[[queries]]\nname = \"products\"\n\
+         sql = \"{COUNT_BY_PRODUCT}\"\n"
+    );
+    fs::write(shop.path("w.toml"), workload).unwrap();
+    shop.run(&["release", "--format", "xlsx", "--out", "out", "w.toml"]).success();
+    assert!(fs::read(shop.path("out/products.xlsx")).unwrap().starts_with(b"PK"));
+    assert!(!shop.path("out/products.xlsx.notes.txt").exists());
+}

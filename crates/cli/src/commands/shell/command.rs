@@ -14,7 +14,7 @@ pub(super) const COMMANDS: [(&str, &str, &str); 9] = [
     ("\\explain", "SQL;", "show what a statement would promise and cost, without asking it"),
     ("\\auto", "[on|off]", "charge without asking first, or ask again"),
     ("\\intervals", "[LEVEL|off]", "put intervals beside released values, at 95 % or at LEVEL"),
-    ("\\o", "[FILE]", "write the next result to a .csv, .json, .md, .html or .parquet file"),
+    ("\\o", "[FILE]", "write the next result to a file: .csv, .json, .md, .html, .parquet, .xlsx"),
     ("\\budget", "", "show your budgets, and what was charged to them"),
     ("\\history", "[on|off]", "say where your statements are kept, or stop keeping them"),
     ("\\help", "", "list these commands"),
@@ -119,7 +119,7 @@ pub(super) fn parse(line: &str) -> Result<ShellCommand, Failure> {
                 None => Ok(ShellCommand::Output(file)),
                 Some(path) => Err(Failure::new(
                     format!("the name `{}` does not say which format to write", path.display()),
-                    "end it in .csv, .json, .md, .html or .parquet",
+                    "end it in .csv, .json, .md, .html, .parquet or .xlsx",
                 )),
             }
         }

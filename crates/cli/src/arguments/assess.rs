@@ -36,6 +36,10 @@ budget or added to one.";
 #[derive(Debug, Args)]
 #[command(after_long_help = ASSESS_EXAMPLES)]
 pub(crate) struct AssessArguments {
+    /// Also say what the numbers mean and what they rest on (JSON always does)
+    #[arg(long, global = true)]
+    pub(crate) verbose: bool,
+
     #[command(subcommand)]
     pub(crate) command: AssessCommand,
 }

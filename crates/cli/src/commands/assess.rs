@@ -28,8 +28,9 @@ struct Assessment {
 }
 
 pub(crate) fn run(arguments: &AssessArguments) -> Result<(), Failure> {
+    let verbose = arguments.verbose;
     if let Some((output, assess)) = of_numbers(arguments) {
-        return curves(output, assess);
+        return curves(output, verbose, assess);
     }
     match &arguments.command {
         AssessCommand::Count(_)
@@ -41,22 +42,22 @@ pub(crate) fn run(arguments: &AssessArguments) -> Result<(), Failure> {
             let plot = arguments.plot.as_deref().map(ChartFile::to).transpose()?;
             let plot = plot.map(ChartFile::for_user_alone);
             let report = table::report(arguments)?;
-            printed(arguments.format, || report.text(), || report.json())?;
+            printed(arguments.format, || report.text(verbose), || report.json())?;
             plot.map_or(Ok(()), |file| file.write(&table::chart(&report)))
         }
         AssessCommand::Differencing(arguments) => {
             let report = differencing::report(arguments)?;
-            printed(arguments.format, || Ok(report.text()), || Ok(report.json()))
+            printed(arguments.format, || Ok(report.text(verbose)), || Ok(report.json()))
         }
         AssessCommand::Microdata(arguments) => {
             let report = microdata::report(arguments)?;
-            printed(arguments.format, || Ok(report.text()), || Ok(report.json()))
+            printed(arguments.format, || Ok(report.text(verbose)), || Ok(report.json()))
         }
         AssessCommand::Model(arguments) => {
             let plot = arguments.plot.as_deref().map(ChartFile::to).transpose()?;
             let modelled = model::assess(arguments)?;
             let report = &modelled.report;
-            printed(arguments.format, || Ok(report.text()), || Ok(report.json()))?;
+            printed(arguments.format, || Ok(report.text(verbose)), || Ok(report.json()))?;
             plot.map_or(Ok(()), |file| file.write(&modelled.chart()))
         }
     }
@@ -96,11 +97,12 @@ pub(crate) fn json_of_numbers(arguments: &AssessArguments) -> Option<Result<Stri
 /// Guarantees as a table, and as curves where they are asked for.
 fn curves(
     output: &ShownArguments,
+    verbose: bool,
     assess: impl FnOnce() -> Result<Assessment, Failure>,
 ) -> Result<(), Failure> {
     let plot = output.plot.as_deref().map(ChartFile::to).transpose()?;
     let assessed = assess()?;
-    printed(output.format, || Ok(assessed.report.text()), || Ok(assessed.report.json()))?;
+    printed(output.format, || Ok(assessed.report.text(verbose)), || Ok(assessed.report.json()))?;
     plot.map_or(Ok(()), |file| file.write(&plot::chart(&assessed)))
 }
 

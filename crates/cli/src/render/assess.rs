@@ -8,6 +8,11 @@ use super::number::{at_least, digits17};
 /// Columns to which words are set.
 const WIDTH: usize = 96;
 
+/// The sentence of every report: an assessment is easily taken for more than it is.
+const BRIEF: &str = "A measured risk and no privacy budget: it holds against those who know no \
+                     more than is assumed. --verbose says what the numbers mean, and what they \
+                     rest on.";
+
 /// Guarantees, and what they mean and rest on.
 #[derive(Clone, Debug)]
 pub(crate) struct AssessReport {
@@ -117,8 +122,8 @@ impl AssessReport {
         format!("{{{}}}\n", fields.join(","))
     }
 
-    /// For people: deltas are rounded up.
-    pub(crate) fn text(&self) -> String {
+    /// For people: deltas are rounded up. `verbose` says what they mean and rest on, too.
+    pub(crate) fn text(&self, verbose: bool) -> String {
         let headings = self.rows.first().map(|row| row.0.clone()).unwrap_or_default();
         let headings = headings.iter().map(|(key, _)| (key.replace('_', " "), Alignment::Left));
         let mut grid = TextGrid::new(headings).underlined();
@@ -138,9 +143,14 @@ impl AssessReport {
             out.push_str(&grid.text(0));
         }
         out.push('\n');
-        out.push_str(&wrapped(&self.words));
+        out.push_str(&prose(&self.words, verbose));
         out
     }
+}
+
+/// The meaning of an assessment and its assumptions, or that there are some.
+pub(crate) fn prose(words: &str, verbose: bool) -> String {
+    wrapped(if verbose { words } else { BRIEF })
 }
 
 /// Lines of at most [`WIDTH`] columns, broken between words.

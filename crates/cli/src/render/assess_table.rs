@@ -6,7 +6,7 @@ use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::knowledge::{GroupRisk, Knows, ProbabilityRange};
 use hushtable::privacy::Epsilon;
 
-use super::assess::wrapped;
+use super::assess::prose;
 use super::assess_words::NO_BUDGET;
 use super::audit::CONFIDENTIAL;
 use super::cell::rows;
@@ -101,7 +101,7 @@ impl TableReport {
     }
 
     /// For people: deltas are rounded up.
-    pub(crate) fn text(&self) -> Result<String, Failure> {
+    pub(crate) fn text(&self, verbose: bool) -> Result<String, Failure> {
         let mut out = format!("{CONFIDENTIAL}\n\nExact counts of {}\n", visible(&self.file));
         out += &self.totals().text(2);
         out.push('\n');
@@ -118,7 +118,7 @@ impl TableReport {
             );
         }
         out.push('\n');
-        out += &wrapped(&self.words());
+        out += &prose(&self.words(), verbose);
         Ok(out)
     }
 

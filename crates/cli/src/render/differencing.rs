@@ -4,7 +4,7 @@ use hushtable::knowledge::{
     BoundedCount, Combination, Differences, PublishedCount, RecoveredCount,
 };
 
-use super::assess::wrapped;
+use super::assess::prose;
 use super::grid::{Alignment, TextGrid, visible};
 use super::json::object;
 use super::number::number;
@@ -131,7 +131,7 @@ impl DifferencingReport {
     }
 
     /// For people.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self, verbose: bool) -> String {
         let cells = &self.tables.cells;
         let suppressed = cells.iter().filter(|cell| cell.count.low < cell.count.high).count();
         let combinations: Vec<&Combination> = self.combinations().collect();
@@ -176,7 +176,7 @@ impl DifferencingReport {
         out += &self.combinations_text(&combinations);
         out += &self.recovered_text(&recovered);
         out.push('\n');
-        out += &wrapped(&self.words());
+        out += &prose(&self.words(), verbose);
         out
     }
 

@@ -7,7 +7,7 @@ use hushtable::knowledge::{
     EquivalenceClass, GeneralisedValue, Linkage, PossibleValues, SingledOut,
 };
 
-use super::assess::wrapped;
+use super::assess::prose;
 use super::grid::{Alignment, TextGrid, visible};
 use super::json::{object, text as string};
 use super::number::number;
@@ -230,7 +230,7 @@ impl MicrodataReport {
     }
 
     /// For people.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self, verbose: bool) -> String {
         let quasi: Vec<String> = self.quasi.iter().map(|name| visible(name)).collect();
         let mut out = format!("Published microdata, by {}\n\n", quasi.join(", "));
         out += &self.summary().text(0);
@@ -244,7 +244,7 @@ impl MicrodataReport {
             out += &self.person_text(person);
         }
         out.push('\n');
-        out += &wrapped(&self.words());
+        out += &prose(&self.words(), verbose);
         out
     }
 

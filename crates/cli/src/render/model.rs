@@ -3,7 +3,7 @@
 use hushtable::knowledge::model::{Definition, Normalisation, Parameters};
 use hushtable::privacy::Epsilon;
 
-use super::assess::{EpsilonOrDelta, wrapped};
+use super::assess::{EpsilonOrDelta, prose, wrapped};
 use super::grid::{Alignment, TextGrid, visible};
 use super::model_words as words;
 use super::number::digits17;
@@ -47,7 +47,7 @@ pub(crate) struct ModelAmount {
 
 impl ModelReport {
     /// For people.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self, verbose: bool) -> String {
         let texts = self.headings.iter().map(|heading| match heading {
             Heading::EpsilonAt(delta, _) => format!("epsilon at delta {delta}"),
             Heading::DeltaAt(epsilon) => format!("delta at epsilon {epsilon}"),
@@ -67,6 +67,15 @@ impl ModelReport {
             grid.push(cells);
         }
         let mut out = grid.text(0);
+        if !verbose {
+            for found in self.found() {
+                out.push('\n');
+                out.push_str(&wrapped(&visible(&found)));
+            }
+            out.push('\n');
+            out.push_str(&prose("", false));
+            return out;
+        }
         out.push('\n');
         let mut meanings = TextGrid::pairs();
         for row in &self.rows {
@@ -81,13 +90,20 @@ impl ModelReport {
     }
 
     fn paragraphs(&self) -> Vec<String> {
+        let mut all = self.found();
+        all.insert(self.targets.len(), self.relations().join(" "));
+        all.push(words::EXACT.to_owned());
+        all
+    }
+
+    /// Findings beside the numbers.
+    fn found(&self) -> Vec<String> {
         let targets = self.targets.iter();
         let mut all: Vec<String> = targets
             .map(|(name, normalisation)| {
                 words::normalisation(name, normalisation, &self.parameters)
             })
             .collect();
-        all.push(self.relations().join(" "));
         all.extend(self.dependence.iter().map(|(nu, _, mu)| {
             let mu = EpsilonOrDelta::Epsilon(*mu).text();
             format!(
@@ -98,7 +114,6 @@ impl ModelReport {
         all.extend(
             self.too_large.iter().map(|why| format!("No simulators were searched for: {why}.")),
         );
-        all.push(words::EXACT.to_owned());
         all
     }
 

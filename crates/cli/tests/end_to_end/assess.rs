@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::support::{Run, command_in};
 
 fn assess(line: &str) -> Run {
-    let arguments: Vec<&str> = ["assess"].into_iter().chain(line.split_whitespace()).collect();
+    let arguments: Vec<&str> =
+        ["assess", "--verbose"].into_iter().chain(line.split_whitespace()).collect();
     Run::of(command_in(Path::new("."), &arguments).output().unwrap())
 }
 
@@ -224,4 +225,18 @@ fn assess_is_as_in_the_vectors() {
         check(case, &format!("count{} --noise geometric:{noise}", unknown(case)), &["delta"]);
     }
     assert_eq!(compared, 10 + 7 + 6 + 12 + 5 + 5);
+}
+
+/// Without --verbose, numbers come with one sentence, which no report is without.
+#[test]
+fn assumptions_are_behind_verbose() {
+    let line = "count --unknown 500@0.1 --epsilon 0.5";
+    let words = line.split_whitespace();
+    let arguments: Vec<&str> = ["assess"].into_iter().chain(words).collect();
+    let brief = Run::of(command_in(Path::new("."), &arguments).output().unwrap()).success();
+    let verbose = assess(line).success();
+    let numbers = |text: &str| text.lines().take(3).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(numbers(&brief), numbers(&verbose));
+    assert!(brief.contains("no privacy budget") && brief.contains("--verbose"), "{brief}");
+    assert!(brief.lines().count() < 7 && verbose.contains("500 other records"), "{brief}");
 }

@@ -29,7 +29,7 @@ impl Folder {
     }
 
     fn assess(&self, line: &str) -> Run {
-        let line = ["assess", "microdata"].into_iter().chain(line.split_whitespace());
+        let line = ["assess", "--verbose", "microdata"].into_iter().chain(line.split_whitespace());
         let line: Vec<&str> = line.collect();
         Run::of(command_in(self.0.path(), &line).output().unwrap())
     }

@@ -44,7 +44,8 @@ impl Folder {
     }
 
     fn assess(&self, arguments: &[&str]) -> Run {
-        let all: Vec<&str> = ["assess"].into_iter().chain(arguments.iter().copied()).collect();
+        let all: Vec<&str> =
+            ["assess", "--verbose"].into_iter().chain(arguments.iter().copied()).collect();
         Run::of(command_in(self.0.path(), &all).output().unwrap())
     }
 

@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
 
 fn run(folder: &Path, line: &str) -> Run {
     let arguments: Vec<&str> =
-        ["assess", "model"].into_iter().chain(line.split_whitespace()).collect();
+        ["assess", "--verbose", "model"].into_iter().chain(line.split_whitespace()).collect();
     Run::of(command_in(folder, &arguments).output().unwrap())
 }
 

@@ -43,7 +43,6 @@ pub(crate) fn adjusted(
     let (sizes, codes) = codes(consistent, levels)?;
     let mut fitting = levels.iter().map(released).collect::<Result<Vec<_>, _>>()?;
     let quoted = QuotedLevels::new(consistent, &quotes);
-    let mut measured = Vec::new();
     for adjusted in quoted.measurements()? {
         let mut cells = Vec::with_capacity(levels.len());
         for (at, &(measurement, variance)) in adjusted.levels.iter().enumerate() {
@@ -68,9 +67,6 @@ pub(crate) fn adjusted(
             };
             return Ok(AdjustedLevels { tables: levels.iter().map(released).collect(), fit });
         }
-        measured.push((adjusted, cells));
-    }
-    for (adjusted, mut cells) in measured {
         let estimates = adjust(&sizes, &mut cells, adjusted.wanted);
         let estimates = estimates.ok_or(EngineError::inconsistent(
             "the levels of a consistent table cannot be adjusted to each other",

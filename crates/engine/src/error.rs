@@ -164,7 +164,7 @@ impl EngineError {
 }
 
 impl EngineError {
-    /// The hint in the words of a program, where the other one names options of the command.
+    /// The hint for callers from code, where the other one names options of the command.
     fn hint_in_code(&self) -> Option<String> {
         Some(match self {
             Self::ContractFile { .. } => {

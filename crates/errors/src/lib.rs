@@ -14,7 +14,7 @@ pub struct ErrorText {
     pub place: Option<String>,
     /// A way that works.
     pub hint: Option<String>,
-    /// That way in the words of a program, where `hint` names options of the command.
+    /// The way out for callers from code, where `hint` names options of the command.
     pub hint_in_code: Option<String>,
 }
 

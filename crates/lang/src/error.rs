@@ -21,7 +21,7 @@ pub struct Refusal {
     pub what: String,
     /// A way that works.
     pub hint: String,
-    /// That way in the words of a program, where the hint names options of the command.
+    /// The way out for callers from code, where `hint` names options of the command.
     hint_in_code: Option<Box<str>>,
     place: Option<Box<Place>>,
 }

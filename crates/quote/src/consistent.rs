@@ -24,6 +24,7 @@ pub use self::adjusted::{AdjustedMeasurement, ConsistentPrecision, QuotedLevels}
 pub use self::adjusted_noise::AdjustedNoise;
 use self::alike::Alike;
 use self::complete::{Complete, KeySet};
+pub use self::misfit::fit;
 use self::shown_children::{CellFamily, lowered, nearest};
 
 /// A least-squares number before it is rounded, in steps: a whole number near it, and the rest.
@@ -57,13 +58,6 @@ pub struct AdjustOptions {
     pub from_zero: bool,
     /// Whether released values are not to be below zero either.
     pub non_negative: bool,
-}
-
-/// Whether the released levels fit each other but for noise. Where limits cut more off at one level
-/// than at another they may not, and are not to be adjusted. `sizes` counts the values of each key.
-/// Returns `None` if cells do not fit their level, which is a fault of the caller.
-pub fn fit(sizes: &[usize], levels: &[LevelCells]) -> Option<bool> {
-    misfit::fit(sizes, levels)
 }
 
 /// Adjusts levels to each other. `sizes` counts the values of each key. Returns `None` if cells do

@@ -8,16 +8,20 @@ use super::grid::visible;
 /// A warning for the standard error stream, with the name of its query where there are several.
 pub(crate) fn note(warning: &Warning, query: Option<&str>) -> String {
     let query = query.map_or_else(String::new, |query| format!("{}: ", visible(query)));
-    let (what, hint) = (visible(&warning.what), visible(&warning.hint));
-    format!("warning: {query}{what}\n  hint: {hint}\n")
+    text(&format!("{query}{}", visible(&warning.what)), &visible(&warning.hint))
+}
+
+fn text(what: &str, hint: &str) -> String {
+    format!("warning: {what}\n  hint: {hint}\n")
 }
 
 /// The note on levels that do not fit each other.
 pub(crate) fn levels_misfit() -> String {
-    "warning: the levels differ by more than noise, and stay as they were released\n  hint: limits \
-     cut more off at some levels than at others; raise `max_groups_contributed` or \
-     `max_rows_per_group`, which is another question\n"
-        .to_owned()
+    text(
+        "the levels differ by more than noise, and stay as they were released",
+        "limits cut more off at some levels than at others; raise `max_groups_contributed` or \
+         `max_rows_per_group`, which is another question",
+    )
 }
 
 /// The warnings of a query as a section of a quote; empty where there are none.

@@ -16,9 +16,10 @@ use super::{KeySet, LevelCells, keys_of};
 /// How many standard deviations, or steps where these are smaller, noise alone explains.
 const MOST_DEVIATIONS: f64 = 30.0;
 
-/// Whether the levels fit each other but for noise; always where a level is not complete. `sizes`
-/// counts the values of each key. `None` if cells do not fit their level, a fault of the caller.
-pub(super) fn fit(sizes: &[usize], levels: &[LevelCells]) -> Option<bool> {
+/// Whether the released levels fit each other but for noise; always where a level is not complete.
+/// Levels that do not fit are not to be adjusted. `sizes` counts the values of each key. Returns
+/// `None` if cells do not fit their level, which is a fault of the caller.
+pub fn fit(sizes: &[usize], levels: &[LevelCells]) -> Option<bool> {
     if levels.iter().any(|level| !level.complete) {
         return Some(true);
     }

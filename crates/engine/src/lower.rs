@@ -7,6 +7,7 @@
 
 mod join;
 mod never_empty;
+mod sorted;
 mod sums;
 mod total;
 mod windows;
@@ -45,7 +46,6 @@ use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::rows::MOST_UNPADDED;
 use crate::source::{self, Data, ReadProgress, ReadRequest};
 pub(crate) use never_empty::NeverEmptyExec;
-pub(crate) use sums::total_function;
 pub(crate) use total::EncodedExpr;
 use total::{TotalExpr, ValueLimit};
 
@@ -233,9 +233,9 @@ impl Lowering<'_> {
         let mut exprs: Vec<&Expr> = keys.iter().map(|key| &key.expr).collect();
         let mut operands = Vec::new();
         for &at in &computed {
-            let operand = aggregates.get(at).and_then(|(_, aggregate)| aggregate.operand());
-            operands.push(operand.map(|_| exprs.len()));
-            exprs.extend(operand);
+            let of = aggregates.get(at).map_or(&[][..], |(_, aggregate)| aggregate.operands());
+            operands.push(exprs.len()..exprs.len() + of.len());
+            exprs.extend(of);
         }
         let mut needed = NeededColumns::default();
         exprs.iter().for_each(|expr| needed.add(expr));
@@ -253,15 +253,15 @@ impl Lowering<'_> {
         });
         let group = PhysicalGroupBy::new_single(group.collect());
         let mut functions = Vec::new();
-        for (&at, operand) in computed.iter().zip(operands) {
+        for (&at, operands) in computed.iter().zip(operands) {
             let (_, aggregate) = aggregates.get(at).ok_or(EngineError::inconsistent(
                 "a computed aggregate is not among the aggregates of its operator",
             ))?;
-            let argument = match operand {
-                Some(index) => column(&plan, index),
-                None => lit(1i64),
+            let arguments = match operands.is_empty() {
+                true => vec![lit(1i64)],
+                false => operands.map(|index| column(&plan, index)).collect(),
             };
-            let builder = AggregateExprBuilder::new(function(aggregate), vec![argument])
+            let builder = AggregateExprBuilder::new(function(aggregate), arguments)
                 .schema(Arc::clone(&schema))
                 .alias(format!("a{at}"));
             let distinct = matches!(aggregate, UnitAggregate::CountDistinct(_));
@@ -345,7 +345,12 @@ fn column_of(input: &Relation, index: usize) -> Result<Expr, EngineError> {
     Ok(Expr::column(index, field.column_type))
 }
 
-/// The function for an aggregate: DataFusion's, or a total one of [`sums`].
+/// A function of ours, by its name.
+pub(crate) fn total_function(name: &str) -> Option<Arc<AggregateUDF>> {
+    sums::named(name).or_else(|| sorted::named(name))
+}
+
+/// The function for an aggregate: DataFusion's, or a total one of [`sums`] and [`sorted`].
 fn function(aggregate: &UnitAggregate) -> Arc<AggregateUDF> {
     match aggregate {
         UnitAggregate::Rows | UnitAggregate::Count(_) | UnitAggregate::CountDistinct(_) => {
@@ -355,6 +360,7 @@ fn function(aggregate: &UnitAggregate) -> Arc<AggregateUDF> {
         UnitAggregate::Average(_) => sums::total_average(),
         UnitAggregate::Min(_) => min_udaf(),
         UnitAggregate::Max(_) => max_udaf(),
+        UnitAggregate::Sorted(sorted, _) => sorted::of_sorted(*sorted),
     }
 }
 

@@ -62,7 +62,7 @@ pub fn quantile_at(node: &ast::Expr) -> Option<(&ast::Function, &ast::Expr)> {
 }
 
 /// The aggregates of a unit's rows, in sub-queries and windows.
-const OF_UNITS: [&str; 12] = [
+const OF_UNITS: [&str; 16] = [
     "COUNT",
     "COUNTIF",
     "SUM",
@@ -75,6 +75,10 @@ const OF_UNITS: [&str; 12] = [
     "BOOL_OR",
     "BOOL_AND",
     "EVERY",
+    "ARG_MIN",
+    "ARG_MAX",
+    "MIN_BY",
+    "MAX_BY",
 ];
 
 /// Whether a function aggregates rows in a sub-query.

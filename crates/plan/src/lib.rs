@@ -21,7 +21,8 @@ pub use bind::{
 pub use one_row::{AddedCost, MAX_ADDED_OPERATIONS};
 pub use relation::{
     Beside, Field, FrameEnd, JoinKind, KnownValues, NamedExpr, Operator, Origin, Protection,
-    Relation, RowFrame, UnitAggregate, WindowFunction, WindowOrder, WindowedColumn,
+    Relation, RowFrame, SortedAggregate, UnitAggregate, WindowFunction, WindowOrder,
+    WindowedColumn,
 };
 pub use warning::{Warning, WarningCode};
 pub use workload::{MAX_QUERIES, Workload, WorkloadQuery, summary};

@@ -165,7 +165,7 @@ impl Adding<'_> {
             }
             Operator::Aggregate { input, keys, aggregates } => {
                 let of = self.relation(input);
-                let operands = aggregates.iter().filter_map(|(_, a)| a.operand());
+                let operands = aggregates.iter().flat_map(|(_, a)| a.operands());
                 let exprs = keys.iter().map(|key| &key.expr).chain(operands);
                 let more = AGGREGATED + MEASURED * aggregates.len() as u64;
                 self.compute(of.rows, exprs, &bytes_of(input.fields()), more);
@@ -176,7 +176,7 @@ impl Adding<'_> {
                 for column in columns {
                     let order = column.order_by.iter().map(|o| &o.expr);
                     let exprs = column.partition_by.iter().chain(order);
-                    let exprs = exprs.chain(column.function.operand());
+                    let exprs = exprs.chain(column.function.operands());
                     self.compute(of.rows, exprs, &bytes_of(input.fields()), SORTED);
                 }
                 of

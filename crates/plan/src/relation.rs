@@ -25,7 +25,7 @@ use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal};
 use serde::{Deserialize, Serialize};
 
 pub use aggregate::{
-    FrameEnd, RowFrame, UnitAggregate, WindowFunction, WindowOrder, WindowedColumn,
+    FrameEnd, RowFrame, SortedAggregate, UnitAggregate, WindowFunction, WindowOrder, WindowedColumn,
 };
 pub use beside::Beside;
 pub(crate) use fields::bytes_of;
@@ -504,7 +504,7 @@ impl Relation {
                 }
             }
             Operator::Aggregate { input, keys, aggregates } => {
-                let operands = aggregates.iter().filter_map(|(_, a)| a.operand());
+                let operands = aggregates.iter().flat_map(|(_, a)| a.operands());
                 for expr in keys.iter().map(|key| &key.expr).chain(operands) {
                     add("a sub-query's GROUP BY", expr, &input.fields);
                 }
@@ -513,7 +513,7 @@ impl Relation {
                 for column in columns {
                     let order = column.order_by.iter().map(|o| &o.expr);
                     let read = column.partition_by.iter().chain(order);
-                    for expr in read.chain(column.function.operand()) {
+                    for expr in read.chain(column.function.operands()) {
                         add("a window", expr, &input.fields);
                     }
                 }
@@ -638,7 +638,7 @@ fn expressions_of(operator: &mut Operator) -> Vec<&mut Expr> {
             on.iter_mut().flat_map(|(l, r)| [l, r]).chain(condition).collect()
         }
         Operator::Aggregate { keys, aggregates, .. } => {
-            let operands = aggregates.iter_mut().filter_map(|(_, a)| a.operand_mut());
+            let operands = aggregates.iter_mut().flat_map(|(_, a)| a.operands_mut());
             keys.iter_mut().map(|key| &mut key.expr).chain(operands).collect()
         }
         Operator::Window { columns, .. } => {
@@ -646,7 +646,7 @@ fn expressions_of(operator: &mut Operator) -> Vec<&mut Expr> {
             for column in columns {
                 all.extend(&mut column.partition_by);
                 all.extend(column.order_by.iter_mut().map(|o| &mut o.expr));
-                all.extend(column.function.operand_mut());
+                all.extend(column.function.operands_mut());
             }
             all
         }

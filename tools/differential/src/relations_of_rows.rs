@@ -408,7 +408,30 @@ impl<'a> Relations<'a> {
     /// An aggregate of a unit's rows.
     fn within_unit(&mut self, of: &[NamedColumn]) -> (Sql, Kind) {
         let kind = self.kind(of);
-        match self.dice.below(9) {
+        match self.dice.below(13) {
+            9 => {
+                let x = self.expression(of, Kind::Whole, 1);
+                let theirs = "TRY_CAST(SUM(DISTINCT {0}) AS BIGINT)";
+                (form("SUM(DISTINCT {0})", theirs, &[&x]), Kind::Whole)
+            }
+            10 => {
+                let (x, y) = (self.expression(of, kind, 1), self.expression(of, Kind::Whole, 1));
+                let theirs = "COUNT(DISTINCT ({0}, {1})) FILTER (WHERE {0} IS NOT NULL AND {1} IS \
+                              NOT NULL)";
+                (form("COUNT(DISTINCT {0}, {1})", theirs, &[&x, &y]), Kind::Whole)
+            }
+            11 => {
+                let (x, y) = (self.expression(of, kind, 1), self.expression(of, Kind::Whole, 1));
+                let (ours, theirs) = [
+                    ("ARG_MAX", "arg_max({0}, ({1}, {0}))"),
+                    ("ARG_MIN", "arg_min({0}, ({1}, {0}))"),
+                ][self.dice.below(2) as usize];
+                let ours = format!("{ours}({{0}}, {{1}})");
+                let theirs =
+                    format!("{theirs} FILTER (WHERE {{0}} IS NOT NULL AND {{1}} IS NOT NULL)");
+                (form(&ours, &theirs, &[&x, &y]), kind)
+            }
+            12 => (same("MEDIAN({0})", &[&self.expression(of, Kind::Whole, 1)]), Kind::Real),
             0 => (Sql::alike("COUNT(*)"), Kind::Whole),
             1 => (same("COUNT({0})", &[&self.expression(of, kind, 1)]), Kind::Whole),
             2 => (same("COUNT(DISTINCT {0})", &[&self.expression(of, kind, 1)]), Kind::Whole),

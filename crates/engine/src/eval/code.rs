@@ -3,9 +3,9 @@
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float64Type, TimestampMicrosecondType,
+    DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
 use hushtable_lang::MAX_KEY_BYTES;
@@ -44,6 +44,27 @@ pub(super) fn codes(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         }
     };
     Ok(Arc::new(codes))
+}
+
+/// The code of each row of values: a hash of their codes, which all have the same number of bytes.
+/// NULL where one of them is.
+pub(super) fn codes_of_several(arrays: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
+    let codes = arrays.iter().map(codes).collect::<Result<Vec<_>, _>>()?;
+    let columns = codes
+        .iter()
+        .map(|column| column.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let rows = columns.first().map_or(0, |column| column.len());
+    let mut bytes = Vec::with_capacity(8 * columns.len());
+    let row_code = |at: usize| {
+        bytes.clear();
+        for column in &columns {
+            bytes.extend(column.is_valid(at).then(|| column.value(at))?.to_le_bytes());
+        }
+        count(|| bytes.len());
+        Some(hashed(&bytes))
+    };
+    Ok(Arc::new((0..rows).map(row_code).collect::<Int64Array>()))
 }
 
 fn hashed(bytes: &[u8]) -> i64 {

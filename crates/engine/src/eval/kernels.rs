@@ -145,7 +145,10 @@ impl ArrayKernel {
                 let (between, texts) = arrays.split_first().ok_or_else(|| unexpected())?;
                 text_functions::concat_with(between, texts)
             }),
-            Function::Code => first(code::codes),
+            Function::Code => all(|arrays| match arrays {
+                [one] => code::codes(one),
+                several => code::codes_of_several(several),
+            }),
             Function::DatePart(part) => first(move |x| time::part(part, x)),
             Function::DateTrunc(part) => first(move |x| time::truncate(part, x, result)),
             Function::DateAdd(part) => both(move |x, n| shift::added(part, x, n)),

@@ -102,6 +102,11 @@ fn about_units(dice: &mut Dice) -> String {
         "LEAST(COUNT(*), 3)",
         "MAX(IF(m > 2, 1, 0))",
         "LEAST(SUM(m + 1), 5)",
+        "MEDIAN(m)",
+        "STDDEV(m)",
+        "AVG(DISTINCT m)",
+        "LEAST(COUNT(DISTINCT m, kind), 2)",
+        "ARG_MIN(m, visit_id)",
     ]);
     let of_units = dice.one(&[
         "SELECT person_id AS u, kind AS k, VALUE AS y FROM visits GROUP BY person_id, kind",

@@ -39,7 +39,7 @@ pub(super) fn total_average() -> Arc<AggregateUDF> {
 }
 
 /// One of these, by its name.
-pub(crate) fn total_function(name: &str) -> Option<Arc<AggregateUDF>> {
+pub(super) fn named(name: &str) -> Option<Arc<AggregateUDF>> {
     [total_sum(), total_average()].into_iter().find(|function| function.name() == name)
 }
 
@@ -49,7 +49,7 @@ fn function(mean: bool) -> Arc<AggregateUDF> {
 }
 
 #[track_caller]
-fn unplanned() -> DataFusionError {
+pub(super) fn unplanned() -> DataFusionError {
     Invariant::new("a sum met a type or a mode that it is not planned for").into()
 }
 
@@ -96,26 +96,20 @@ impl AggregateUDFImpl for SumOrMean {
 impl SumOrMean {
     fn output(&self, args: &AccumulatorArgs<'_>) -> Result<SumOutput> {
         let [field] = args.expr_fields else { return Err(unplanned()) };
-        let of = field.data_type().clone();
-        match of {
-            DataType::Int64 | DataType::Float64 | DataType::Decimal128(38, _) => {
-                Ok(SumOutput { mean: self.mean, of })
-            }
-            _ => Err(unplanned()),
-        }
+        SumOutput::new(self.mean, field.data_type())
     }
 }
 
 /// The output that is made of sums.
 #[derive(Clone, Debug)]
-struct SumOutput {
+pub(super) struct SumOutput {
     mean: bool,
     of: DataType,
 }
 
 /// A sum on its way: exact for whole numbers and decimals, compensated for floats.
 #[derive(Clone, Copy, Debug, Default)]
-struct RunningSum {
+pub(super) struct RunningSum {
     count: u64,
     whole: i128,
     /// How often `whole` went beyond its 128 bits: zero in the end, whatever the order, where the
@@ -128,12 +122,19 @@ struct RunningSum {
 }
 
 /// A value to add up, by the type of its column.
-enum SumValue {
+pub(super) enum SumValue {
     Whole(i128),
     Float(f64),
 }
 
 impl RunningSum {
+    pub(super) fn add(&mut self, value: SumValue) {
+        match value {
+            SumValue::Whole(value) => self.add_whole(value),
+            SumValue::Float(value) => self.add_float(value),
+        }
+    }
+
     fn add_whole(&mut self, value: i128) {
         self.count += 1;
         let (sum, beyond) = self.whole.overflowing_add(value);
@@ -152,7 +153,7 @@ impl RunningSum {
     }
 
     /// Neumaier's summation.
-    fn add_float(&mut self, value: f64) {
+    pub(super) fn add_float(&mut self, value: f64) {
         self.count += 1;
         self.infinite |= value.is_infinite();
         let sum = self.float + value;
@@ -165,7 +166,7 @@ impl RunningSum {
     }
 
     /// The sum of floats, if it is a number.
-    fn float(&self) -> Option<f64> {
+    pub(super) fn float(&self) -> Option<f64> {
         // Rounding errors beside an infinity are not a number.
         let sum = if self.float.is_finite() { self.float + self.lost } else { self.float };
         (sum.is_finite() || (self.infinite && !sum.is_nan())).then_some(sum)
@@ -173,8 +174,21 @@ impl RunningSum {
 }
 
 impl SumOutput {
+    pub(super) fn new(mean: bool, of: &DataType) -> Result<Self> {
+        match of {
+            DataType::Int64 | DataType::Float64 | DataType::Decimal128(38, _) => {
+                Ok(Self { mean, of: of.clone() })
+            }
+            _ => Err(unplanned()),
+        }
+    }
+
     /// Hands over each value of an array that is not NULL, with its index.
-    fn each(&self, values: &[ArrayRef], mut take: impl FnMut(usize, SumValue)) -> Result<()> {
+    pub(super) fn each(
+        &self,
+        values: &[ArrayRef],
+        mut take: impl FnMut(usize, SumValue),
+    ) -> Result<()> {
         let [array] = values else { return Err(unplanned()) };
         match &self.of {
             DataType::Int64 => {
@@ -192,6 +206,17 @@ impl SumOutput {
             }
         }
         Ok(())
+    }
+
+    /// A value as a float.
+    pub(super) fn as_float(&self, value: &SumValue) -> f64 {
+        match (value, &self.of) {
+            (SumValue::Float(value), _) => *value,
+            (SumValue::Whole(value), DataType::Decimal128(_, scale)) => {
+                *value as f64 / 10f64.powi(i32::from(*scale))
+            }
+            (SumValue::Whole(value), _) => *value as f64,
+        }
     }
 
     fn mean(&self, sum: &RunningSum) -> Option<f64> {
@@ -219,7 +244,7 @@ impl SumOutput {
         if sum.count == 0 { None } else { Some(sum.float()? + 0.0) }
     }
 
-    fn array(&self, sums: &[RunningSum]) -> Result<ArrayRef> {
+    pub(super) fn array(&self, sums: &[RunningSum]) -> Result<ArrayRef> {
         let sums = sums.iter();
         Ok(match (&self.of, self.mean) {
             (_, true) => Arc::new(sums.map(|s| self.mean(s)).collect::<Float64Array>()),
@@ -251,10 +276,7 @@ struct Running {
 impl Accumulator for Running {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let Self { state, output } = self;
-        output.each(values, |_, value| match value {
-            SumValue::Whole(value) => state.add_whole(value),
-            SumValue::Float(value) => state.add_float(value),
-        })
+        output.each(values, |_, value| state.add(value))
     }
 
     /// Takes out the rows that a moving frame leaves behind.

@@ -189,9 +189,34 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
             "CAST(ROUND(AVG(n) * 10) AS INT64)",
             "CAST(FLOOR(SUM(CAST(n AS FLOAT64) / 7) * 1e6) AS INT64)",
             "COUNT(IF(k = 'a', n, NULL))",
+            "COUNT(DISTINCT n, k)",
+            "SUM(DISTINCT n)",
+            "CAST(FLOOR(MEDIAN(n) * 2) AS INT64)",
+            "CAST(FLOOR(STDDEV_POP(CAST(n AS FLOAT64) / 7) * 1e6) AS INT64)",
+            "ARG_MAX(n, k)",
         ])
     };
-    match dice.below(18) {
+    match dice.below(20) {
+        18 => {
+            let (b, b_is_apart) = other(dice);
+            let columns = dice.one(&["b.k AS k, a.n AS n", "COALESCE(a.k, b.k) AS k, b.n AS n"]);
+            let sql = format!("SELECT u, {columns} FROM ({a}) a FULL JOIN ({b}) b USING (u)");
+            (sql, a_is_apart && b_is_apart)
+        }
+        19 => {
+            let (b, b_is_apart) = other(dice);
+            let sql = match dice.below(3) {
+                0 => {
+                    format!("SELECT u, k, n FROM ({a}) WHERE (u, k) IN (SELECT u, k FROM ({b}) b)")
+                }
+                1 => format!("SELECT a.u, a.k, a.n FROM ({a}) a ANTI JOIN ({b}) b ON b.u = a.u"),
+                _ => format!(
+                    "SELECT u, k, a.n AS n FROM ({a}) a FULL JOIN ({b}) b USING (u, k) \
+                     WHERE b.n IS NULL"
+                ),
+            };
+            (sql, a_is_apart && b_is_apart)
+        }
         0 => {
             let (b, b_is_apart) = other(dice);
             let kind = dice.one(&["JOIN", "LEFT JOIN"]);

@@ -52,7 +52,7 @@ impl Lowering<'_> {
                 "a computed window is not among the windows of its operator",
             ))?;
             let order = window.order_by.iter().map(|o| &o.expr);
-            let read = window.partition_by.iter().chain(order).chain(window.function.operand());
+            let read = window.partition_by.iter().chain(order).chain(window.function.operands());
             read.for_each(|expr| needed.add(expr));
         }
         if let Some(unit) = input.protection().unit() {
@@ -96,7 +96,7 @@ fn windowed(
     // Expressions to sort by become columns, so that DataFusion knows the order.
     let order = window.order_by.iter().map(|o| &o.expr);
     let operands: Vec<&Expr> =
-        window.partition_by.iter().chain(order).chain(window.function.operand()).collect();
+        window.partition_by.iter().chain(order).chain(window.function.operands()).collect();
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
         (0..width).map(|index| (column(&plan, index), index.to_string())).collect();
     for (at, operand) in operands.iter().enumerate() {

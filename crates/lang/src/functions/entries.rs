@@ -615,12 +615,18 @@ functions! {
             texts.iter().try_fold(between, |sum, next| sum.checked_add((*next)?))
         },
     }
-    /// A whole number for each value, to tell values apart: of texts and decimals by a hash of 64
-    /// bits. NULL for text over [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES). It has no name in SQL.
+    /// A whole number for each value, to tell values apart: of texts, of decimals and of several
+    /// values together by a hash of 64 bits. NULL for text over
+    /// [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES), and where one of several is NULL. It has no name
+    /// in SQL.
     Code => {
         name: "COUNT(DISTINCT)",
         sql: [],
-        cost: |of| 30 + HASHED * of.longest().min(MAX_KEY_BYTES as u64),
+        cost: |of| {
+            let each = |bytes: &usize| 30 + HASHED * (*bytes).min(MAX_KEY_BYTES) as u64;
+            let together = if of.operands() > 1 { 8 * HASHED * of.operands() } else { 0 };
+            of.bytes.iter().map(each).sum::<u64>() + together
+        },
     }
     /// A part of a date or timestamp as an integer.
     DatePart(part: DatePart) => {

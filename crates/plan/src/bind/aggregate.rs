@@ -86,12 +86,15 @@ impl Aggregates<'_> {
         operand: Option<Expr>,
         keys: usize,
     ) -> Result<Expr, Refusal> {
-        let is_unit = operand.as_ref().is_some_and(|e| self.table.is_unit(e));
+        let is_unit =
+            arguments.others.is_empty() && operand.as_ref().is_some_and(|e| self.table.is_unit(e));
         if !is_unit {
             let Some(operand) = operand else {
                 return Err(Refusal::new("COUNT(DISTINCT *) is not supported", "COUNT(*)"));
             };
-            return self.count_values(arguments, operand, keys);
+            let others = arguments.others.iter().map(|node| self.row(node));
+            let operands = std::iter::once(Ok(operand)).chain(others);
+            return self.count_values(arguments, operands.collect::<Result<_, _>>()?, keys);
         }
         if arguments.bounds.is_some() {
             return Err(Refusal::new(
@@ -107,12 +110,13 @@ impl Aggregates<'_> {
         self.add_measurement(counting(measure, 0, 1, arguments.weight), keys)
     }
 
-    /// The number of different values of a column that is not the unit. A value counts once, and a
-    /// unit moves the number by no more than as many as count of its own.
+    /// The number of different values of a column that is not the unit, or of combinations of
+    /// several. A value counts once, and a unit moves the number by no more than as many as count
+    /// of its own.
     fn count_values(
         &mut self,
         arguments: &Arguments,
-        operand: Expr,
+        mut operands: Vec<Expr>,
         keys: usize,
     ) -> Result<Expr, Refusal> {
         let no_bounds = arguments.bounds.is_none() && self.rows_for_now().is_none();
@@ -137,11 +141,10 @@ impl Aggregates<'_> {
                 "contribution_bounds_per_group => (0, 3)",
             ));
         };
-        let operand = match &arguments.filter {
-            Some(filter) => where_true(filter.clone(), Some(operand)),
-            None => operand,
-        };
-        let code = Expr::call(Function::Code, vec![operand], ColumnType::Int);
+        if let (Some(filter), Some(first)) = (&arguments.filter, operands.first_mut()) {
+            *first = where_true(filter.clone(), Some(first.clone()));
+        }
+        let code = Expr::call(Function::Code, operands, ColumnType::Int);
         let measure = Measure::Distinct { of: code, values };
         self.add_measurement(counting(measure, 0, high, arguments.weight), keys)
     }
@@ -390,7 +393,10 @@ impl Aggregates<'_> {
     ) -> Result<Expr, Refusal> {
         if arguments.distinct {
             return Err(Refusal::new(
-                format!("`{function}`: DISTINCT is supported in COUNT only"),
+                format!(
+                    "`{function}` of several units is not supported: whether a unit's value counts \
+                     would depend on who else has it"
+                ),
                 "count each value of a unit once: FROM (SELECT DISTINCT unit, x FROM table)",
             ));
         }

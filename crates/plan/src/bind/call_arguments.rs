@@ -9,12 +9,15 @@ use sqlparser::ast;
 
 use super::collected::Aggregates;
 use super::options::MAX_WEIGHT;
+use super::unit_aggregate::counts_rows;
 
 /// The arguments of an aggregate.
 pub(super) struct Arguments {
     pub(super) distinct: bool,
     /// `None` for `*`.
     pub(super) operand: Option<ast::Expr>,
+    /// The values behind the first in COUNT(DISTINCT x, y).
+    pub(super) others: Vec<ast::Expr>,
     /// The condition of FILTER, on rows.
     pub(super) filter: Option<Expr>,
     /// The share of values below a quantile.
@@ -62,6 +65,7 @@ impl Aggregates<'_> {
             distinct: duplicates == Some(ast::DuplicateTreatment::Distinct)
                 || name == "APPROX_COUNT_DISTINCT",
             operand: None,
+            others: Vec::new(),
             filter,
             percentile: None,
             second: None,
@@ -77,6 +81,12 @@ impl Aggregates<'_> {
             use ast::{FunctionArg as A, FunctionArgExpr as X};
             match argument {
                 A::Unnamed(X::Wildcard) if name == "COUNT" => operands += 1,
+                A::Unnamed(X::Expr(ast::Expr::Tuple(_))) if arguments.distinct => {
+                    return Err(counts_rows(function));
+                }
+                A::Unnamed(X::Expr(e)) if operands > 0 && name == "COUNT" && arguments.distinct => {
+                    arguments.others.push(e.clone());
+                }
                 A::Unnamed(X::Expr(e)) => {
                     operands += 1;
                     let operand = match operands {

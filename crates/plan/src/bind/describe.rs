@@ -21,7 +21,13 @@ fn value_of(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
         Measure::Rows => "count of rows".to_owned(),
         Measure::Values(expr) => format!("count of {}", short(expr, stored)),
         Measure::SumOfRows { of, .. } => format!("sum of {}", short(of, stored)),
-        Measure::Distinct { of, .. } => format!("count of different {}", short(of, stored)),
+        Measure::Distinct { of, .. } => match &of.kind {
+            ExprKind::Call(Function::Code, several) if several.len() > 1 => {
+                let names: Vec<String> = several.iter().map(|e| short(e, stored)).collect();
+                format!("count of different combinations of {}", names.join(" and "))
+            }
+            _ => format!("count of different {}", short(of, stored)),
+        },
         Measure::ClampedSum(expr) => format!("sum of {}", short(expr, stored)),
         Measure::PerRecordSum(sum) if sum.mechanism == RecordMechanism::default() => {
             format!("sum of {}", short(&sum.of, stored))

@@ -24,31 +24,104 @@ pub enum UnitAggregate {
     Min(Expr),
     /// Greatest value; NULL where there is none.
     Max(Expr),
+    /// An aggregate that looks at all values together. Rows that lack one of them count for
+    /// nothing.
+    Sorted(SortedAggregate, Vec<Expr>),
 }
 
-impl UnitAggregate {
-    /// The expression that is aggregated, over the input's columns.
-    pub fn operand(&self) -> Option<&Expr> {
+/// An aggregate of sorted values, which is the same in every order of the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SortedAggregate {
+    /// Number of different combinations of values.
+    CountDistinct,
+    /// Sum of the different values; NULL where there is none, or where it overflows its type.
+    SumDistinct,
+    /// Mean of the different values, a float; NULL where there is none.
+    AverageDistinct,
+    /// The middle value, or the mean of the two in the middle, a float; NULL where there is none.
+    Median,
+    /// Sum of squared differences from the mean over one less than the number of values; NULL
+    /// where there are fewer than two.
+    SampleVariance,
+    /// Mean of squared differences from the mean; NULL where there is no value.
+    PopulationVariance,
+    /// Square root of the sample variance.
+    SampleDeviation,
+    /// Square root of the population variance.
+    PopulationDeviation,
+    /// The first value where the second is least; of several, the least.
+    ArgMin,
+    /// The first value where the second is greatest; of several, the greatest.
+    ArgMax,
+}
+
+impl SortedAggregate {
+    /// The form in SQL, for messages.
+    pub fn form(self) -> &'static str {
         match self {
-            Self::Rows => None,
-            Self::Count(e)
-            | Self::CountDistinct(e)
-            | Self::Sum(e)
-            | Self::Average(e)
-            | Self::Min(e)
-            | Self::Max(e) => Some(e),
+            Self::CountDistinct => "COUNT(DISTINCT x, y)",
+            Self::SumDistinct => "SUM(DISTINCT x)",
+            Self::AverageDistinct => "AVG(DISTINCT x)",
+            Self::Median => "MEDIAN(x)",
+            Self::SampleVariance => "VARIANCE(x)",
+            Self::PopulationVariance => "VAR_POP(x)",
+            Self::SampleDeviation => "STDDEV(x)",
+            Self::PopulationDeviation => "STDDEV_POP(x)",
+            Self::ArgMin => "ARG_MIN(x, y)",
+            Self::ArgMax => "ARG_MAX(x, y)",
         }
     }
 
-    pub(super) fn operand_mut(&mut self) -> Option<&mut Expr> {
+    /// The number of values that it takes of a row, where that is fixed.
+    pub fn operands(self) -> Option<usize> {
         match self {
-            Self::Rows => None,
+            Self::CountDistinct => None,
+            Self::ArgMin | Self::ArgMax => Some(2),
+            _ => Some(1),
+        }
+    }
+
+    /// Type of the result, for a first value of that type.
+    pub fn column_type(self, of: ColumnType) -> ColumnType {
+        match self {
+            Self::CountDistinct => ColumnType::Int,
+            Self::SumDistinct | Self::ArgMin | Self::ArgMax => of,
+            _ => ColumnType::Float,
+        }
+    }
+
+    /// Whether values must be numbers.
+    fn adds(self) -> bool {
+        !matches!(self, Self::CountDistinct | Self::ArgMin | Self::ArgMax)
+    }
+}
+
+impl UnitAggregate {
+    /// The expressions that are aggregated, over the input's columns.
+    pub fn operands(&self) -> &[Expr] {
+        match self {
+            Self::Rows => &[],
             Self::Count(e)
             | Self::CountDistinct(e)
             | Self::Sum(e)
             | Self::Average(e)
             | Self::Min(e)
-            | Self::Max(e) => Some(e),
+            | Self::Max(e) => std::slice::from_ref(e),
+            Self::Sorted(_, of) => of,
+        }
+    }
+
+    pub(super) fn operands_mut(&mut self) -> &mut [Expr] {
+        match self {
+            Self::Rows => &mut [],
+            Self::Count(e)
+            | Self::CountDistinct(e)
+            | Self::Sum(e)
+            | Self::Average(e)
+            | Self::Min(e)
+            | Self::Max(e) => std::slice::from_mut(e),
+            Self::Sorted(_, of) => of,
         }
     }
 
@@ -58,12 +131,20 @@ impl UnitAggregate {
             Self::Rows | Self::Count(_) | Self::CountDistinct(_) => ColumnType::Int,
             Self::Average(_) => ColumnType::Float,
             Self::Sum(e) | Self::Min(e) | Self::Max(e) => e.column_type,
+            // Checking refuses one of no values.
+            Self::Sorted(sorted, of) => {
+                sorted.column_type(of.first().map_or(ColumnType::Int, |first| first.column_type))
+            }
         }
     }
 
-    /// Whether the operand must be a number.
+    /// Whether operands must be numbers.
     fn adds(&self) -> bool {
-        matches!(self, Self::Sum(_) | Self::Average(_))
+        match self {
+            Self::Sum(_) | Self::Average(_) => true,
+            Self::Sorted(sorted, _) => sorted.adds(),
+            _ => false,
+        }
     }
 }
 
@@ -133,38 +214,38 @@ pub enum WindowFunction {
 }
 
 impl WindowFunction {
-    /// The argument, over the input's columns.
-    pub fn operand(&self) -> Option<&Expr> {
+    /// The arguments, over the input's columns.
+    pub fn operands(&self) -> &[Expr] {
         match self {
             Self::RowNumber
             | Self::Rank
             | Self::DenseRank
             | Self::PercentRank
             | Self::CumulativeShare
-            | Self::Ntile(_) => None,
+            | Self::Ntile(_) => &[],
             Self::Lag(e, _)
             | Self::Lead(e, _)
             | Self::FirstValue(e)
             | Self::LastValue(e)
-            | Self::NthValue(e, _) => Some(e),
-            Self::Aggregate(aggregate) => aggregate.operand(),
+            | Self::NthValue(e, _) => std::slice::from_ref(e),
+            Self::Aggregate(aggregate) => aggregate.operands(),
         }
     }
 
-    pub(super) fn operand_mut(&mut self) -> Option<&mut Expr> {
+    pub(super) fn operands_mut(&mut self) -> &mut [Expr] {
         match self {
             Self::RowNumber
             | Self::Rank
             | Self::DenseRank
             | Self::PercentRank
             | Self::CumulativeShare
-            | Self::Ntile(_) => None,
+            | Self::Ntile(_) => &mut [],
             Self::Lag(e, _)
             | Self::Lead(e, _)
             | Self::FirstValue(e)
             | Self::LastValue(e)
-            | Self::NthValue(e, _) => Some(e),
-            Self::Aggregate(aggregate) => aggregate.operand_mut(),
+            | Self::NthValue(e, _) => std::slice::from_mut(e),
+            Self::Aggregate(aggregate) => aggregate.operands_mut(),
         }
     }
 
@@ -208,7 +289,7 @@ pub(super) fn aggregated(
         fields.push(Field {
             name: name.clone(),
             column_type: operand(aggregate, input)?,
-            max_bytes: longest(aggregate.operand(), input),
+            max_bytes: longest(aggregate.operands(), input),
             origin: None,
         });
     }
@@ -231,17 +312,22 @@ pub(super) fn aggregated(
     Ok((fields, protection?))
 }
 
-/// Most bytes of an aggregate's value, which is one of its operand's values.
-fn longest(operand: Option<&Expr>, input: &Relation) -> usize {
-    operand.map_or(0, |expr| fields::most_bytes(expr, &input.fields))
+/// Most bytes of an aggregate's value, which is one of its first operand's values.
+fn longest(operands: &[Expr], input: &Relation) -> usize {
+    operands.first().map_or(0, |expr| fields::most_bytes(expr, &input.fields))
 }
 
 fn operand(aggregate: &UnitAggregate, input: &Relation) -> Result<ColumnType, Refusal> {
-    if let Some(expr) = aggregate.operand() {
+    for expr in aggregate.operands() {
         fields::check(expr, &input.fields)?;
         if aggregate.adds() && !expr.column_type.is_numeric() {
             return Err(misfit("a sum of values that are no numbers"));
         }
+    }
+    if let UnitAggregate::Sorted(sorted, of) = aggregate
+        && (of.is_empty() || sorted.operands().is_some_and(|operands| operands != of.len()))
+    {
+        return Err(misfit("an aggregate has another number of values than it takes"));
     }
     Ok(aggregate.column_type())
 }
@@ -251,7 +337,7 @@ fn check_frame(frame: &RowFrame, function: &WindowFunction) -> Result<(), Refusa
     let float = |e: &Expr| e.column_type == ColumnType::Float;
     match (function, frame.start) {
         (WindowFunction::Aggregate(aggregate), FrameEnd::Rows(_))
-            if aggregate.adds() && aggregate.operand().is_some_and(float) =>
+            if aggregate.adds() && aggregate.operands().iter().any(float) =>
         {
             Err(Refusal::new(
                 "a sum of floats over a moving frame is not supported",
@@ -280,16 +366,24 @@ pub(super) fn windowed(
     let mut fields = input.fields.clone();
     for column in columns {
         let named = column.partition_by.iter().chain(column.order_by.iter().map(|o| &o.expr));
-        named.chain(column.function.operand()).try_for_each(|e| fields::check(e, &input.fields))?;
+        named
+            .chain(column.function.operands())
+            .try_for_each(|e| fields::check(e, &input.fields))?;
         if let Some(frame) = column.frame {
             check_frame(&frame, &column.function)?;
         }
         if let WindowFunction::Aggregate(aggregate) = &column.function {
             operand(aggregate, input)?;
-            if matches!(aggregate, UnitAggregate::CountDistinct(_)) {
+            // Each row would look at all values of its frame.
+            let whole = match aggregate {
+                UnitAggregate::CountDistinct(_) => Some("COUNT(DISTINCT x)"),
+                UnitAggregate::Sorted(sorted, _) => Some(sorted.form()),
+                _ => None,
+            };
+            if let Some(form) = whole {
                 return Err(Refusal::new(
-                    "COUNT(DISTINCT x) OVER (…) is not supported",
-                    "COUNT(DISTINCT x) in a sub-query with GROUP BY",
+                    format!("{form} OVER (…) is not supported"),
+                    format!("{form} in a sub-query with GROUP BY"),
                 ));
             }
         }
@@ -305,7 +399,7 @@ pub(super) fn windowed(
             ));
         }
         let (name, column_type) = (column.name.clone(), column.function.column_type());
-        let max_bytes = longest(column.function.operand(), input);
+        let max_bytes = longest(column.function.operands(), input);
         fields.push(Field { name, column_type, max_bytes, origin: None });
     }
     Ok((fields, input.protection.clone()))

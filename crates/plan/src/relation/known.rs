@@ -9,7 +9,7 @@ use hushtable_lang::range::{Fact, Facts, Range};
 use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Value};
 use hushtable_numbers::{Number, Step};
 
-use super::aggregate::{UnitAggregate, WindowFunction, WindowedColumn};
+use super::aggregate::{SortedAggregate, UnitAggregate, WindowFunction, WindowedColumn};
 use super::{Field, JoinKind, Operator, Relation, fields};
 
 /// Most that a value is from zero, so that sums of a unit's values do not overflow: a unit would
@@ -226,9 +226,15 @@ impl KnownValues {
     /// The range of an aggregate of one row or more, and whether it has a value.
     fn aggregate(&self, aggregate: &UnitAggregate) -> (Option<Range>, bool) {
         let any = i128::from(i64::MAX);
-        let Some(operand) = aggregate.operand() else { return (Some(Range::Exact(1, any)), true) };
+        let operands = aggregate.operands();
+        let Some(operand) = operands.first() else { return (Some(Range::Exact(1, any)), true) };
         let range = || Range::given(operand, &self.facts);
-        let present = || self.is_never_null(operand);
+        let present = || operands.iter().all(|operand| self.is_never_null(operand));
+        let mean = || {
+            range()
+                .and_then(|range| range.bounded(operand.column_type))
+                .and_then(|range| range.to_f64(operand.column_type))
+        };
         match aggregate {
             UnitAggregate::Rows => (Some(Range::Exact(1, any)), true),
             UnitAggregate::Count(_) | UnitAggregate::CountDistinct(_) => {
@@ -236,9 +242,7 @@ impl KnownValues {
             }
             UnitAggregate::Min(_) | UnitAggregate::Max(_) => (range(), present()),
             UnitAggregate::Average(_) => {
-                let mean = range()
-                    .and_then(|range| range.bounded(operand.column_type))
-                    .and_then(|range| range.to_f64(operand.column_type));
+                let mean = mean();
                 (mean.map(|(low, high)| Range::Float(low, high)), mean.is_some() && present())
             }
             UnitAggregate::Sum(_) => {
@@ -249,6 +253,33 @@ impl KnownValues {
                 let sum = self.bounded_sum(operand).or_else(|| range?.of_sums(operand.column_type));
                 (sum, small && present())
             }
+            UnitAggregate::Sorted(sorted, _) => match sorted {
+                SortedAggregate::CountDistinct => {
+                    (Some(Range::Exact(i128::from(present()), any)), true)
+                }
+                // The contract's bounds are of sums of all values.
+                SortedAggregate::SumDistinct => {
+                    (range().and_then(|range| range.of_sums(operand.column_type)), false)
+                }
+                SortedAggregate::ArgMin | SortedAggregate::ArgMax => (range(), present()),
+                SortedAggregate::AverageDistinct | SortedAggregate::Median => {
+                    let mean = mean();
+                    (mean.map(|(low, high)| Range::Float(low, high)), mean.is_some() && present())
+                }
+                // The variance of values within a width is largest where half of them are at each
+                // end, that of a sample with one at each.
+                _ => {
+                    let width = mean().map(|(low, high)| high - low);
+                    let most = width.map(|width| match sorted {
+                        SortedAggregate::SampleVariance => width * width / 2.0,
+                        SortedAggregate::PopulationVariance => width * width / 4.0,
+                        SortedAggregate::SampleDeviation => width / std::f64::consts::SQRT_2,
+                        _ => width / 2.0,
+                    });
+                    let most = most.map(f64::next_up).filter(|most| most.is_finite());
+                    (most.map(|most| Range::Float(0.0, most)), false)
+                }
+            },
         }
     }
 
@@ -288,7 +319,9 @@ impl KnownValues {
                 UnitAggregate::Min(_) | UnitAggregate::Max(_) | UnitAggregate::Average(_) => {
                     (self.aggregate(aggregate).0, false)
                 }
-                UnitAggregate::Sum(_) | UnitAggregate::CountDistinct(_) => (None, false),
+                UnitAggregate::Sum(_)
+                | UnitAggregate::CountDistinct(_)
+                | UnitAggregate::Sorted(..) => (None, false),
             };
         }
         match &column.function {

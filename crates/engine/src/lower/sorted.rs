@@ -1,0 +1,391 @@
+//! Aggregates that look at all values of a group together: different values, medians, variances,
+//! and the value where another one is least or greatest.
+//!
+//! Values are sorted before they are aggregated, so that the order in which rows arrive does not
+//! matter: it can depend on the rows of other units.
+
+use std::mem::size_of;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array,
+};
+use datafusion::arrow::compute::take;
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::arrow::row::{RowConverter, Rows, SortField};
+use datafusion::error::Result;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
+};
+use hushtable_plan::SortedAggregate;
+
+use super::sums::{RunningSum, SumOutput, unplanned};
+
+/// The functions and their names in plans.
+const NAMES: [(SortedAggregate, &str); 10] = [
+    (SortedAggregate::CountDistinct, "total_count_distinct"),
+    (SortedAggregate::SumDistinct, "total_sum_distinct"),
+    (SortedAggregate::AverageDistinct, "total_average_distinct"),
+    (SortedAggregate::Median, "total_median"),
+    (SortedAggregate::SampleVariance, "total_sample_variance"),
+    (SortedAggregate::PopulationVariance, "total_population_variance"),
+    (SortedAggregate::SampleDeviation, "total_sample_deviation"),
+    (SortedAggregate::PopulationDeviation, "total_population_deviation"),
+    (SortedAggregate::ArgMin, "total_arg_min"),
+    (SortedAggregate::ArgMax, "total_arg_max"),
+];
+
+/// The function for an aggregate.
+pub(super) fn of_sorted(aggregate: SortedAggregate) -> Arc<AggregateUDF> {
+    let name = NAMES.iter().find(|(named, _)| *named == aggregate).map_or("", |(_, name)| *name);
+    let signature = Signature::variadic_any(Volatility::Immutable);
+    Arc::new(AggregateUDF::new_from_impl(SortedFunction { aggregate, name, signature }))
+}
+
+/// One of these, by its name.
+pub(super) fn named(name: &str) -> Option<Arc<AggregateUDF>> {
+    let (aggregate, _) = NAMES.iter().find(|(_, of)| *of == name)?;
+    Some(of_sorted(*aggregate))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct SortedFunction {
+    aggregate: SortedAggregate,
+    name: &'static str,
+    signature: Signature,
+}
+
+impl AggregateUDFImpl for SortedFunction {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        use SortedAggregate as S;
+        match self.aggregate {
+            S::CountDistinct => Ok(DataType::Int64),
+            S::SumDistinct | S::ArgMin | S::ArgMax => types.first().cloned().ok_or_else(unplanned),
+            _ => Ok(DataType::Float64),
+        }
+    }
+
+    fn accumulator(&self, _: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        // Windows have none of these.
+        Err(unplanned())
+    }
+
+    fn state_fields(&self, _: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        // All rows of a unit meet in one operator: nothing is merged.
+        Ok(Vec::new())
+    }
+
+    fn groups_accumulator_supported(&self, _: AccumulatorArgs<'_>) -> bool {
+        true
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs<'_>,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        let mut types: Vec<DataType> =
+            args.expr_fields.iter().map(|field| field.data_type().clone()).collect();
+        if let SortedAggregate::ArgMin | SortedAggregate::ArgMax = self.aggregate {
+            // The value that is least or greatest comes first in the order.
+            types.reverse();
+        }
+        let fields = types.iter().map(|of| SortField::new(of.clone())).collect();
+        let converter = RowConverter::new(fields)?;
+        Ok(Box::new(GroupedValues {
+            aggregate: self.aggregate,
+            types,
+            rows: converter.empty_rows(0, 0),
+            converter,
+            entries: Vec::new(),
+            groups: 0,
+        }))
+    }
+}
+
+/// The values of many groups.
+#[derive(Debug)]
+struct GroupedValues {
+    aggregate: SortedAggregate,
+    types: Vec<DataType>,
+    converter: RowConverter,
+    /// The values of each row that was seen, as bytes in their order.
+    rows: Rows,
+    /// The rows that have all values, each behind its group.
+    entries: Vec<(usize, usize)>,
+    groups: usize,
+}
+
+impl GroupedValues {
+    /// The number of different rows of each group.
+    fn different(&self, entries: &[(usize, usize)], groups: usize) -> Result<ArrayRef> {
+        let mut counts = vec![0i64; groups];
+        for (at, (group, _)) in entries.iter().enumerate() {
+            if !self.repeats(entries, at) {
+                *counts.get_mut(*group).ok_or_else(unplanned)? += 1;
+            }
+        }
+        Ok(Arc::new(Int64Array::from(counts)))
+    }
+
+    /// Whether an entry is the one before it once more.
+    fn repeats(&self, entries: &[(usize, usize)], at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| entries.get(before));
+        let (Some((group, row)), Some((other, other_row))) = (entries.get(at), before) else {
+            return false;
+        };
+        group == other && self.rows.row(*row) == self.rows.row(*other_row)
+    }
+
+    /// The last value of a row of each group: the first row, or the last.
+    fn picked(&self, entries: &[(usize, usize)], groups: usize) -> Result<ArrayRef> {
+        let mut picked: Vec<Option<u64>> = vec![None; groups];
+        for (at, (group, _)) in entries.iter().enumerate() {
+            let picked = picked.get_mut(*group).ok_or_else(unplanned)?;
+            if picked.is_none() || self.aggregate == SortedAggregate::ArgMax {
+                *picked = Some(at as u64);
+            }
+        }
+        let values = self.sorted(entries)?.pop().ok_or_else(unplanned)?;
+        Ok(take(&values, &UInt64Array::from(picked), None)?)
+    }
+
+    /// The columns of the entries, in their order.
+    fn sorted(&self, entries: &[(usize, usize)]) -> Result<Vec<ArrayRef>> {
+        Ok(self.converter.convert_rows(entries.iter().map(|(_, row)| self.rows.row(*row)))?)
+    }
+
+    /// The sums or means of each group's different values, or of those in its middle.
+    fn sums(&self, entries: &[(usize, usize)], groups: usize, of: &SumOutput) -> Result<ArrayRef> {
+        let values = self.sorted(entries)?;
+        let mut sums = vec![RunningSum::default(); groups];
+        let sizes = sizes(entries, groups)?;
+        let (mut group_before, mut number) = (None, 0);
+        of.each(&values, |at, value| {
+            let Some(&(group, _)) = entries.get(at) else { return };
+            number = if group_before == Some(group) { number + 1 } else { 0 };
+            group_before = Some(group);
+            let counts = match self.aggregate {
+                SortedAggregate::Median => sizes
+                    .get(group)
+                    .is_some_and(|size| number == size / 2 || 2 * number + 2 == *size),
+                _ => !self.repeats(entries, at),
+            };
+            if let (true, Some(sum)) = (counts, sums.get_mut(group)) {
+                sum.add(value);
+            }
+        })?;
+        of.array(&sums)
+    }
+
+    /// The variance of each group's values, or its root.
+    fn variances(&self, entries: &[(usize, usize)], groups: usize) -> Result<ArrayRef> {
+        use SortedAggregate as S;
+        let of = SumOutput::new(true, self.types.first().ok_or_else(unplanned)?)?;
+        let values = self.sorted(entries)?;
+        let mut floats = Vec::with_capacity(entries.len());
+        of.each(&values, |_, value| floats.push(of.as_float(&value)))?;
+        let mut variances: Vec<Option<f64>> = vec![None; groups];
+        let mut rest = floats.as_slice();
+        for (variance, size) in variances.iter_mut().zip(sizes(entries, groups)?) {
+            let (of_group, behind) = rest.split_at_checked(size).ok_or_else(unplanned)?;
+            rest = behind;
+            let divisor = match self.aggregate {
+                S::SampleVariance | S::SampleDeviation => size.saturating_sub(1),
+                _ => size,
+            };
+            if divisor == 0 {
+                continue;
+            }
+            let mut sum = RunningSum::default();
+            of_group.iter().for_each(|value| sum.add_float(*value));
+            let mean = sum.float().map(|sum| sum / size as f64);
+            let squares = mean.and_then(|mean| {
+                let mut squares = RunningSum::default();
+                of_group.iter().for_each(|value| squares.add_float((value - mean).powi(2)));
+                squares.float()
+            });
+            let squared = squares.map(|squares| squares / divisor as f64);
+            *variance = match self.aggregate {
+                S::SampleDeviation | S::PopulationDeviation => squared.map(f64::sqrt),
+                _ => squared,
+            }
+            .filter(|variance| variance.is_finite());
+        }
+        Ok(Arc::new(Float64Array::from(variances)))
+    }
+}
+
+/// The number of entries of each group.
+fn sizes(entries: &[(usize, usize)], groups: usize) -> Result<Vec<usize>> {
+    let mut sizes = vec![0usize; groups];
+    for (group, _) in entries {
+        *sizes.get_mut(*group).ok_or_else(unplanned)? += 1;
+    }
+    Ok(sizes)
+}
+
+impl GroupsAccumulator for GroupedValues {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total_groups: usize,
+    ) -> Result<()> {
+        let whole = values.len() == self.types.len()
+            && values.iter().all(|column| column.len() == groups.len());
+        if filter.is_some() || !whole {
+            return Err(unplanned());
+        }
+        self.groups = total_groups;
+        let mut columns = values.to_vec();
+        if let SortedAggregate::ArgMin | SortedAggregate::ArgMax = self.aggregate {
+            columns.reverse();
+        }
+        let before = self.rows.num_rows();
+        self.converter.append(&mut self.rows, &columns)?;
+        for (at, group) in groups.iter().enumerate() {
+            if values.iter().all(|column| column.is_valid(at)) {
+                self.entries.push((*group, before + at));
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        use SortedAggregate as S;
+        let emitted = match emit_to {
+            EmitTo::All => self.groups,
+            EmitTo::First(n) => n.min(self.groups),
+        };
+        let (mut entries, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.entries).into_iter().partition(|(group, _)| *group < emitted);
+        // Equal entries are of equal values: their order does not matter.
+        entries.sort_unstable_by(|(group, row), (other, other_row)| {
+            let by_value = || self.rows.row(*row).cmp(&self.rows.row(*other_row));
+            group.cmp(other).then_with(by_value)
+        });
+        let first = self.types.first().ok_or_else(unplanned)?;
+        let result = match self.aggregate {
+            S::CountDistinct => self.different(&entries, emitted),
+            S::SumDistinct => self.sums(&entries, emitted, &SumOutput::new(false, first)?),
+            S::AverageDistinct | S::Median => {
+                self.sums(&entries, emitted, &SumOutput::new(true, first)?)
+            }
+            S::ArgMin | S::ArgMax => self.picked(&entries, emitted),
+            S::SampleVariance
+            | S::PopulationVariance
+            | S::SampleDeviation
+            | S::PopulationDeviation => self.variances(&entries, emitted),
+        }?;
+        self.entries = later.into_iter().map(|(group, row)| (group - emitted, row)).collect();
+        self.groups -= emitted;
+        if self.entries.is_empty() {
+            self.rows = self.converter.empty_rows(0, 0);
+        }
+        Ok(result)
+    }
+
+    fn state(&mut self, _: EmitTo) -> Result<Vec<ArrayRef>> {
+        Err(unplanned())
+    }
+
+    fn convert_to_state(&self, _: &[ArrayRef], _: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        Err(unplanned())
+    }
+
+    fn merge_batch(&mut self, _: &[ArrayRef], _: &[usize], _: usize) -> Result<()> {
+        Err(unplanned())
+    }
+
+    fn size(&self) -> usize {
+        self.rows.size()
+            + self.converter.size()
+            + self.entries.capacity() * size_of::<(usize, usize)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{AsArray, Decimal128Array, StringViewArray};
+    use datafusion::arrow::datatypes::{Float64Type, Int64Type};
+
+    use super::*;
+
+    fn values_of(aggregate: SortedAggregate, types: &[DataType]) -> GroupedValues {
+        let types = types.to_vec();
+        let fields = types.iter().map(|of| SortField::new(of.clone())).collect();
+        let converter = RowConverter::new(fields).unwrap();
+        let rows = converter.empty_rows(0, 0);
+        GroupedValues { aggregate, types, converter, rows, entries: Vec::new(), groups: 0 }
+    }
+
+    fn floats(aggregate: SortedAggregate, of: &ArrayRef, groups: &[usize]) -> Vec<Option<f64>> {
+        let mut values = values_of(aggregate, &[of.data_type().clone()]);
+        let total = groups.iter().max().map_or(0, |most| most + 1);
+        values.update_batch(std::slice::from_ref(of), groups, None, total).unwrap();
+        let result = values.evaluate(EmitTo::All).unwrap();
+        result.as_primitive::<Float64Type>().iter().collect()
+    }
+
+    #[test]
+    fn results_are_null_where_a_float_overflows_or_is_not_finite() {
+        use SortedAggregate as S;
+        let large: ArrayRef = Arc::new(Float64Array::from(vec![1e308, -1e308, f64::INFINITY, 1.0]));
+        let groups = [0, 0, 1, 1];
+        assert_eq!(floats(S::SampleVariance, &large, &groups), [None, None]);
+        assert_eq!(floats(S::Median, &large, &groups), [Some(0.0), Some(f64::INFINITY)]);
+        let digits = Decimal128Array::from(vec![10i128.pow(38) - 1; 2]);
+        let digits: ArrayRef = Arc::new(digits.with_precision_and_scale(38, 2).unwrap());
+        // The two in the middle have no sum of 128 bits.
+        assert_eq!(floats(S::Median, &digits, &[0, 0]), [None]);
+        assert_eq!(floats(S::Median, &digits, &[0, 1]), [Some(1e36), Some(1e36)]);
+        assert_eq!(floats(S::PopulationVariance, &digits, &[0, 1]), [Some(0.0), Some(0.0)]);
+        assert_eq!(floats(S::SampleDeviation, &digits, &[0, 1]), [None, None]);
+    }
+
+    /// Groups may be handed out a few at a time, and more rows come in between.
+    #[test]
+    fn groups_that_are_left_keep_their_values() {
+        let column =
+            |values: &[Option<i64>]| -> ArrayRef { Arc::new(Int64Array::from(values.to_vec())) };
+        let mut values = values_of(SortedAggregate::SumDistinct, &[DataType::Int64]);
+        let first = column(&[Some(1), Some(5), Some(1), None]);
+        values.update_batch(&[first], &[0, 1, 0, 2], None, 3).unwrap();
+        let result = values.evaluate(EmitTo::First(1)).unwrap();
+        assert_eq!(result.as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(1)]);
+        let second = column(&[Some(5), Some(7)]);
+        values.update_batch(&[second], &[0, 0], None, 2).unwrap();
+        let result = values.evaluate(EmitTo::All).unwrap();
+        assert_eq!(result.as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(12), None]);
+    }
+
+    /// Whatever the order of the rows.
+    #[test]
+    fn ties_are_broken_by_the_values_alone() {
+        let pick = |aggregate, order: &[usize]| {
+            let texts = ["b", "c", "a", "d"];
+            let by = [2i64, 2, 2, 1];
+            let texts: StringViewArray = order.iter().map(|at| Some(texts[*at])).collect();
+            let by: Int64Array = order.iter().map(|at| by[*at]).collect();
+            let mut values = values_of(aggregate, &[DataType::Int64, DataType::Utf8View]);
+            let columns: [ArrayRef; 2] = [Arc::new(texts), Arc::new(by)];
+            values.update_batch(&columns, &[0; 4], None, 1).unwrap();
+            let result = values.evaluate(EmitTo::All).unwrap();
+            result.as_string_view().value(0).to_owned()
+        };
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]] {
+            assert_eq!(pick(SortedAggregate::ArgMax, &order), "c");
+            assert_eq!(pick(SortedAggregate::ArgMin, &order), "d");
+        }
+    }
+}

@@ -23,7 +23,7 @@ use self::mixed_types::{ComparisonSyntax, compared_with};
 pub use self::placeholder::placeholder;
 use self::placeholder::released;
 pub use self::row_scope::{RowScope, Visible, bind_expression, bind_row_expression};
-use self::row_values::row_values;
+pub use self::row_values::row_values;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, MatchUse};
 use crate::types::ColumnType;

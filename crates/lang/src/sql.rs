@@ -3,6 +3,7 @@
 mod dialect;
 mod double_operators;
 mod named_parameters;
+mod quantified;
 mod text_constants;
 mod today;
 pub use today::today;
@@ -92,7 +93,7 @@ pub fn parse(text: &str, quoted_names: bool, day: Option<&str>) -> Result<Parsed
     let mut parser = parser(&dialect, tokens);
     while parser.consume_token(&Token::SemiColon) {}
     only_select(&parser)?;
-    let query = parser.parse_query().map_err(not_sql)?;
+    let mut query = parser.parse_query().map_err(not_sql)?;
     if parser.consume_token(&Token::SemiColon) {
         while parser.consume_token(&Token::SemiColon) {}
         if parser.peek_token_ref().token != Token::EOF {
@@ -102,6 +103,7 @@ pub fn parse(text: &str, quoted_names: bool, day: Option<&str>) -> Result<Parsed
     if parser.peek_token_ref().token != Token::EOF {
         return parser.expected_ref("the end", parser.peek_token_ref()).map_err(not_sql);
     }
+    quantified::as_memberships(&mut query);
     Ok(ParsedQuery { clauses, query: *query })
 }
 

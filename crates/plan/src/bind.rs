@@ -15,6 +15,7 @@ mod conditions;
 mod count_release;
 mod describe;
 mod from;
+mod full_joins;
 mod gaussian;
 mod group_by;
 mod grouping_sets;

@@ -8,7 +8,7 @@ use crate::expr::{BinaryOp, Expr};
 use crate::types::ColumnType;
 
 /// The values of a row that is written out.
-pub(super) fn row_values(node: &ast::Expr) -> Option<&[ast::Expr]> {
+pub fn row_values(node: &ast::Expr) -> Option<&[ast::Expr]> {
     match node {
         ast::Expr::Tuple(values) => Some(values),
         ast::Expr::Nested(inner) => row_values(inner),

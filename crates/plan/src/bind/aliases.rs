@@ -2,12 +2,13 @@
 //!
 //! Where a column has the same name, GROUP BY, HAVING and QUALIFY read the column, as in SQL, and
 //! ORDER BY reads what SELECT shows. Aggregates are over rows: no such name is known within them.
+//! Later items of SELECT read such a name, too, where no column has it.
 
 use hushtable_lang::Refusal;
 use hushtable_lang::aggregate_names::calls_aggregate;
 use sqlparser::ast;
 
-use super::walk::operands_mut;
+use super::walk::{any, operands, operands_mut};
 
 /// The expression that a GROUP BY item stands for. A name is that of a column where there is one,
 /// as in SQL; a name in SELECT that no column has stands for that item, and so does a position.
@@ -94,6 +95,122 @@ impl Aliases<'_> {
             .flatten()
             .try_for_each(|operand| self.substitute(operand, clause))
     }
+}
+
+/// Most parts of an item of SELECT with the earlier ones that it names written out.
+const MAX_PARTS: usize = 5_000;
+/// The deepest that they are nested then.
+const MAX_DEPTH: usize = 60;
+
+/// Whether an item of SELECT, or QUALIFY, may read a name that an earlier item gives.
+pub(super) fn reads_earlier(select: &ast::Select) -> bool {
+    let mut earlier: Vec<&str> = Vec::new();
+    let names_one = |node: &ast::Expr, earlier: &[&str]| {
+        let is_one = |part: &ast::Expr| match part {
+            ast::Expr::Identifier(name) => {
+                earlier.iter().any(|given| given.eq_ignore_ascii_case(&name.value))
+            }
+            _ => false,
+        };
+        any(node, &is_one)
+    };
+    for item in &select.projection {
+        let (ast::SelectItem::UnnamedExpr(node)
+        | ast::SelectItem::ExprWithAlias { expr: node, alias: _ }) = item
+        else {
+            continue;
+        };
+        if names_one(node, &earlier) {
+            return true;
+        }
+        if let ast::SelectItem::ExprWithAlias { expr: _, alias } = item {
+            earlier.push(&alias.value);
+        }
+    }
+    select.qualify.as_ref().is_some_and(|node| names_one(node, &earlier))
+}
+
+/// Writes earlier items of SELECT in the place of the names that later ones, and QUALIFY, have for
+/// them.
+///
+/// # Errors
+/// When an item would be too long or too deep.
+pub(super) fn write_out_earlier(
+    select: &mut ast::Select,
+    is_column: &dyn Fn(&str) -> bool,
+) -> Result<(), Refusal> {
+    let room = || MAX_PARTS;
+    let mut earlier = EarlierItems { named: Vec::new(), is_column };
+    for item in &mut select.projection {
+        match item {
+            ast::SelectItem::UnnamedExpr(node) => earlier.write_into(node, 0, &mut room())?,
+            ast::SelectItem::ExprWithAlias { expr, alias } => {
+                earlier.write_into(expr, 0, &mut room())?;
+                let (depth, parts) = size(expr);
+                earlier.named.push((alias.value.clone(), expr.clone(), depth, parts));
+            }
+            _ => {}
+        }
+    }
+    match &mut select.qualify {
+        Some(node) => earlier.write_into(node, 0, &mut room()),
+        None => Ok(()),
+    }
+}
+
+/// The items of SELECT before one of them.
+struct EarlierItems<'a> {
+    /// Their names and expressions, how deep they are, and of how many parts.
+    named: Vec<(String, ast::Expr, usize, usize)>,
+    is_column: &'a dyn Fn(&str) -> bool,
+}
+
+impl EarlierItems<'_> {
+    fn write_into(
+        &self,
+        node: &mut ast::Expr,
+        level: usize,
+        room: &mut usize,
+    ) -> Result<(), Refusal> {
+        let too_long = || {
+            Refusal::new(
+                "an item of SELECT is too long with the earlier ones that it names written out",
+                "compute the earlier ones in a sub-query, and the others around it",
+            )
+        };
+        *room = room.checked_sub(1).ok_or_else(too_long)?;
+        if calls_aggregate(node) {
+            return Ok(());
+        }
+        if let ast::Expr::Identifier(name) = node {
+            let is_named = |(given, ..): &&(String, ast::Expr, usize, usize)| {
+                given.eq_ignore_ascii_case(&name.value)
+            };
+            let Some((_, expr, depth, parts)) = self.named.iter().find(is_named) else {
+                return Ok(());
+            };
+            if (self.is_column)(&name.value) {
+                return Ok(());
+            }
+            *room = room.checked_sub(*parts).ok_or_else(too_long)?;
+            if level + depth > MAX_DEPTH {
+                return Err(too_long());
+            }
+            *node = ast::Expr::Nested(Box::new(expr.clone()));
+            return Ok(());
+        }
+        let operands = operands_mut(node).into_iter().flatten();
+        operands.into_iter().try_for_each(|operand| self.write_into(operand, level + 1, room))
+    }
+}
+
+/// How deep an expression is, and of how many parts.
+fn size(node: &ast::Expr) -> (usize, usize) {
+    operands(node)
+        .into_iter()
+        .flatten()
+        .map(size)
+        .fold((1, 1), |(depth, parts), of| (depth.max(of.0 + 1), parts.saturating_add(of.1)))
 }
 
 /// Refuses a column in SELECT that is no key, under a name that GROUP BY takes for another column.

@@ -1,7 +1,9 @@
 //! FROM and WHERE: tables, sub-queries, joins and memberships to one relation.
 
 use hushtable_contract::Contract;
-use hushtable_lang::bind_expr::{RowScope, Visible, bind_row_expression, compare, condition};
+use hushtable_lang::bind_expr::{
+    RowScope, Visible, bind_row_expression, compare, condition, row_values,
+};
 use hushtable_lang::{BinaryOp, Expr, Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
@@ -128,6 +130,9 @@ impl<'a> QueryTables<'a> {
             let inner = rest.into_iter().try_fold(inner, RowSet::filtered)?;
             return rows.joined(kind, inner, correlated, &references);
         };
+        if let Some(values) = row_values(value) {
+            return self.row_member(rows, values, membership);
+        }
         let value = bind_row_expression(value, &rows.scope())?;
         let inner = self.query(membership.query)?;
         let [column] = inner.columns.as_slice() else {
@@ -151,6 +156,41 @@ impl<'a> QueryTables<'a> {
             return without.certainly_without(others, &value, &other);
         }
         rows.joined(kind, inner, vec![equal], &references)
+    }
+
+    /// Keeps the rows of which several values are those of a row of a sub-query.
+    fn row_member(
+        &self,
+        rows: RowSet,
+        values: &[ast::Expr],
+        membership: &Membership<'a>,
+    ) -> Result<RowSet, Refusal> {
+        if membership.negated {
+            return Err(Refusal::new(
+                "NOT IN of several values is not supported",
+                "NOT EXISTS (SELECT 1 FROM … WHERE inner.a = outer.a AND inner.b = outer.b)",
+            ));
+        }
+        let shift = rows.relation.fields().len();
+        let inner = self.query(membership.query)?;
+        if inner.columns.len() != values.len() {
+            return Err(Refusal::new(
+                format!(
+                    "{} values are looked for in a sub-query with {} columns",
+                    values.len(),
+                    inner.columns.len()
+                ),
+                "(a, b) IN (SELECT x, y FROM …)",
+            ));
+        }
+        let scope = rows.scope();
+        let equal = values.iter().zip(&inner.columns).map(|(value, column)| {
+            let value = bind_row_expression(value, &scope)?;
+            let other = column.visible.expr.clone().moved(&|c| c + shift);
+            compare(BinaryOp::Eq, value, other)
+        });
+        let equal = equal.collect::<Result<Vec<_>, _>>()?;
+        rows.joined(JoinKind::Semi, inner, equal, &References::of(self.contract))
     }
 
     /// The SELECT of EXISTS, where only the existence of rows matters.
@@ -258,15 +298,21 @@ impl<'a> QueryTables<'a> {
             _ if *global => return Err(no_join(join)),
             J::CrossJoin(c @ ast::JoinConstraint::None) => (JoinKind::Inner, c, false),
             J::Join(c) | J::Inner(c) => (JoinKind::Inner, c, false),
-            J::Left(c) | J::LeftOuter(c) => (JoinKind::Left, c, false),
+            J::Left(c) | J::LeftOuter(c) | J::FullOuter(c) => (JoinKind::Left, c, false),
             J::Right(c) | J::RightOuter(c) => (JoinKind::Left, c, true),
+            J::Semi(c) | J::LeftSemi(c) => (JoinKind::Semi, c, false),
+            J::Anti(c) | J::LeftAnti(c) => (JoinKind::Anti, c, false),
             _ => return Err(no_join(join)),
         };
+        let is_full = matches!(join_operator, J::FullOuter(_));
         let right = self.factor(relation)?;
         let (left, right) = if swapped { (right, left) } else { (left, right) };
+        let left = if is_full { left.with_units()?.materialised()? } else { left };
+        let right = if is_full { right.with_units()? } else { right };
         // Without a match all columns are NULL, computed ones too.
         let mut right = if kind == JoinKind::Left { right.materialised()? } else { right };
         let shift = left.relation.fields().len();
+        let mut shared = Vec::new();
         let shifted = |column: &RowsColumn| Visible {
             expr: column.visible.expr.clone().moved(&|c| c + shift),
             ..column.visible.clone()
@@ -289,9 +335,10 @@ impl<'a> QueryTables<'a> {
                     let node = ast::Expr::Identifier(ident);
                     let left_value = bind_row_expression(&node, &left_scope)?;
                     let other = bind_row_expression(&node, &right_scope)?;
-                    equal.push(compare(BinaryOp::Eq, left_value, other.clone())?);
+                    equal.push(compare(BinaryOp::Eq, left_value.clone(), other.clone())?);
                     // The name means the left side's column from here on.
                     let other = other.moved(&|c| c - shift);
+                    shared.push((left_value, other.clone()));
                     for column in right.columns.iter_mut().filter(|c| c.visible.expr == other) {
                         column.visible.plain = false;
                     }
@@ -305,7 +352,11 @@ impl<'a> QueryTables<'a> {
                 ));
             }
         }
-        left.joined(kind, right, equal, &References::of(self.contract))
+        let references = References::of(self.contract);
+        if is_full {
+            return left.fully_joined(right, equal, &shared, &references);
+        }
+        left.joined(kind, right, equal, &references)
     }
 }
 
@@ -313,7 +364,7 @@ impl<'a> QueryTables<'a> {
 fn no_join(join: &ast::Join) -> Refusal {
     Refusal::new(
         format!("`{}` is not supported", join.to_string().trim()),
-        "use JOIN … ON, LEFT JOIN … ON or RIGHT JOIN … ON, or tables after commas in FROM with \
+        "use JOIN … ON, LEFT, RIGHT or FULL JOIN … ON, or tables after commas in FROM with \
          equalities in WHERE",
     )
 }

@@ -260,7 +260,18 @@ fn union(left: RowSet, right: RowSet) -> Result<RowSet, Refusal> {
     }
     let (mut left_columns, mut right_columns) = (Vec::new(), Vec::new());
     for (one, other) in left.columns.iter().zip(&right.columns) {
-        let both = vec![one.visible.expr.clone(), other.visible.expr.clone()];
+        let (one_value, other_value) = (&one.visible.expr, &other.visible.expr);
+        let mut both = vec![one_value.clone(), other_value.clone()];
+        if one_value.column_type != other_value.column_type {
+            // NULL, and a text that is a date, have the type of the other side.
+            for (value, rows) in both.iter_mut().zip([&left, &right]) {
+                if let ExprKind::Column(column) = value.kind
+                    && let Some(constant) = constant(&rows.relation, column)
+                {
+                    *value = Expr::literal(constant.clone());
+                }
+            }
+        }
         let name = one.visible.name.clone();
         let mut both = unify_all(both, "UNION ALL")?.into_iter();
         for side in [&mut left_columns, &mut right_columns] {
@@ -291,6 +302,26 @@ fn union(left: RowSet, right: RowSet) -> Result<RowSet, Refusal> {
         }
     }
     Ok(RowSet::named(relation, columns))
+}
+
+/// The constant that a column is, where it is one.
+fn constant(relation: &Relation, column: usize) -> Option<&Value> {
+    match relation.operator() {
+        Operator::Project { input, columns } => match &columns.get(column)?.expr.kind {
+            ExprKind::Literal(value) => Some(value),
+            ExprKind::Column(column) => constant(input, *column),
+            _ => None,
+        },
+        Operator::Filter { input, .. }
+        | Operator::First { input, .. }
+        | Operator::Take { input, .. } => constant(input, column),
+        Operator::UnionAll { inputs } => {
+            let mut all = inputs.iter().map(|input| constant(input, column));
+            let first = all.next()??;
+            all.all(|other| other == Some(first)).then_some(first)
+        }
+        _ => None,
+    }
 }
 
 /// Names and aggregates in a sub-query's SELECT and HAVING.

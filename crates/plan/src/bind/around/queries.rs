@@ -1,5 +1,6 @@
 //! Queries of SQL around private parts.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use hushtable_lang::bind_expr::{cast, unify_all};
@@ -12,7 +13,9 @@ use super::scope::{OutputColumn, ScopeView};
 use super::tree::{Node, Scalar, Set, SetOperation, SortKey};
 use super::unlinked::check_linked;
 use super::{NamedQuery, NamedTables, TreeWalk, unsupported};
-use crate::bind::aliases::{Aliases, grouped_item, groups_by_name, hidden_key};
+use crate::bind::aliases::{
+    Aliases, grouped_item, groups_by_name, hidden_key, reads_earlier, write_out_earlier,
+};
 use crate::bind::group_by::name_all;
 use crate::bind::grouping_sets::sets;
 use crate::bind::released_tables::MAX_OUTPUTS;
@@ -148,6 +151,11 @@ impl TreeWalk<'_> {
         let before = self.columns;
         let (mut node, scope) = self.from(&select.from, tables, outer)?;
         let columns = self.columns.saturating_sub(before);
+        let mut select = Cow::Borrowed(select);
+        if reads_earlier(&select) {
+            write_out_earlier(select.to_mut(), &|name| scope.has(name))?;
+        }
+        let select = select.as_ref();
         let rows = ScopeView { scope: &scope, keys: None, outer, columns };
         let selection = select.selection.as_ref();
         let selection = selection

@@ -12,6 +12,7 @@ use super::budget::PartRole;
 use super::splitter::{CteNames, RowsKind, Splitter, mixed};
 use super::{MAX_NAMES, ReleasedColumn, private};
 use crate::bind::Groups;
+use crate::bind::aliases::{reads_earlier, write_out_earlier};
 use crate::bind::clauses::{self};
 use crate::bind::from::{FromAndWhere, QueryTables};
 use crate::bind::group_by::bound_keys;
@@ -243,6 +244,14 @@ impl Splitter<'_> {
         self.look_up(select, names)?;
         for condition in constraints_mut(&mut select.from).chain(&mut select.selection) {
             self.rows_expression(condition, names)?;
+        }
+        if reads_earlier(select) {
+            // A sub-query that reads columns around it is bound with them, and refused there.
+            let selected = names.tables(self.contract).selected(select_of(query)?, None);
+            if let Ok(scope) = selected.and_then(|selected| selected.rows.with_units()) {
+                let scope = scope.scope();
+                write_out_earlier(select_of_mut(query)?, &|name| scope.has(name))?;
+            }
         }
         if !aggregates {
             private::grouped(query, &RowScope::default(), asks_other, consistent)?;

@@ -20,8 +20,8 @@ pub use self::common_types::{balanced, cast, compare, paired, unify_all, where_t
 use self::common_types::{checked_cast, negate, negate_if};
 use self::literals::{constant, date_part, sql_type, typed_literal};
 use self::mixed_types::{ComparisonSyntax, compared_with};
-pub use self::placeholder::placeholder;
 use self::placeholder::released;
+pub use self::placeholder::{column_placeholder, placeholder};
 pub use self::row_scope::{RowScope, Visible, bind_expression, bind_row_expression};
 pub use self::row_values::row_values;
 use crate::error::Refusal;

@@ -93,7 +93,7 @@ fn refusals_of_statements_underline_the_place() {
         "SELECT kidn, n / 2 FROM $t",
         "SELECT kind FROM $t AS a JOIN visits USING (kind)",
         "SELECT n FROM $t WHERE kind IN (SELECT kind FROM visits)",
-        "SELECT COUNT(*) FROM visits\nWHERE kind IN (SELECT kind FROM $t)",
+        "SELECT COUNT(*) FROM visits\nWHERE kind IN (SELECT UPPER(kind) FROM $t)",
         "SELECT COUNT(*) FROM visits\nWHERE visit_id > (SELECT COUNT(*) FROM visits GROUP BY kind)",
         "WITH n AS (SELECT COUNT(*) AS many FROM visits) SELECT COUNT(*) FROM visits \
          WHERE visit_id > (SELECT mny FROM n)",

@@ -455,6 +455,26 @@ fn a_released_value_is_typed_before_it_is_known() {
     assert_eq!(text(&more), text(&statement));
 }
 
+/// Whatever keys an earlier part shows, the part that reads them costs what was quoted, and a unit
+/// can move it no farther.
+#[test]
+fn released_keys_decide_nothing_but_which_rows_count() {
+    let sql = "SELECT Sex, COUNT(*), AVG(age) FROM people \
+               WHERE town NOT IN (SELECT town FROM people GROUP BY town) GROUP BY Sex";
+    let statement = SqlStatement::bind(sql, &contract()).unwrap();
+    let query = &statement.parts[1].query;
+    assert_eq!(statement.parts[1].reads, [ReleasedColumn { part: 0, column: 0, all: true }]);
+    let quoted = Quote::new(query.clone()).unwrap();
+    let town = |name: &str| Value::String(name.to_owned());
+    for keys in [vec![], vec![town("A"), Value::Null], vec![town("B"); 500], vec![Value::Int(7)]] {
+        let run = query.clone().with_released(&[ReleasedValues::All(keys)]).unwrap();
+        assert_eq!(run.measurements(), query.measurements());
+        assert_eq!(run.max_groups_contributed(), query.max_groups_contributed());
+        assert_eq!(Quote::new(run).unwrap().total(), quoted.total());
+    }
+    assert!(query.clone().with_released(&[ReleasedValues::One(Value::Null)]).is_err());
+}
+
 /// Forms that are written out: a short text must not become millions of parts of a tree.
 #[test]
 fn forms_that_are_written_out_are_bounded() {

@@ -352,6 +352,31 @@ fn a_released_null_is_a_value() {
 }
 
 /// Runs SQL over released tables, which the tree reads in their order.
+/// Rows are chosen by the keys that an earlier part shows: which keys these are is part of the
+/// question, and its price is known before.
+#[test]
+fn rows_are_chosen_by_released_keys() {
+    let fixture = fixture();
+    let towns = |having: &str| {
+        format!(
+            "SELECT COUNT(*) AS n FROM people WHERE town IN \
+             (SELECT town FROM people GROUP BY town HAVING {having})"
+        )
+    };
+    let first = ask(&fixture, &towns("COUNT(*) > -1000"), 1).unwrap();
+    assert_eq!(first.charged().unwrap().to_string(), "epsilon = 1");
+    assert_eq!(charges(&fixture), (2, 2, HALVES.map(str::to_owned).to_vec()));
+    assert_eq!(first.statement.parts[1].reads, ["part_1.town"]);
+    let count = |answer: &Answer| answer.table.column(0).as_primitive::<Int64Type>().value(0);
+    assert!((count(&first) - 200).abs() < 50, "{}", count(&first));
+    let again = ask(&fixture, &towns("COUNT(*) > -1000"), 2).unwrap();
+    assert_eq!((again.charged(), again.statement), (None, first.statement.clone()));
+    // The counts by town are on record; the count of rows in other towns is another question.
+    let none = ask(&fixture, &towns("COUNT(*) > 1000"), 3).unwrap();
+    assert_eq!(none.charged().unwrap().to_string(), "epsilon = 0.5");
+    assert!(count(&none).abs() < 50, "{}", count(&none));
+}
+
 pub(crate) async fn run(
     around: &Around,
     tables: &[(String, RecordBatch)],

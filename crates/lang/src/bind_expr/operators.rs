@@ -5,11 +5,12 @@ use sqlparser::ast::{self, BinaryOperator};
 use super::common_types::{
     balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
 };
-use super::literals::text;
+use super::literals::{sql_name, text};
 use super::mixed_types::{ComparisonSyntax, compared_with};
+use super::placeholder::released_column;
 use super::{Binder, Resolve, number_of};
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, MatchUse};
+use crate::expr::{BinaryOp, EarlierRows, Expr, ExprKind, MatchUse};
 use crate::functions::Function;
 use crate::types::{ColumnType, MAX_SCALE, Value};
 
@@ -230,6 +231,9 @@ impl<R: Resolve> Binder<'_, R> {
         list: &[ast::Expr],
     ) -> Result<Expr, Refusal> {
         let value = self.bind(node)?;
+        if let Some((column, column_type)) = released_column(list) {
+            return among_released(value, column, column_type);
+        }
         let mut constants = Vec::with_capacity(list.len());
         let mut alternatives: Vec<Expr> = Vec::new();
         let items = list.iter().map(|item| Ok((item, self.bind(item)?)));
@@ -354,4 +358,34 @@ impl<R: Resolve> Binder<'_, R> {
         }
         Ok(case_of(tests, unify_all(results, "CASE")?))
     }
+}
+
+/// IN of a released column, with SQL's three truths: NULL where the value is NULL, and where it is
+/// not there but a NULL is.
+fn among_released(value: Expr, column: usize, column_type: ColumnType) -> Result<Expr, Refusal> {
+    let from = value.column_type;
+    let known = Expr::new(ExprKind::Released(column), column_type);
+    let (value, other) = unify(value, known, "IN")?;
+    if !matches!(other.kind, ExprKind::Released(_)) {
+        return Err(Refusal::new(
+            format!("IN looks for a {from} among released values of type {column_type}"),
+            format!("CAST(… AS {})", sql_name(column_type)),
+        ));
+    }
+    let among = |value: Expr| {
+        let rows = EarlierRows::Released(vec![column]);
+        Expr::new(ExprKind::Among(vec![value], rows), ColumnType::Bool)
+    };
+    let truth =
+        |truth: Value| Expr { kind: ExprKind::Literal(truth), column_type: ColumnType::Bool };
+    let null = Expr { kind: ExprKind::Literal(Value::Null), column_type };
+    let missing = Expr::new(ExprKind::IsNull(Box::new(value.clone())), ColumnType::Bool);
+    let tests = vec![missing, among(value), among(null)];
+    let results = vec![
+        truth(Value::Null),
+        truth(Value::Bool(true)),
+        truth(Value::Null),
+        truth(Value::Bool(false)),
+    ];
+    Ok(case_of(tests, results))
 }

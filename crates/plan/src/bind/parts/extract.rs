@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hushtable_lang::aggregate_names::calls_aggregate;
-use hushtable_lang::bind_expr::{RowScope, placeholder};
+use hushtable_lang::bind_expr::{RowScope, column_placeholder, placeholder};
 use hushtable_lang::sql::select_at;
 use hushtable_lang::{Placed, Refusal, did_you_mean, similar};
 use sqlparser::ast;
@@ -11,7 +11,6 @@ use sqlparser::ast;
 use super::budget::PartRole;
 use super::splitter::{CteNames, RowsKind, Splitter, mixed};
 use super::{MAX_NAMES, ReleasedColumn, private};
-use crate::bind::Groups;
 use crate::bind::aliases::{reads_earlier, write_out_earlier};
 use crate::bind::clauses::{self};
 use crate::bind::from::{FromAndWhere, QueryTables};
@@ -25,6 +24,7 @@ use crate::bind::syntax::{
 use crate::bind::walk::{
     any, ident, on_mut, operands_mut, ordered_mut, select_list, select_list_mut, table_name,
 };
+use crate::bind::{Groups, Output};
 use crate::relation::Protection;
 
 impl Splitter<'_> {
@@ -323,11 +323,28 @@ impl Splitter<'_> {
                     },
                 }
             }
-            ast::Expr::Exists { subquery: query, negated: _ }
-            | ast::Expr::InSubquery { expr: _, subquery: query, negated: _ } => {
+            ast::Expr::Exists { subquery: query, negated: _ } => {
                 let kind = self.query(query, names, false)?;
                 if matches!(kind, RowsKind::Part(_) | RowsKind::Around) {
-                    return Err(mixed("IN or EXISTS").at(query.as_ref()));
+                    return Err(mixed("EXISTS").at(query.as_ref()));
+                }
+            }
+            ast::Expr::InSubquery { expr, subquery: query, negated } => {
+                let released = match self.query(query, names, false)? {
+                    RowsKind::Rows | RowsKind::Constant => None,
+                    RowsKind::Part(part) => Some((part, None)),
+                    RowsKind::Around => {
+                        let column = self.column_of_part(query, names);
+                        let (part, column) =
+                            column.ok_or_else(|| mixed("IN").at(query.as_ref()))?;
+                        Some((part, Some(column)))
+                    }
+                };
+                if let Some((part, column)) = released {
+                    let list = self.all_values(part, column.as_deref());
+                    let list = vec![list.map_err(|refusal| refusal.at(query.as_ref()))?];
+                    let (expr, negated) = (expr.clone(), *negated);
+                    *node = ast::Expr::InList { expr, list, negated };
                 }
             }
             _ => {}
@@ -368,29 +385,45 @@ impl Splitter<'_> {
         Some((part, column.clone()))
     }
 
-    /// The placeholder of the one value that a part releases, in the column of that name.
-    fn one_value(&self, part: usize, column: Option<&str>) -> Result<ast::Expr, Refusal> {
+    /// The placeholder of all values that a part releases in the column of that name.
+    fn all_values(&self, part: usize, column: Option<&str>) -> Result<ast::Expr, Refusal> {
+        let (index, output) = self.released_column(part, column)?;
+        let read = ReleasedColumn { part, column: index, all: true };
+        Ok(column_placeholder(read.number(), output.expr.column_type))
+    }
+
+    /// The column of that name that a part releases, or its only one.
+    fn released_column(
+        &self,
+        part: usize,
+        column: Option<&str>,
+    ) -> Result<(usize, &Output), Refusal> {
         let query = &self.drafts.get(part).ok_or_else(missing)?.query;
         let outputs = query.outputs.iter().enumerate();
         let named =
             |name: &String| column.is_none_or(|required| required.eq_ignore_ascii_case(name));
         let mut outputs = outputs.filter(|(_, output)| named(&output.name));
-        let (index, output) = match (outputs.next(), outputs.next()) {
-            (Some(only), None) => only,
+        match (outputs.next(), outputs.next()) {
+            (Some(only), None) => Ok(only),
             (None, _) => {
                 let required = column.unwrap_or("?");
                 let what = format!("there is no released column `{required}`");
                 let names: Vec<&str> = query.outputs.iter().map(|o| o.name.as_str()).collect();
                 let hint = format!("the columns are {}", names.join(", "));
-                return Err(Refusal::new(what, did_you_mean(similar(required, names), hint)));
+                Err(Refusal::new(what, did_you_mean(similar(required, names), hint)))
             }
-            (Some(_), Some(_)) => {
-                return Err(Refusal::new(
-                    format!("a sub-query in an expression shows {} columns", query.outputs.len()),
-                    "(SELECT AVG(x) FROM table WHERE …), one aggregate",
-                ));
-            }
-        };
+            (Some(_), Some(_)) => Err(Refusal::new(
+                format!("a sub-query in an expression shows {} columns", query.outputs.len()),
+                "(SELECT AVG(x) FROM table WHERE …), or IN (SELECT key FROM table GROUP BY key), \
+                 of one column",
+            )),
+        }
+    }
+
+    /// The placeholder of the one value that a part releases, in the column of that name.
+    fn one_value(&self, part: usize, column: Option<&str>) -> Result<ast::Expr, Refusal> {
+        let (index, output) = self.released_column(part, column)?;
+        let query = &self.drafts.get(part).ok_or_else(missing)?.query;
         if query.groups != Groups::Single && query.limit != Some(1) {
             return Err(Refusal::new(
                 "a sub-query in an expression may show several rows",

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use hushtable_contract::{AUTO, Contract};
-use hushtable_lang::bind_expr::placeholder;
+use hushtable_lang::bind_expr::{column_placeholder, placeholder};
 use hushtable_lang::sql::{PrivacyClause, select_at};
 use hushtable_lang::{ColumnType, EarlierRows, Expr, ExprKind, Refusal};
 use sqlparser::ast;
@@ -312,6 +312,11 @@ impl<'a> Splitter<'a> {
                 let text = placeholder(read.number(), output.expr.column_type).to_string();
                 if sql.contains(&text) {
                     sql = sql.replace(&text, &format!("({}.{})", draft.name, output.name));
+                }
+                let text = column_placeholder(read.number(), output.expr.column_type).to_string();
+                if sql.contains(&text) {
+                    let of_all = format!("SELECT {} FROM {}", output.name, draft.name);
+                    sql = sql.replace(&text, &of_all);
                 }
             }
         }

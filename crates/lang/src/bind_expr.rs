@@ -331,14 +331,8 @@ impl<'a, R: Resolve> Binder<'a, R> {
                      one value for each row: (SELECT MAX(y) FROM t WHERE t.unit = rows.unit)",
                 ));
             }
-            E::AtTimeZone { timestamp, time_zone: _ } => {
-                return Err(Refusal::new(
-                    format!("`{node}` is not supported: moments are of one time zone, UTC"),
-                    format!(
-                        "TIMESTAMP_ADD({timestamp}, INTERVAL 1 HOUR), or a column of the file with \
-                         local times"
-                    ),
-                ));
+            E::AtTimeZone { timestamp, time_zone } => {
+                self.local_time(timestamp, time_zone, "AT TIME ZONE")?
             }
             other => {
                 return Err(Refusal::new(

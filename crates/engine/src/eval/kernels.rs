@@ -151,6 +151,13 @@ impl ArrayKernel {
             }),
             Function::DatePart(part) => first(move |x| time::part(part, x)),
             Function::DateTrunc(part) => first(move |x| time::truncate(part, x, result)),
+            Function::TimeBucket { months, width, origin } => {
+                first(move |x| time::bucketed(x, months, width, origin))
+            }
+            Function::LocalTime => {
+                let zone = text(0)?.parse().map_err(|_| unexpected())?;
+                first(move |x| time::local(x, zone))
+            }
             Function::DateAdd(part) => both(move |x, n| shift::added(part, x, n)),
             Function::DateDiff { part, whole } => {
                 both(move |end, start| shift::difference(part, whole, end, start))

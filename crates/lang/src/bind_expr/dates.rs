@@ -1,13 +1,14 @@
 //! Functions of dates and timestamps.
 
+use chrono::Datelike;
 use sqlparser::ast;
 
 use super::common_types::{cast, negate};
-use super::literals::date_part;
+use super::literals::{date_part, integer};
 use super::{Binder, Resolve};
 use crate::date_forms::{check_format, check_parsed, percent_form};
 use crate::date_part::DatePart;
-use crate::error::Refusal;
+use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::{Expr, ExprKind};
 use crate::functions::Function;
 use crate::types::{ColumnType, Value};
@@ -53,6 +54,16 @@ impl<R: Resolve> Binder<'_, R> {
                 let of_all = moved(first, (one(30), DatePart::Day));
                 Expr::call(Function::Coalesce, vec![last, of_all], ColumnType::Date)
             }
+            ("TIME_BUCKET", [width, x]) => self.bucket_of(name, x, width, BucketOrigin::Monday)?,
+            ("TIME_BUCKET", [width, x, origin]) => {
+                self.bucket_of(name, x, width, BucketOrigin::Given(origin))?
+            }
+            ("TIMESTAMP_BUCKET", [x, width]) => {
+                self.bucket_of(name, x, width, BucketOrigin::Sunday)?
+            }
+            ("TIMESTAMP_BUCKET", [x, width, origin]) => {
+                self.bucket_of(name, x, width, BucketOrigin::Given(origin))?
+            }
             ("DATE_ADD", [x, span]) => self.shifted(name, x, span, false)?,
             ("DATE_SUB", [x, span]) => self.shifted(name, x, span, true)?,
             // The form DATE_DIFF('day', start, end).
@@ -67,6 +78,7 @@ impl<R: Resolve> Binder<'_, R> {
             ("DATE_DIFF" | "TIMESTAMP_DIFF", [end, start, part]) => {
                 self.difference(name, end, start, date_part(&part.to_string())?)?
             }
+            ("DATE", [x, zone]) => cast(self.local_time(x, zone, name)?, ColumnType::Date),
             ("FORMAT_DATE", [form, x]) => self.formatted(name, x, form)?,
             ("STRFTIME", [form @ ast::Expr::Value(_), x] | [x, form]) => {
                 self.formatted(name, x, form)?
@@ -137,6 +149,89 @@ impl<R: Resolve> Binder<'_, R> {
             ));
         }
         Ok(Expr::call(Function::DateTrunc(part), vec![inner], column_type))
+    }
+
+    /// The time of a moment in a time zone that is a constant.
+    pub(super) fn local_time(
+        &mut self,
+        node: &ast::Expr,
+        zone: &ast::Expr,
+        context: &str,
+    ) -> Result<Expr, Refusal> {
+        let moment = cast(self.moment(node, context)?, ColumnType::Timestamp);
+        let bound = self.bind(zone)?;
+        let ExprKind::Literal(Value::String(name)) = &bound.kind else {
+            return Err(Refusal::new(
+                format!("{context} needs a constant time zone, not `{zone}`"),
+                "moment AT TIME ZONE 'Europe/Berlin'",
+            ));
+        };
+        if name.parse::<chrono_tz::Tz>().is_err() {
+            let names = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name());
+            let hint = "use a name of the tz database, such as 'Europe/Berlin' or 'UTC'".to_owned();
+            return Err(Refusal::new(
+                format!("there is no time zone '{name}'"),
+                did_you_mean(similar(name, names), hint),
+            ));
+        }
+        Ok(Expr::call(Function::LocalTime, vec![moment, bound], ColumnType::Timestamp))
+    }
+
+    /// The start of the bucket that a date or timestamp is in.
+    fn bucket_of(
+        &mut self,
+        name: &str,
+        node: &ast::Expr,
+        width: &ast::Expr,
+        origin: BucketOrigin<'_>,
+    ) -> Result<Expr, Refusal> {
+        const DAY: i64 = 86_400_000_000;
+        let odd = |what: String| Refusal::new(what, "TIME_BUCKET(INTERVAL 15 MINUTE, moment)");
+        let no_width =
+            || odd(format!("{name} needs a constant INTERVAL above zero, not `{width}`"));
+        let ast::Expr::Interval(interval) = width else { return Err(no_width()) };
+        let (mut of_months, mut micros) = (0i64, 0i64);
+        for (count, part) in self.spans(interval)? {
+            let count = integer(&count).ok_or_else(no_width)?;
+            let (of_part, sum) = match part {
+                DatePart::Year => (12, &mut of_months),
+                DatePart::Quarter => (3, &mut of_months),
+                DatePart::Month => (1, &mut of_months),
+                part => (part.microseconds().ok_or_else(no_width)?, &mut micros),
+            };
+            let more = count.checked_mul(of_part).and_then(|more| sum.checked_add(more));
+            *sum = more.ok_or_else(no_width)?;
+        }
+        let months = of_months != 0;
+        if months && micros != 0 {
+            return Err(odd(format!(
+                "{name} takes months or shorter spans, but `{width}` has both"
+            )));
+        }
+        let width_of = if months { of_months } else { micros };
+        if width_of <= 0 {
+            return Err(no_width());
+        }
+        let start = match origin {
+            BucketOrigin::Monday => Value::Date(MONDAY),
+            BucketOrigin::Sunday => Value::Date(SUNDAY),
+            BucketOrigin::Given(node) => match self.moment(node, name)?.kind {
+                ExprKind::Literal(value @ (Value::Date(_) | Value::Timestamp(_))) => value,
+                _ => return Err(odd(format!("{name} needs a constant origin, not `{node}`"))),
+            },
+        };
+        let start = match start {
+            Value::Date(day) => i64::from(day) * DAY,
+            Value::Timestamp(micros) => micros,
+            _ => return Err(odd(format!("{name} needs an origin that is a date or timestamp"))),
+        };
+        let origin = if months { months_of(start).ok_or_else(no_width)? } else { start };
+        let moment = self.moment(node, name)?;
+        // Buckets of parts of days make moments of dates.
+        let of_days = months || (width_of % DAY == 0 && start % DAY == 0);
+        let column_type = if of_days { moment.column_type } else { ColumnType::Timestamp };
+        let bucket = Function::TimeBucket { months, width: width_of, origin };
+        Ok(Expr::call(bucket, vec![cast(moment, column_type)], column_type))
     }
 
     fn shifted(
@@ -334,6 +429,26 @@ impl<R: Resolve> Binder<'_, R> {
             _ => None,
         })
     }
+}
+
+/// The start of one of the buckets of time.
+enum BucketOrigin<'a> {
+    /// 2000-01-03, as in DuckDB and PostgreSQL's extensions; for months their first.
+    Monday,
+    /// 1950-01-01, as in GoogleSQL.
+    Sunday,
+    /// A constant.
+    Given(&'a ast::Expr),
+}
+
+/// 2000-01-03 and 1950-01-01, in days since 1970.
+const MONDAY: i32 = 10_959;
+const SUNDAY: i32 = -7_305;
+
+/// The month that a moment is in, counted from the first of the calendar.
+fn months_of(micros: i64) -> Option<i64> {
+    let moment = chrono::DateTime::from_timestamp_micros(micros)?;
+    Some(i64::from(moment.year()) * 12 + i64::from(moment.month0()))
 }
 
 fn difference(end: Expr, start: Expr, part: DatePart, whole: bool) -> Expr {

@@ -673,6 +673,34 @@ functions! {
         ],
         cost: |of| 60,
     }
+    /// The start of the bucket that a date or timestamp is in. Buckets are of one width, and one
+    /// of them begins at the origin.
+    TimeBucket {
+        /// Whether buckets are of months; otherwise they are of microseconds.
+        months: bool,
+        /// How many of them a bucket has.
+        width: i64,
+        /// The origin, in months of the calendar or in microseconds since 1970.
+        origin: i64,
+    } => {
+        sql: [
+            Form::written(
+                &["TIME_BUCKET", "DATE_BIN"],
+                "TIME_BUCKET(INTERVAL 15 MINUTE, moment)",
+            ),
+            Form::written(
+                &["TIMESTAMP_BUCKET", "DATETIME_BUCKET", "DATE_BUCKET"],
+                "TIMESTAMP_BUCKET(moment, INTERVAL 15 MINUTE)",
+            )
+        ],
+        cost: |of| 60,
+    }
+    /// The time that clocks show in a constant time zone.
+    LocalTime => {
+        name: "AT TIME ZONE",
+        sql: [],
+        cost: |of| 150,
+    }
     /// From the second date or timestamp to the first, in that part.
     DateDiff {
         /// The part that is counted.

@@ -91,7 +91,7 @@ static FOREIGN: &[(&[&str], Instead)] = &[
     (&["ADD_MONTHS"], Calls(&["DATE_ADD(day, INTERVAL 3 MONTH)"])),
     (&["AGE", "MONTHS_BETWEEN"], Calls(&["DATE_DIFF(day, DATE '2026-01-31', MONTH)"])),
     (
-        &["DATETRUNC", "TRUNC_DATE", "TIME_BUCKET", "DATE_BIN", "DATE_BUCKET", "TIMESTAMP_BUCKET"],
+        &["DATETRUNC", "TRUNC_DATE"],
         Calls(&["DATE_TRUNC(day, MONTH)", "TIMESTAMP_TRUNC(moment, HOUR)"]),
     ),
     (&["DATE_FORMAT"], Calls(&["FORMAT_DATE('%Y-%m', day)"])),

@@ -8,7 +8,7 @@ use hushtable_contract::MAX_ROWS_JOINED;
 use hushtable_lang::Expr;
 use hushtable_lang::cost::RowExpression;
 
-use crate::relation::{JoinKind, Operator, Protection, Relation, bytes_of};
+use crate::relation::{JoinKind, Operator, Protection, Relation, UnitAggregate, bytes_of};
 
 /// Most operations that one row can add to a query, joins included: a millisecond.
 pub const MAX_ADDED_OPERATIONS: u64 = 1_000_000;
@@ -19,6 +19,8 @@ const READ: u64 = 300;
 const PAIR: u64 = 300;
 /// A row that is sorted for a window, or that is chosen among its unit's rows.
 const SORTED: u64 = 400;
+/// A byte of a text that is sorted: it is copied, and compared with those of other rows.
+const SORTED_BYTE: u64 = 2;
 /// A row that is aggregated in a sub-query.
 const AGGREGATED: u64 = 200;
 /// A row that is bounded and added up.
@@ -167,8 +169,16 @@ impl Adding<'_> {
                 let of = self.relation(input);
                 let operands = aggregates.iter().flat_map(|(_, a)| a.operands());
                 let exprs = keys.iter().map(|key| &key.expr).chain(operands);
-                let more = AGGREGATED + MEASURED * aggregates.len() as u64;
-                self.compute(of.rows, exprs, &bytes_of(input.fields()), more);
+                let bytes = bytes_of(input.fields());
+                let each = aggregates.iter().map(|(_, aggregate)| match aggregate {
+                    UnitAggregate::Sorted(_, values) => {
+                        let texts = values.iter().map(|value| value.most_bytes(&bytes) as u64);
+                        SORTED + SORTED_BYTE * texts.sum::<u64>()
+                    }
+                    _ => MEASURED,
+                });
+                let more = each.fold(AGGREGATED, u64::saturating_add);
+                self.compute(of.rows, exprs, &bytes, more);
                 of
             }
             Operator::Window { input, columns } => {

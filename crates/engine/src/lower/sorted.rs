@@ -10,7 +10,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array,
 };
-use datafusion::arrow::compute::take;
+use datafusion::arrow::compute::{concat, take};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::arrow::row::{RowConverter, Rows, SortField};
 use datafusion::error::Result;
@@ -42,6 +42,10 @@ pub(super) fn of_sorted(aggregate: SortedAggregate) -> Arc<AggregateUDF> {
     let signature = Signature::variadic_any(Volatility::Immutable);
     Arc::new(AggregateUDF::new_from_impl(SortedFunction { aggregate, name, signature }))
 }
+
+/// Most bytes of rows that become one array: a text has at most 64 KiB, so that an array never has
+/// as much as its offsets can number.
+const MOST_BYTES: usize = if cfg!(test) { 64 } else { 1 << 30 };
 
 /// One of these, by its name.
 pub(super) fn named(name: &str) -> Option<Arc<AggregateUDF>> {
@@ -147,18 +151,46 @@ impl GroupedValues {
 
     /// The last value of a row of each group: the first row, or the last.
     fn picked(&self, entries: &[(usize, usize)], groups: usize) -> Result<ArrayRef> {
-        let mut picked: Vec<Option<u64>> = vec![None; groups];
-        for (at, (group, _)) in entries.iter().enumerate() {
+        let mut picked: Vec<Option<usize>> = vec![None; groups];
+        for (group, row) in entries {
             let picked = picked.get_mut(*group).ok_or_else(unplanned)?;
             if picked.is_none() || self.aggregate == SortedAggregate::ArgMax {
-                *picked = Some(at as u64);
+                *picked = Some(*row);
             }
         }
-        let values = self.sorted(entries)?.pop().ok_or_else(unplanned)?;
-        Ok(take(&values, &UInt64Array::from(picked), None)?)
+        let rows: Vec<usize> = picked.iter().copied().flatten().collect();
+        let mut next = 0..;
+        let places: UInt64Array = picked.iter().map(|row| row.and_then(|_| next.next())).collect();
+        let values = self.last_values(&rows)?;
+        Ok(take(&values, &places, None)?)
     }
 
-    /// The columns of the entries, in their order.
+    /// The last column of these rows.
+    fn last_values(&self, rows: &[usize]) -> Result<ArrayRef> {
+        let mut chunks: Vec<ArrayRef> = Vec::new();
+        let mut rest = rows;
+        loop {
+            // One array has at most 4 GiB of text, and nothing says where it has more: what is
+            // beyond would be other units' text.
+            let mut bytes = 0;
+            let fits = |row: &&usize| {
+                bytes += self.rows.row(**row).as_ref().len();
+                bytes <= MOST_BYTES
+            };
+            let count = rest.iter().take_while(fits).count().max(1).min(rest.len());
+            let (chunk, behind) = rest.split_at(count);
+            let columns = self.converter.convert_rows(chunk.iter().map(|row| self.rows.row(*row)));
+            chunks.push(columns?.pop().ok_or_else(unplanned)?);
+            rest = behind;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        let chunks: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
+        Ok(concat(&chunks)?)
+    }
+
+    /// The columns of the entries, which are numbers, in their order.
     fn sorted(&self, entries: &[(usize, usize)]) -> Result<Vec<ArrayRef>> {
         Ok(self.converter.convert_rows(entries.iter().map(|(_, row)| self.rows.row(*row)))?)
     }
@@ -387,5 +419,23 @@ mod tests {
             assert_eq!(pick(SortedAggregate::ArgMax, &order), "c");
             assert_eq!(pick(SortedAggregate::ArgMin, &order), "d");
         }
+    }
+
+    /// Texts are taken out of their rows in several arrays where they are long.
+    #[test]
+    fn long_texts_stay_those_of_their_groups() {
+        let text = |at: usize| format!("text number {at} of {}", "x".repeat(20 + at % 7));
+        let texts: StringViewArray = (0..100).map(|at| Some(text(at))).collect();
+        let by = Int64Array::from(vec![1; 100]);
+        let mut values = values_of(SortedAggregate::ArgMax, &[DataType::Int64, DataType::Utf8View]);
+        let groups: Vec<usize> = (0..100).map(|at| at + at / 50).collect();
+        let columns: [ArrayRef; 2] = [Arc::new(texts), Arc::new(by)];
+        values.update_batch(&columns, &groups, None, 102).unwrap();
+        let result = values.evaluate(EmitTo::All).unwrap();
+        let result = result.as_string_view();
+        for (at, group) in groups.into_iter().enumerate() {
+            assert_eq!(result.value(group), text(at));
+        }
+        assert!(result.is_null(50) && result.is_null(101));
     }
 }

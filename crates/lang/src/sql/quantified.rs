@@ -21,9 +21,13 @@ impl VisitorMut for QuantifiedComparisons {
             ast::Expr::AllOp { left, compare_op: NotEq, right } => (left, right, true),
             _ => return ControlFlow::Continue(()),
         };
-        if let ast::Expr::Subquery(query) = right.as_ref() {
-            let (expr, subquery) = (left.clone(), query.clone());
-            *node = ast::Expr::InSubquery { expr, subquery, negated };
+        // Taken, and not copied: a chain of these may be long.
+        let nothing = || Box::new(ast::Expr::Value(ast::Value::Null.into()));
+        if let ast::Expr::Subquery(_) = right.as_ref() {
+            let expr = std::mem::replace(left, nothing());
+            if let ast::Expr::Subquery(subquery) = *std::mem::replace(right, nothing()) {
+                *node = ast::Expr::InSubquery { expr, subquery, negated };
+            }
         }
         ControlFlow::Continue(())
     }

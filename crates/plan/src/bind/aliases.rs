@@ -97,8 +97,9 @@ impl Aliases<'_> {
     }
 }
 
-/// Most parts of an item of SELECT with the earlier ones that it names written out.
-const MAX_PARTS: usize = 5_000;
+/// Most nodes that the items of a SELECT and QUALIFY gain when names of earlier items are written
+/// out. Small, as a statement may have many a SELECT.
+const MAX_NODES: usize = 2_000;
 /// The deepest that they are nested then.
 const MAX_DEPTH: usize = 60;
 
@@ -139,28 +140,28 @@ pub(super) fn write_out_earlier(
     select: &mut ast::Select,
     is_column: &dyn Fn(&str) -> bool,
 ) -> Result<(), Refusal> {
-    let room = || MAX_PARTS;
+    let mut room = MAX_NODES;
     let mut earlier = EarlierItems { named: Vec::new(), is_column };
     for item in &mut select.projection {
         match item {
-            ast::SelectItem::UnnamedExpr(node) => earlier.write_into(node, 0, &mut room())?,
+            ast::SelectItem::UnnamedExpr(node) => earlier.write_into(node, 0, &mut room)?,
             ast::SelectItem::ExprWithAlias { expr, alias } => {
-                earlier.write_into(expr, 0, &mut room())?;
-                let (depth, parts) = size(expr);
-                earlier.named.push((alias.value.clone(), expr.clone(), depth, parts));
+                earlier.write_into(expr, 0, &mut room)?;
+                let (depth, nodes) = size(expr);
+                earlier.named.push((alias.value.clone(), expr.clone(), depth, nodes));
             }
             _ => {}
         }
     }
     match &mut select.qualify {
-        Some(node) => earlier.write_into(node, 0, &mut room()),
+        Some(node) => earlier.write_into(node, 0, &mut room),
         None => Ok(()),
     }
 }
 
 /// The items of SELECT before one of them.
 struct EarlierItems<'a> {
-    /// Their names and expressions, how deep they are, and of how many parts.
+    /// Their names and expressions, how deep they are, and of how many nodes.
     named: Vec<(String, ast::Expr, usize, usize)>,
     is_column: &'a dyn Fn(&str) -> bool,
 }
@@ -174,11 +175,10 @@ impl EarlierItems<'_> {
     ) -> Result<(), Refusal> {
         let too_long = || {
             Refusal::new(
-                "an item of SELECT is too long with the earlier ones that it names written out",
+                "the items of SELECT are too long with the earlier ones that they name written out",
                 "compute the earlier ones in a sub-query, and the others around it",
             )
         };
-        *room = room.checked_sub(1).ok_or_else(too_long)?;
         if calls_aggregate(node) {
             return Ok(());
         }
@@ -186,13 +186,13 @@ impl EarlierItems<'_> {
             let is_named = |(given, ..): &&(String, ast::Expr, usize, usize)| {
                 given.eq_ignore_ascii_case(&name.value)
             };
-            let Some((_, expr, depth, parts)) = self.named.iter().find(is_named) else {
+            let Some((_, expr, depth, nodes)) = self.named.iter().find(is_named) else {
                 return Ok(());
             };
             if (self.is_column)(&name.value) {
                 return Ok(());
             }
-            *room = room.checked_sub(*parts).ok_or_else(too_long)?;
+            *room = room.checked_sub(*nodes).ok_or_else(too_long)?;
             if level + depth > MAX_DEPTH {
                 return Err(too_long());
             }
@@ -204,13 +204,13 @@ impl EarlierItems<'_> {
     }
 }
 
-/// How deep an expression is, and of how many parts.
+/// How deep an expression is, and of how many nodes.
 fn size(node: &ast::Expr) -> (usize, usize) {
     operands(node)
         .into_iter()
         .flatten()
         .map(size)
-        .fold((1, 1), |(depth, parts), of| (depth.max(of.0 + 1), parts.saturating_add(of.1)))
+        .fold((1, 1), |(depth, nodes), of| (depth.max(of.0 + 1), nodes.saturating_add(of.1)))
 }
 
 /// Refuses a column in SELECT that is no key, under a name that GROUP BY takes for another column.

@@ -161,7 +161,11 @@ pub(super) fn on_mut(joins: &mut [ast::Join]) -> impl Iterator<Item = &mut ast::
             | J::LeftOuter(ast::JoinConstraint::On(node))
             | J::Right(ast::JoinConstraint::On(node))
             | J::RightOuter(ast::JoinConstraint::On(node))
-            | J::FullOuter(ast::JoinConstraint::On(node)) => Some(node),
+            | J::FullOuter(ast::JoinConstraint::On(node))
+            | J::Semi(ast::JoinConstraint::On(node))
+            | J::LeftSemi(ast::JoinConstraint::On(node))
+            | J::Anti(ast::JoinConstraint::On(node))
+            | J::LeftAnti(ast::JoinConstraint::On(node)) => Some(node),
             _ => None,
         }
     })

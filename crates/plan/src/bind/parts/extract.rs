@@ -116,6 +116,11 @@ impl Splitter<'_> {
             if kind == RowsKind::Rows {
                 names.rows.push(Rc::new(cte.clone()));
             }
+            // A release whose columns have other names here is SQL around it.
+            let kind = match kind {
+                RowsKind::Part(_) if !cte.alias.columns.is_empty() => RowsKind::Around,
+                kind => kind,
+            };
             names.kinds.push((cte.alias.name.value.clone(), kind));
         }
         Ok(Some(names))
@@ -366,7 +371,10 @@ impl Splitter<'_> {
             ..simple_select()
         };
         let [from] = select.from.as_slice() else { return None };
-        let (name, _) = plain_table(&from.relation)?;
+        let (name, alias) = plain_table(&from.relation)?;
+        if alias.is_some_and(|alias| !alias.columns.is_empty()) {
+            return None;
+        }
         if *select != plain || !from.joins.is_empty() || *query != query_of(plain.clone()) {
             return None;
         }
@@ -379,7 +387,14 @@ impl Splitter<'_> {
         let mut items = select_list(select);
         let column = match (items.next()?, items.next()) {
             (ast::Expr::Identifier(column), None) => &column.value,
-            (ast::Expr::CompoundIdentifier(path), None) => &path.last()?.value,
+            (ast::Expr::CompoundIdentifier(path), None) => {
+                let [of, column] = path.as_slice() else { return None };
+                let given = alias.map_or(name.as_str(), |alias| alias.name.value.as_str());
+                if !of.value.eq_ignore_ascii_case(given) {
+                    return None;
+                }
+                &column.value
+            }
             _ => return None,
         };
         Some((part, column.clone()))

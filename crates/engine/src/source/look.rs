@@ -209,9 +209,21 @@ impl SampledTexts {
         self.values().filter(fits)
     }
 
-    /// How many values the parser reads as that type; 0 where too many are of another one.
+    /// How many values the parser reads as that type; 0 where too many are of another one, after
+    /// which no more are parsed.
     fn typed(&self, parser: &TextParser, to: ColumnType) -> usize {
-        enough(self.fitting(parser, to).count(), self.count())
+        let all = self.count();
+        let (mut fitting, mut misfits) = (0, all - self.values().count());
+        for text in self.values() {
+            match parser.fit(Some(text.as_bytes()), to) {
+                ParsedField::Value(()) => fitting += 1,
+                _ => misfits += 1,
+            }
+            if misfits * ONE_OF_SO_MANY > all {
+                return 0;
+            }
+        }
+        fitting
     }
 
     fn proposed(&self, parser: &TextParser, unclear: &[Unclear]) -> ProposedType {
@@ -400,11 +412,13 @@ fn format_of(
     let numbers = NumberFormat::new(decimal, thousands, used.collect())?;
     let typed = TextFormat::new(Vec::new(), numbers.clone(), dates.dates())?;
     let parser = TextParser::new(&typed);
+    let is_text =
+        |column: &SampledTexts| column.type_and_note(&parser, &unclear).0 == ColumnType::String;
+    let with_types: Vec<_> = columns.iter().map(|column| (column, is_text(column))).collect();
     let null = NULLS.into_iter().filter(|null| {
-        columns.iter().any(|column| {
-            let has = column.texts.iter().flatten().any(|text| text == null);
-            let is_text = column.type_and_note(&parser, &unclear).0 == ColumnType::String;
-            has && (!is_text || NULLS_OF_TEXT.contains(null))
+        with_types.iter().any(|(column, is_text)| {
+            (!is_text || NULLS_OF_TEXT.contains(null))
+                && column.texts.iter().flatten().any(|text| text == null)
         })
     });
     let null = null.map(str::to_owned).collect();

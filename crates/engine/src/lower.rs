@@ -148,11 +148,11 @@ impl Lowering<'_> {
                 Operator::UnionAll { inputs } => {
                     let mut plans = Vec::with_capacity(inputs.len());
                     for input in inputs {
-                        let plan = self.plan(input, requested).await?;
-                        let all: Vec<usize> = (0..requested.len()).collect();
-                        plans.push(select_columns(plan, &all)?);
+                        plans.push(self.plan(input, requested).await?);
                     }
-                    Ok(UnionExec::try_new(plans)?)
+                    let columns = |&index: &usize| column_of(relation, index);
+                    let columns = requested.iter().map(columns).collect::<Result<Vec<_>, _>>()?;
+                    Ok(UnionExec::try_new(alike(plans, &columns, self.padded)?)?)
                 }
                 Operator::Aggregate { input, keys, aggregates } => {
                     self.aggregate(input, keys, aggregates, requested).await
@@ -343,6 +343,39 @@ fn column_of(input: &Relation, index: usize) -> Result<Expr, EngineError> {
         "a plan reads a column that its relation does not have",
     ))?;
     Ok(Expr::column(index, field.column_type))
+}
+
+/// The plans of a union's sides with the same names of columns, which may have NULLs in all of them
+/// or in none. DataFusion would cast columns to that, which plans in bytes do not keep.
+fn alike(
+    plans: Vec<SharedPlan>,
+    columns: &[Expr],
+    padded: bool,
+) -> Result<Vec<SharedPlan>, EngineError> {
+    let nullable = |plan: &SharedPlan, at: usize| {
+        plan.schema().fields().get(at).map(|field| field.is_nullable()).ok_or(
+            EngineError::inconsistent("a side of UNION ALL lacks a column that is taken from it"),
+        )
+    };
+    let mut some_nullable = vec![false; columns.len()];
+    for plan in &plans {
+        for (at, some) in some_nullable.iter_mut().enumerate() {
+            *some |= nullable(plan, at)?;
+        }
+    }
+    let side = |plan: SharedPlan| {
+        let mut exprs = Vec::with_capacity(columns.len());
+        for (at, (expr, some)) in columns.iter().zip(&some_nullable).enumerate() {
+            let input = column(&plan, at);
+            let expr = match *some && !nullable(&plan, at)? {
+                true => TotalExpr::nullable(input, expr.column_type, padded)?,
+                false => input,
+            };
+            exprs.push((expr, at.to_string()));
+        }
+        Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?) as SharedPlan)
+    };
+    plans.into_iter().map(side).collect()
 }
 
 /// A function of ours, by its name.

@@ -11,7 +11,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::PhysicalExpr;
-use hushtable_lang::Expr;
+use hushtable_lang::{ColumnType, Expr};
 use serde::{Deserialize, Serialize};
 
 use crate::eval::Program;
@@ -60,6 +60,15 @@ impl TotalExpr {
         }
         let expr = expr.clone().moved(&|index| read.binary_search(&index).unwrap_or(usize::MAX));
         Ok(Arc::new(Self::new(expr, inputs, padded)?))
+    }
+
+    /// The values of a column, which may be NULL to all that read its type.
+    pub(crate) fn nullable(
+        column: Arc<dyn PhysicalExpr>,
+        column_type: ColumnType,
+        padded: bool,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        Ok(Arc::new(Self::new(Expr::column(0, column_type), vec![column], padded)?))
     }
 
     fn new(expr: Expr, inputs: Vec<Arc<dyn PhysicalExpr>>, padded: bool) -> Result<Self> {

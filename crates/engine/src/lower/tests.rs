@@ -427,7 +427,9 @@ fn removing_a_unit_removes_its_rows_and_no_others() {
         let query = match question_with(options, &sql, &contract) {
             Ok(query) => query,
             Err(what) => {
-                assert!(!private, "case {case} is refused: {what}\n{sql}");
+                // A random query may be longer than queries are.
+                let too_long = what.to_string().contains("are allowed");
+                assert!(!private || too_long, "case {case} is refused: {what}\n{sql}");
                 refused += 1;
                 continue;
             }

@@ -351,7 +351,6 @@ fn a_released_null_is_a_value() {
     assert!(counts.iter().flatten().all(|n| n.abs() < 100), "{counts:?}");
 }
 
-/// Runs SQL over released tables, which the tree reads in their order.
 /// Rows are chosen by the keys that an earlier part shows: which keys these are is part of the
 /// question, and its price is known before.
 #[test]
@@ -377,6 +376,7 @@ fn rows_are_chosen_by_released_keys() {
     assert!(count(&none).abs() < 50, "{}", count(&none));
 }
 
+/// Runs SQL over released tables, which the tree reads in their order.
 pub(crate) async fn run(
     around: &Around,
     tables: &[(String, RecordBatch)],

@@ -203,27 +203,21 @@ impl SampledTexts {
 
     /// The values that the parser reads as that type.
     fn fitting(&self, parser: &TextParser, to: ColumnType) -> impl Iterator<Item = &str> + Clone {
-        let fits = move |text: &&str| {
-            matches!(parser.fit(Some(text.as_bytes()), to), ParsedField::Value(()))
-        };
-        self.values().filter(fits)
+        self.values().filter(move |text| fits(parser, text, to))
     }
 
     /// How many values the parser reads as that type; 0 where too many are of another one, after
     /// which no more are parsed.
     fn typed(&self, parser: &TextParser, to: ColumnType) -> usize {
         let all = self.count();
-        let (mut fitting, mut misfits) = (0, all - self.values().count());
+        let mut misfits = all - self.values().count();
         for text in self.values() {
-            match parser.fit(Some(text.as_bytes()), to) {
-                ParsedField::Value(()) => fitting += 1,
-                _ => misfits += 1,
-            }
-            if misfits * ONE_OF_SO_MANY > all {
+            misfits += usize::from(!fits(parser, text, to));
+            if too_many(misfits, all) {
                 return 0;
             }
         }
-        fitting
+        all - misfits
     }
 
     fn proposed(&self, parser: &TextParser, unclear: &[Unclear]) -> ProposedType {
@@ -240,9 +234,7 @@ impl SampledTexts {
         }
         proposed.misfits = self.count() - self.fitting(parser, column_type).count();
         for text in self.values() {
-            let fits =
-                matches!(parser.fit(Some(text.as_bytes()), column_type), ParsedField::Value(()));
-            if !fits && proposed.forms.len() < MOST_FORMS {
+            if proposed.forms.len() < MOST_FORMS && !fits(parser, text, column_type) {
                 let form = form(text.as_bytes());
                 if !proposed.forms.contains(&form) {
                     proposed.forms.push(form);
@@ -314,9 +306,14 @@ impl SampledTexts {
     }
 }
 
-/// A number of values if they are enough of all to name a column's type, and else 0.
-fn enough(fitting: usize, all: usize) -> usize {
-    if (all - fitting.min(all)) * ONE_OF_SO_MANY <= all { fitting } else { 0 }
+/// Whether the parser reads a text as that type.
+fn fits(parser: &TextParser, text: &str, to: ColumnType) -> bool {
+    matches!(parser.fit(Some(text.as_bytes()), to), ParsedField::Value(()))
+}
+
+/// Whether so many values of other types are too many for a column of one type.
+fn too_many(misfits: usize, all: usize) -> bool {
+    misfits * ONE_OF_SO_MANY > all
 }
 
 /// The values of a column; `None` for those that are not read.
@@ -337,7 +334,8 @@ impl ColumnValues {
                 _ => None,
             };
             let all: Vec<Option<T>> = values.iter().map(value).collect();
-            (enough(all.iter().flatten().count(), count) > 0).then_some(all)
+            let fitting = all.iter().flatten().count();
+            (fitting > 0 && !too_many(count.saturating_sub(fitting), count)).then_some(all)
         }
         most(values, count, |text| parser.float(Some(text))).map(Self::Numbers).or_else(|| {
             most(values, count, |text| parser.timestamp(Some(text))).map(Self::Instants)

@@ -34,5 +34,5 @@ pub use place::Placed;
 pub use sql::{MAX_QUERY_BYTES, statement_end, with_parameters};
 pub use types::{
     ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_SCALE, MAX_STRING_BYTES,
-    Value, calendar_day, calendar_moment, text_as_sql,
+    Value, calendar_day, calendar_moment, calendar_month, text_as_sql,
 };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 use hushtable_numbers::decimal::FixedDecimal;
 use hushtable_numbers::{Number, Step};
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,11 @@ pub fn calendar_day(day: i32) -> Option<i32> {
 pub fn calendar_moment(micros: i64) -> Option<i64> {
     let day = i32::try_from(micros.div_euclid(86_400_000_000)).ok()?;
     calendar_day(day).map(|_| micros)
+}
+
+/// The month that a day is in, counted from the first of the calendar.
+pub fn calendar_month(day: &impl Datelike) -> i64 {
+    i64::from(day.year()) * 12 + i64::from(day.month0())
 }
 
 /// Largest scale of a decimal.

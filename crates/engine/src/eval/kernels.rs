@@ -152,7 +152,7 @@ impl ArrayKernel {
             Function::DatePart(part) => first(move |x| time::part(part, x)),
             Function::DateTrunc(part) => first(move |x| time::truncate(part, x, result)),
             Function::TimeBucket { months, width, origin } => {
-                first(move |x| time::bucketed(x, months, width, origin))
+                first(move |x| shift::bucketed(x, months, width, origin))
             }
             Function::LocalTime => {
                 let zone = text(0)?.parse().map_err(|_| unexpected())?;

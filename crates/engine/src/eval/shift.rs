@@ -1,14 +1,15 @@
-//! Spans between dates and timestamps, and moments moved by spans; NULL beyond the calendar.
+//! Spans between dates and timestamps, moments moved by spans, and buckets of one span each; NULL
+//! beyond the calendar.
 
 use std::sync::Arc;
 
-use chrono::{Datelike, Months, NaiveDateTime};
+use chrono::{DateTime, Datelike, Months, NaiveDate, NaiveDateTime, NaiveTime};
 use datafusion::arrow::array::{
     ArrayRef, AsArray, Date32Array, Int64Array, TimestampMicrosecondArray,
 };
 use datafusion::arrow::datatypes::{Date32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::arrow::error::ArrowError;
-use hushtable_lang::{DatePart, calendar_day, calendar_moment};
+use hushtable_lang::{DatePart, calendar_day, calendar_moment, calendar_month};
 
 use super::time::{days, micros, moments};
 use super::unexpected;
@@ -72,7 +73,7 @@ pub(super) fn added(
 
 /// The number of the part that a moment is in, counted from a fixed one.
 fn number(part: DatePart, t: NaiveDateTime) -> Option<i64> {
-    let months = i64::from(t.year()) * 12 + i64::from(t.month0());
+    let months = calendar_month(&t);
     Some(match part {
         DatePart::Year => i64::from(t.year()),
         DatePart::IsoYear => i64::from(t.iso_week().year()),
@@ -103,4 +104,30 @@ pub(super) fn difference(
     let pairs = moments(ends)?.zip(moments(starts)?);
     let all: Int64Array = pairs.map(|(end, start)| between(end?, start?)).collect();
     Ok(Arc::new(all))
+}
+
+/// The starts of buckets of time, of so many months or microseconds, of which one begins at the
+/// origin.
+pub(super) fn bucketed(
+    array: &ArrayRef,
+    months: bool,
+    width: i64,
+    origin: i64,
+) -> Result<ArrayRef, ArrowError> {
+    let start = |t: NaiveDateTime| {
+        let number = number(if months { DatePart::Month } else { DatePart::Microsecond }, t)?;
+        let within = number.checked_sub(origin)?.checked_rem_euclid(width)?;
+        let start = number.checked_sub(within)?;
+        if !months {
+            return Some(DateTime::from_timestamp_micros(start)?.naive_utc());
+        }
+        let month = u32::try_from(start.rem_euclid(12)).ok()? + 1;
+        let year = i32::try_from(start.div_euclid(12)).ok()?;
+        Some(NaiveDate::from_ymd_opt(year, month, 1)?.and_time(NaiveTime::MIN))
+    };
+    let starts = moments(array)?.map(|t| start(t?));
+    if array.as_primitive_opt::<Date32Type>().is_some() {
+        return Ok(Arc::new(starts.map(|t| days(t?)).collect::<Date32Array>()));
+    }
+    Ok(Arc::new(starts.map(|t| micros(t?)).collect::<TimestampMicrosecondArray>()))
 }

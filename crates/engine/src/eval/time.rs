@@ -83,35 +83,6 @@ pub(super) fn local(array: &ArrayRef, zone: Tz) -> Result<ArrayRef, ArrowError> 
     Ok(Arc::new(local))
 }
 
-/// The starts of buckets of time, of so many months or microseconds, of which one begins at the
-/// origin.
-pub(super) fn bucketed(
-    array: &ArrayRef,
-    months: bool,
-    width: i64,
-    origin: i64,
-) -> Result<ArrayRef, ArrowError> {
-    let start = |t: NaiveDateTime| {
-        let number = match months {
-            true => i64::from(t.year()) * 12 + i64::from(t.month0()),
-            false => t.and_utc().timestamp_micros(),
-        };
-        let within = number.checked_sub(origin)?.checked_rem_euclid(width)?;
-        let start = number.checked_sub(within)?;
-        if !months {
-            return Some(DateTime::from_timestamp_micros(start)?.naive_utc());
-        }
-        let month = u32::try_from(start.rem_euclid(12)).ok()? + 1;
-        let year = i32::try_from(start.div_euclid(12)).ok()?;
-        Some(NaiveDate::from_ymd_opt(year, month, 1)?.and_time(NaiveTime::MIN))
-    };
-    let starts = moments(array)?.map(|t| start(t?));
-    if array.as_primitive_opt::<Date32Type>().is_some() {
-        return Ok(Arc::new(starts.map(|t| days(t?)).collect::<Date32Array>()));
-    }
-    Ok(Arc::new(starts.map(|t| micros(t?)).collect::<TimestampMicrosecondArray>()))
-}
-
 /// Dates of years, months and days; NULL where there is no such day.
 pub(super) fn dates(
     years: &ArrayRef,

@@ -1,6 +1,6 @@
 //! Functions of dates and timestamps.
 
-use chrono::Datelike;
+use chrono::DateTime;
 use sqlparser::ast;
 
 use super::common_types::{cast, negate};
@@ -11,7 +11,7 @@ use crate::date_part::DatePart;
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::{Expr, ExprKind};
 use crate::functions::Function;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Value, calendar_month};
 
 /// A span of time: a number of date parts of one kind.
 type TimeSpan = (Expr, DatePart);
@@ -225,7 +225,11 @@ impl<R: Resolve> Binder<'_, R> {
             Value::Timestamp(micros) => micros,
             _ => return Err(odd(format!("{name} needs an origin that is a date or timestamp"))),
         };
-        let origin = if months { months_of(start).ok_or_else(no_width)? } else { start };
+        let origin = match months {
+            true => DateTime::from_timestamp_micros(start).map(|start| calendar_month(&start)),
+            false => Some(start),
+        };
+        let origin = origin.ok_or_else(no_width)?;
         let moment = self.moment(node, name)?;
         // Buckets of parts of days make moments of dates.
         let of_days = months || (width_of % DAY == 0 && start % DAY == 0);
@@ -444,12 +448,6 @@ enum BucketOrigin<'a> {
 /// 2000-01-03 and 1950-01-01, in days since 1970.
 const MONDAY: i32 = 10_959;
 const SUNDAY: i32 = -7_305;
-
-/// The month that a moment is in, counted from the first of the calendar.
-fn months_of(micros: i64) -> Option<i64> {
-    let moment = chrono::DateTime::from_timestamp_micros(micros)?;
-    Some(i64::from(moment.year()) * 12 + i64::from(moment.month0()))
-}
 
 fn difference(end: Expr, start: Expr, part: DatePart, whole: bool) -> Expr {
     let dates = end.column_type == ColumnType::Date && start.column_type == ColumnType::Date;

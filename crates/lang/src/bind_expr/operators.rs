@@ -376,16 +376,9 @@ fn among_released(value: Expr, column: usize, column_type: ColumnType) -> Result
         let rows = EarlierRows::Released(vec![column]);
         Expr::new(ExprKind::Among(vec![value], rows), ColumnType::Bool)
     };
-    let truth =
-        |truth: Value| Expr { kind: ExprKind::Literal(truth), column_type: ColumnType::Bool };
-    let null = Expr { kind: ExprKind::Literal(Value::Null), column_type };
+    let null = cast(Expr::literal(Value::Null), column_type);
     let missing = Expr::new(ExprKind::IsNull(Box::new(value.clone())), ColumnType::Bool);
     let tests = vec![missing, among(value), among(null)];
-    let results = vec![
-        truth(Value::Null),
-        truth(Value::Bool(true)),
-        truth(Value::Null),
-        truth(Value::Bool(false)),
-    ];
-    Ok(case_of(tests, results))
+    let results = [Value::Null, Value::Bool(true), Value::Null, Value::Bool(false)];
+    Ok(case_of(tests, results.map(Expr::literal).to_vec()))
 }

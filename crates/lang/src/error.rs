@@ -43,6 +43,11 @@ impl Refusal {
         Self { what: what.into(), hint: hint.into(), hint_in_code: None, place: None }
     }
 
+    /// A refusal of what can only be a fault of the program.
+    pub fn fault(what: impl Into<String>) -> Self {
+        Self::new(what, "this is a fault in Hushtable: please report the query, without data")
+    }
+
     /// With another hint for programs, which call methods and have no options.
     #[must_use]
     pub fn in_code(self, hint: impl Into<String>) -> Self {

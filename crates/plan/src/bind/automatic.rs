@@ -312,8 +312,5 @@ fn in_bucket(value: Expr, edges: Vec<Value>) -> Expr {
 }
 
 fn no_buckets() -> Refusal {
-    Refusal::new(
-        "the sizes of contributions have too many buckets",
-        "this is a fault in Hushtable: please report the query, without data",
-    )
+    Refusal::fault("the sizes of contributions have too many buckets")
 }

@@ -336,12 +336,7 @@ pub(super) fn numbered(aggregates: Vec<UnitAggregate>) -> Vec<(String, UnitAggre
 pub(super) fn named_unit(rows: &Relation) -> Result<NamedExpr, Refusal> {
     let unit = rows.protection().unit();
     let field = unit.and_then(|unit| Some((unit, rows.fields().get(unit)?)));
-    let (unit, field) = field.ok_or_else(|| {
-        Refusal::new(
-            "the rows lost their unit",
-            "this is a fault in Hushtable: please report the query, without data",
-        )
-    })?;
+    let (unit, field) = field.ok_or_else(|| Refusal::fault("the rows lost their unit"))?;
     Ok(NamedExpr { name: field.name.clone(), expr: Expr::column(unit, field.column_type) })
 }
 

@@ -56,7 +56,7 @@ impl RowSet {
         let mut on = vec![(truth.clone(), Expr::column(0, ColumnType::Bool))];
         if *others.protection() != Protection::Public {
             let (left_unit, right_unit) = units_equal(&self.relation, &others)
-                .ok_or_else(|| Refusal::new("a sub-query of NOT IN has no unit", FAULT))?;
+                .ok_or_else(|| Refusal::fault("a sub-query of NOT IN has no unit"))?;
             on.push((left_unit, Expr::column(1, right_unit.column_type)));
             columns.push(NamedExpr { name: "unit".to_owned(), expr: right_unit });
         }
@@ -70,8 +70,6 @@ impl RowSet {
         Ok(self)
     }
 }
-
-const FAULT: &str = "this is a fault in Hushtable: please report the query, without data";
 
 /// Whether a value is the unit, or the reference that leads to it: rows in which it is NULL count
 /// for nothing.

@@ -211,12 +211,8 @@ impl SqlStatement {
         limits: &ChosenLimits,
         contract: &Contract,
     ) -> Result<PrivateQuery, Refusal> {
-        let missing = || {
-            Refusal::new(
-                "a part whose limits are chosen privately is not in its statement",
-                "this is a fault in Hushtable: please report the query, without data",
-            )
-        };
+        let missing =
+            || Refusal::fault("a part whose limits are chosen privately is not in its statement");
         let target = self.parts.get(part).ok_or_else(missing)?;
         // A report has the limits of its part.
         let of = target.report_of.first().map_or(Some(target), |&of| self.parts.get(of));

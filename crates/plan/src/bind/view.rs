@@ -105,10 +105,7 @@ impl View {
             Protection::Unit { column, .. } => match columns.get(*column) {
                 Some(column) => QueryUnit::Column(column.name.clone()),
                 None => {
-                    return Err(Refusal::new(
-                        "the rows lost their unit",
-                        "this is a fault in Hushtable: please report the query, without data",
-                    ));
+                    return Err(Refusal::fault("the rows lost their unit"));
                 }
             },
             Protection::Public | Protection::Reference { .. } => {

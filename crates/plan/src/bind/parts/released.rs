@@ -87,10 +87,7 @@ impl PrivateQuery {
             _ => {}
         })?;
         if missing {
-            return Err(Refusal::new(
-                "a released value is missing",
-                "this is a fault in Hushtable: please report the query, without data",
-            ));
+            return Err(Refusal::fault("a released value is missing"));
         }
         Ok(query)
     }

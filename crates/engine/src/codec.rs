@@ -39,7 +39,7 @@ use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::invariant::Invariant;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
-use crate::lower::{EncodedExpr, NeverEmptyExec, total_function};
+use crate::lower::{EncodedExpr, NeverEmptyExec, unit_function};
 use crate::sealed::{opened, sealed};
 use crate::source::{DataFile, ReadProgress, ReadRequest, SourceExec, SourceTable, TableData};
 use crate::survey::ScanOptions;
@@ -280,6 +280,6 @@ impl PhysicalExtensionCodec for PlanCodec {
 
     /// Functions travel by their names; DataFusion's are known to every task.
     fn try_decode_udaf(&self, name: &str, _: &[u8]) -> Result<Arc<AggregateUDF>> {
-        total_function(name).ok_or_else(|| foreign())
+        unit_function(name).ok_or_else(|| foreign())
     }
 }

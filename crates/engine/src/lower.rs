@@ -10,6 +10,8 @@ mod never_empty;
 mod sorted;
 mod sums;
 mod total;
+mod unit_functions;
+mod whole_groups;
 mod windows;
 
 #[cfg(test)]
@@ -48,6 +50,8 @@ use crate::source::{self, Data, ReadProgress, ReadRequest};
 pub(crate) use never_empty::NeverEmptyExec;
 pub(crate) use total::EncodedExpr;
 use total::{TotalExpr, ValueLimit};
+use unit_functions::UnitFunction;
+pub(crate) use unit_functions::unit_function;
 
 /// Partitions of the units: as many of them as can be bounded at once.
 pub(crate) const UNIT_PARTITIONS: usize = 16;
@@ -146,13 +150,14 @@ impl Lowering<'_> {
                 }
                 Operator::Join { .. } => self.join(relation, requested).await,
                 Operator::UnionAll { inputs } => {
-                    let mut plans = Vec::with_capacity(inputs.len());
-                    for input in inputs {
-                        plans.push(self.plan(input, requested).await?);
-                    }
                     let columns = |&index: &usize| column_of(relation, index);
                     let columns = requested.iter().map(columns).collect::<Result<Vec<_>, _>>()?;
-                    Ok(UnionExec::try_new(alike(plans, &columns, self.padded)?)?)
+                    let mut sides = Vec::with_capacity(inputs.len());
+                    for input in inputs {
+                        let plan = self.plan(input, requested).await?;
+                        sides.push(union_side(plan, &columns, self.padded)?);
+                    }
+                    Ok(UnionExec::try_new(sides)?)
                 }
                 Operator::Aggregate { input, keys, aggregates } => {
                     self.aggregate(input, keys, aggregates, requested).await
@@ -345,55 +350,36 @@ fn column_of(input: &Relation, index: usize) -> Result<Expr, EngineError> {
     Ok(Expr::column(index, field.column_type))
 }
 
-/// The plans of a union's sides with the same names of columns, which may have NULLs in all of them
-/// or in none. DataFusion would cast columns to that, which plans in bytes do not keep.
-fn alike(
-    plans: Vec<SharedPlan>,
-    columns: &[Expr],
-    padded: bool,
-) -> Result<Vec<SharedPlan>, EngineError> {
-    let nullable = |plan: &SharedPlan, at: usize| {
-        plan.schema().fields().get(at).map(|field| field.is_nullable()).ok_or(
-            EngineError::inconsistent("a side of UNION ALL lacks a column that is taken from it"),
-        )
-    };
-    let mut some_nullable = vec![false; columns.len()];
-    for plan in &plans {
-        for (at, some) in some_nullable.iter_mut().enumerate() {
-            *some |= nullable(plan, at)?;
-        }
+/// A side of a union: its columns are named by their numbers, and may all have NULLs. DataFusion
+/// would cast columns that differ in that, which plans in bytes do not keep.
+fn union_side(plan: SharedPlan, columns: &[Expr], padded: bool) -> Result<SharedPlan, EngineError> {
+    let mut exprs = Vec::with_capacity(columns.len());
+    for (at, expr) in columns.iter().enumerate() {
+        let field = plan.schema().fields().get(at).cloned();
+        let field = field.ok_or(EngineError::inconsistent(
+            "a side of UNION ALL lacks a column that is taken from it",
+        ))?;
+        let input = column(&plan, at);
+        let value = match field.is_nullable() {
+            true => input,
+            false => TotalExpr::nullable(input, expr.column_type, padded)?,
+        };
+        exprs.push((value, at.to_string()));
     }
-    let side = |plan: SharedPlan| {
-        let mut exprs = Vec::with_capacity(columns.len());
-        for (at, (expr, some)) in columns.iter().zip(&some_nullable).enumerate() {
-            let input = column(&plan, at);
-            let expr = match *some && !nullable(&plan, at)? {
-                true => TotalExpr::nullable(input, expr.column_type, padded)?,
-                false => input,
-            };
-            exprs.push((expr, at.to_string()));
-        }
-        Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?) as SharedPlan)
-    };
-    plans.into_iter().map(side).collect()
+    Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
 }
 
-/// A function of ours, by its name.
-pub(crate) fn total_function(name: &str) -> Option<Arc<AggregateUDF>> {
-    sums::named(name).or_else(|| sorted::named(name))
-}
-
-/// The function for an aggregate: DataFusion's, or a total one of [`sums`] and [`sorted`].
+/// The function for an aggregate: DataFusion's, or a [`UnitFunction`].
 fn function(aggregate: &UnitAggregate) -> Arc<AggregateUDF> {
     match aggregate {
         UnitAggregate::Rows | UnitAggregate::Count(_) | UnitAggregate::CountDistinct(_) => {
             count_udaf()
         }
-        UnitAggregate::Sum(_) => sums::total_sum(),
-        UnitAggregate::Average(_) => sums::total_average(),
+        UnitAggregate::Sum(_) => UnitFunction::Sum.of_plans(),
+        UnitAggregate::Average(_) => UnitFunction::Average.of_plans(),
         UnitAggregate::Min(_) => min_udaf(),
         UnitAggregate::Max(_) => max_udaf(),
-        UnitAggregate::Sorted(sorted, _) => sorted::of_sorted(*sorted),
+        UnitAggregate::Sorted(sorted, _) => UnitFunction::Sorted(*sorted).of_plans(),
     }
 }
 

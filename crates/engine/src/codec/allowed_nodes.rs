@@ -29,7 +29,7 @@ use datafusion_proto::protobuf::{
 use crate::bound_exec::BoundExec;
 use crate::invariant::Invariant;
 use crate::limit_rows::LimitRowsExec;
-use crate::lower::{NeverEmptyExec, UNIT_PARTITIONS, total_function};
+use crate::lower::{NeverEmptyExec, UNIT_PARTITIONS, unit_function};
 use crate::source::SourceExec;
 
 /// DataFusion's aggregates and window functions in plans.
@@ -177,7 +177,7 @@ fn check_expression(proto: &PhysicalExprNode) -> Result<()> {
 }
 
 fn is_function(name: &str) -> bool {
-    FUNCTIONS.contains(&name) || total_function(name).is_some()
+    FUNCTIONS.contains(&name) || unit_function(name).is_some()
 }
 
 /// Refuses a frame whose ends are neither open nor numbers of rows.

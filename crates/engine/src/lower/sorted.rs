@@ -7,117 +7,24 @@
 use std::mem::size_of;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array,
-};
+use datafusion::arrow::array::{Array, ArrayRef, Float64Array, Int64Array, UInt64Array};
 use datafusion::arrow::compute::{concat, take};
-use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::row::{RowConverter, Rows, SortField};
 use datafusion::error::Result;
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
-};
+use datafusion::logical_expr::EmitTo;
 use hushtable_plan::SortedAggregate;
 
-use super::sums::{RunningSum, SumOutput, unplanned};
-
-/// The functions and their names in plans.
-const NAMES: [(SortedAggregate, &str); 10] = [
-    (SortedAggregate::CountDistinct, "total_count_distinct"),
-    (SortedAggregate::SumDistinct, "total_sum_distinct"),
-    (SortedAggregate::AverageDistinct, "total_average_distinct"),
-    (SortedAggregate::Median, "total_median"),
-    (SortedAggregate::SampleVariance, "total_sample_variance"),
-    (SortedAggregate::PopulationVariance, "total_population_variance"),
-    (SortedAggregate::SampleDeviation, "total_sample_deviation"),
-    (SortedAggregate::PopulationDeviation, "total_population_deviation"),
-    (SortedAggregate::ArgMin, "total_arg_min"),
-    (SortedAggregate::ArgMax, "total_arg_max"),
-];
-
-/// The function for an aggregate.
-pub(super) fn of_sorted(aggregate: SortedAggregate) -> Arc<AggregateUDF> {
-    let name = NAMES.iter().find(|(named, _)| *named == aggregate).map_or("", |(_, name)| *name);
-    let signature = Signature::variadic_any(Volatility::Immutable);
-    Arc::new(AggregateUDF::new_from_impl(SortedFunction { aggregate, name, signature }))
-}
+use super::sums::{RunningSum, SumOutput};
+use super::whole_groups::{WholeGroups, unplanned};
 
 /// Most bytes of rows that become one array: a text has at most 64 KiB, so that an array never has
 /// as much as its offsets can number.
 const MOST_BYTES: usize = if cfg!(test) { 64 } else { 1 << 30 };
 
-/// One of these, by its name.
-pub(super) fn named(name: &str) -> Option<Arc<AggregateUDF>> {
-    let (aggregate, _) = NAMES.iter().find(|(_, of)| *of == name)?;
-    Some(of_sorted(*aggregate))
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct SortedFunction {
-    aggregate: SortedAggregate,
-    name: &'static str,
-    signature: Signature,
-}
-
-impl AggregateUDFImpl for SortedFunction {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        use SortedAggregate as S;
-        match self.aggregate {
-            S::CountDistinct => Ok(DataType::Int64),
-            S::SumDistinct | S::ArgMin | S::ArgMax => types.first().cloned().ok_or_else(unplanned),
-            _ => Ok(DataType::Float64),
-        }
-    }
-
-    fn accumulator(&self, _: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        // Windows have none of these.
-        Err(unplanned())
-    }
-
-    fn state_fields(&self, _: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        // All rows of a unit meet in one operator: nothing is merged.
-        Ok(Vec::new())
-    }
-
-    fn groups_accumulator_supported(&self, _: AccumulatorArgs<'_>) -> bool {
-        true
-    }
-
-    fn create_groups_accumulator(
-        &self,
-        args: AccumulatorArgs<'_>,
-    ) -> Result<Box<dyn GroupsAccumulator>> {
-        let mut types: Vec<DataType> =
-            args.expr_fields.iter().map(|field| field.data_type().clone()).collect();
-        if let SortedAggregate::ArgMin | SortedAggregate::ArgMax = self.aggregate {
-            // The value that is least or greatest comes first in the order.
-            types.reverse();
-        }
-        let fields = types.iter().map(|of| SortField::new(of.clone())).collect();
-        let converter = RowConverter::new(fields)?;
-        Ok(Box::new(GroupedValues {
-            aggregate: self.aggregate,
-            types,
-            rows: converter.empty_rows(0, 0),
-            converter,
-            entries: Vec::new(),
-            groups: 0,
-        }))
-    }
-}
-
 /// The values of many groups.
 #[derive(Debug)]
-struct GroupedValues {
+pub(super) struct GroupedValues {
     aggregate: SortedAggregate,
     types: Vec<DataType>,
     converter: RowConverter,
@@ -129,6 +36,18 @@ struct GroupedValues {
 }
 
 impl GroupedValues {
+    /// No values yet, of columns of these types.
+    pub(super) fn new(aggregate: SortedAggregate, mut types: Vec<DataType>) -> Result<Self> {
+        if let SortedAggregate::ArgMin | SortedAggregate::ArgMax = aggregate {
+            // The value that is least or greatest comes first in the order.
+            types.reverse();
+        }
+        let fields = types.iter().map(|of| SortField::new(of.clone())).collect();
+        let converter = RowConverter::new(fields)?;
+        let rows = converter.empty_rows(0, 0);
+        Ok(Self { aggregate, types, converter, rows, entries: Vec::new(), groups: 0 })
+    }
+
     /// The number of different rows of each group.
     fn different(&self, entries: &[(usize, usize)], groups: usize) -> Result<ArrayRef> {
         let mut counts = vec![0i64; groups];
@@ -265,17 +184,9 @@ fn sizes(entries: &[(usize, usize)], groups: usize) -> Result<Vec<usize>> {
     Ok(sizes)
 }
 
-impl GroupsAccumulator for GroupedValues {
-    fn update_batch(
-        &mut self,
-        values: &[ArrayRef],
-        groups: &[usize],
-        filter: Option<&BooleanArray>,
-        total_groups: usize,
-    ) -> Result<()> {
-        let whole = values.len() == self.types.len()
-            && values.iter().all(|column| column.len() == groups.len());
-        if filter.is_some() || !whole {
+impl WholeGroups for GroupedValues {
+    fn add(&mut self, values: &[ArrayRef], groups: &[usize], total_groups: usize) -> Result<()> {
+        if values.len() != self.types.len() {
             return Err(unplanned());
         }
         self.groups = total_groups;
@@ -293,7 +204,7 @@ impl GroupsAccumulator for GroupedValues {
         Ok(())
     }
 
-    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+    fn results(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         use SortedAggregate as S;
         let emitted = match emit_to {
             EmitTo::All => self.groups,
@@ -327,19 +238,7 @@ impl GroupsAccumulator for GroupedValues {
         Ok(result)
     }
 
-    fn state(&mut self, _: EmitTo) -> Result<Vec<ArrayRef>> {
-        Err(unplanned())
-    }
-
-    fn convert_to_state(&self, _: &[ArrayRef], _: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        Err(unplanned())
-    }
-
-    fn merge_batch(&mut self, _: &[ArrayRef], _: &[usize], _: usize) -> Result<()> {
-        Err(unplanned())
-    }
-
-    fn size(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.rows.size()
             + self.converter.size()
             + self.entries.capacity() * size_of::<(usize, usize)>()
@@ -354,18 +253,14 @@ mod tests {
     use super::*;
 
     fn values_of(aggregate: SortedAggregate, types: &[DataType]) -> GroupedValues {
-        let types = types.to_vec();
-        let fields = types.iter().map(|of| SortField::new(of.clone())).collect();
-        let converter = RowConverter::new(fields).unwrap();
-        let rows = converter.empty_rows(0, 0);
-        GroupedValues { aggregate, types, converter, rows, entries: Vec::new(), groups: 0 }
+        GroupedValues::new(aggregate, types.to_vec()).unwrap()
     }
 
     fn floats(aggregate: SortedAggregate, of: &ArrayRef, groups: &[usize]) -> Vec<Option<f64>> {
         let mut values = values_of(aggregate, &[of.data_type().clone()]);
         let total = groups.iter().max().map_or(0, |most| most + 1);
-        values.update_batch(std::slice::from_ref(of), groups, None, total).unwrap();
-        let result = values.evaluate(EmitTo::All).unwrap();
+        values.add(std::slice::from_ref(of), groups, total).unwrap();
+        let result = values.results(EmitTo::All).unwrap();
         result.as_primitive::<Float64Type>().iter().collect()
     }
 
@@ -392,12 +287,12 @@ mod tests {
             |values: &[Option<i64>]| -> ArrayRef { Arc::new(Int64Array::from(values.to_vec())) };
         let mut values = values_of(SortedAggregate::SumDistinct, &[DataType::Int64]);
         let first = column(&[Some(1), Some(5), Some(1), None]);
-        values.update_batch(&[first], &[0, 1, 0, 2], None, 3).unwrap();
-        let result = values.evaluate(EmitTo::First(1)).unwrap();
+        values.add(&[first], &[0, 1, 0, 2], 3).unwrap();
+        let result = values.results(EmitTo::First(1)).unwrap();
         assert_eq!(result.as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(1)]);
         let second = column(&[Some(5), Some(7)]);
-        values.update_batch(&[second], &[0, 0], None, 2).unwrap();
-        let result = values.evaluate(EmitTo::All).unwrap();
+        values.add(&[second], &[0, 0], 2).unwrap();
+        let result = values.results(EmitTo::All).unwrap();
         assert_eq!(result.as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(12), None]);
     }
 
@@ -409,10 +304,10 @@ mod tests {
             let by = [2i64, 2, 2, 1];
             let texts: StringViewArray = order.iter().map(|at| Some(texts[*at])).collect();
             let by: Int64Array = order.iter().map(|at| by[*at]).collect();
-            let mut values = values_of(aggregate, &[DataType::Int64, DataType::Utf8View]);
+            let mut values = values_of(aggregate, &[DataType::Utf8View, DataType::Int64]);
             let columns: [ArrayRef; 2] = [Arc::new(texts), Arc::new(by)];
-            values.update_batch(&columns, &[0; 4], None, 1).unwrap();
-            let result = values.evaluate(EmitTo::All).unwrap();
+            values.add(&columns, &[0; 4], 1).unwrap();
+            let result = values.results(EmitTo::All).unwrap();
             result.as_string_view().value(0).to_owned()
         };
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]] {
@@ -427,11 +322,11 @@ mod tests {
         let text = |at: usize| format!("text number {at} of {}", "x".repeat(20 + at % 7));
         let texts: StringViewArray = (0..100).map(|at| Some(text(at))).collect();
         let by = Int64Array::from(vec![1; 100]);
-        let mut values = values_of(SortedAggregate::ArgMax, &[DataType::Int64, DataType::Utf8View]);
+        let mut values = values_of(SortedAggregate::ArgMax, &[DataType::Utf8View, DataType::Int64]);
         let groups: Vec<usize> = (0..100).map(|at| at + at / 50).collect();
         let columns: [ArrayRef; 2] = [Arc::new(texts), Arc::new(by)];
-        values.update_batch(&columns, &groups, None, 102).unwrap();
-        let result = values.evaluate(EmitTo::All).unwrap();
+        values.add(&columns, &groups, 102).unwrap();
+        let result = values.results(EmitTo::All).unwrap();
         let result = result.as_string_view();
         for (at, group) in groups.into_iter().enumerate() {
             assert_eq!(result.value(group), text(at));

@@ -8,97 +8,15 @@ use std::mem::size_of;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array,
+    Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array,
 };
-use datafusion::arrow::datatypes::{DataType, Decimal128Type, FieldRef, Float64Type, Int64Type};
-use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
-};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Accumulator, EmitTo};
 use datafusion::scalar::ScalarValue;
 use hushtable_numbers::decimal::within_digits;
 
-use crate::invariant::Invariant;
-
-/// SUM or AVG.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct SumOrMean {
-    mean: bool,
-    signature: Signature,
-}
-
-/// SUM of integers, decimals or floats, of their own type; NULL where it overflows.
-pub(super) fn total_sum() -> Arc<AggregateUDF> {
-    function(false)
-}
-
-/// AVG of integers, decimals or floats, as a float.
-pub(super) fn total_average() -> Arc<AggregateUDF> {
-    function(true)
-}
-
-/// One of these, by its name.
-pub(super) fn named(name: &str) -> Option<Arc<AggregateUDF>> {
-    [total_sum(), total_average()].into_iter().find(|function| function.name() == name)
-}
-
-fn function(mean: bool) -> Arc<AggregateUDF> {
-    let signature = Signature::any(1, Volatility::Immutable);
-    Arc::new(AggregateUDF::new_from_impl(SumOrMean { mean, signature }))
-}
-
-#[track_caller]
-pub(super) fn unplanned() -> DataFusionError {
-    Invariant::new("a sum met a type or a mode that it is not planned for").into()
-}
-
-impl AggregateUDFImpl for SumOrMean {
-    fn name(&self) -> &str {
-        if self.mean { "total_average" } else { "total_sum" }
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        match types {
-            [_] if self.mean => Ok(DataType::Float64),
-            [input_type] => Ok(input_type.clone()),
-            _ => Err(unplanned()),
-        }
-    }
-
-    /// For windows: rows come in the window's order, which is the same whatever the arrival.
-    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(Running { state: RunningSum::default(), output: self.output(&args)? }))
-    }
-
-    fn state_fields(&self, _: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        // All rows of a unit meet in one operator: nothing is merged.
-        Ok(Vec::new())
-    }
-
-    fn groups_accumulator_supported(&self, _: AccumulatorArgs<'_>) -> bool {
-        true
-    }
-
-    fn create_groups_accumulator(
-        &self,
-        args: AccumulatorArgs<'_>,
-    ) -> Result<Box<dyn GroupsAccumulator>> {
-        let output = self.output(&args)?;
-        Ok(Box::new(GroupedSums { sums: Vec::new(), floats: Vec::new(), output }))
-    }
-}
-
-impl SumOrMean {
-    fn output(&self, args: &AccumulatorArgs<'_>) -> Result<SumOutput> {
-        let [field] = args.expr_fields else { return Err(unplanned()) };
-        SumOutput::new(self.mean, field.data_type())
-    }
-}
+use super::whole_groups::{WholeGroups, unplanned};
 
 /// The output that is made of sums.
 #[derive(Clone, Debug)]
@@ -181,6 +99,12 @@ impl SumOutput {
             }
             _ => Err(unplanned()),
         }
+    }
+
+    /// The output of an aggregate of one column.
+    pub(super) fn of_one(mean: bool, types: &[DataType]) -> Result<Self> {
+        let [of] = types else { return Err(unplanned()) };
+        Self::new(mean, of)
     }
 
     /// Hands over each value of an array that is not NULL, with its index.
@@ -266,14 +190,20 @@ fn present(array: &dyn Array) -> impl Iterator<Item = usize> {
     (0..array.len()).filter(|&at| array.is_valid(at))
 }
 
-/// The sum of one window.
+/// The sum or mean of one window.
 #[derive(Debug)]
-struct Running {
+pub(super) struct RunningWindow {
     state: RunningSum,
     output: SumOutput,
 }
 
-impl Accumulator for Running {
+impl RunningWindow {
+    pub(super) fn new(output: SumOutput) -> Self {
+        Self { state: RunningSum::default(), output }
+    }
+}
+
+impl Accumulator for RunningWindow {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let Self { state, output } = self;
         output.each(values, |_, value| state.add(value))
@@ -314,23 +244,20 @@ impl Accumulator for Running {
 /// The sums of many groups. Floats are kept until the end and added up from the least to the
 /// greatest, so that the order in which they came does not matter.
 #[derive(Debug)]
-struct GroupedSums {
+pub(super) struct GroupedSums {
     sums: Vec<RunningSum>,
     floats: Vec<(usize, f64)>,
     output: SumOutput,
 }
 
-impl GroupsAccumulator for GroupedSums {
-    fn update_batch(
-        &mut self,
-        values: &[ArrayRef],
-        groups: &[usize],
-        filter: Option<&BooleanArray>,
-        total_groups: usize,
-    ) -> Result<()> {
-        if filter.is_some() || values.first().is_none_or(|v| v.len() != groups.len()) {
-            return Err(unplanned());
-        }
+impl GroupedSums {
+    pub(super) fn new(output: SumOutput) -> Self {
+        Self { sums: Vec::new(), floats: Vec::new(), output }
+    }
+}
+
+impl WholeGroups for GroupedSums {
+    fn add(&mut self, values: &[ArrayRef], groups: &[usize], total_groups: usize) -> Result<()> {
         self.sums.resize(total_groups, RunningSum::default());
         let Self { sums, floats, output } = self;
         output.each(values, |at, value| {
@@ -346,7 +273,7 @@ impl GroupsAccumulator for GroupedSums {
         })
     }
 
-    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+    fn results(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let emitted = match emit_to {
             EmitTo::All => self.sums.len(),
             EmitTo::First(n) => n.min(self.sums.len()),
@@ -365,19 +292,7 @@ impl GroupsAccumulator for GroupedSums {
         self.output.array(&sums)
     }
 
-    fn state(&mut self, _: EmitTo) -> Result<Vec<ArrayRef>> {
-        Err(unplanned())
-    }
-
-    fn convert_to_state(&self, _: &[ArrayRef], _: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        Err(unplanned())
-    }
-
-    fn merge_batch(&mut self, _: &[ArrayRef], _: &[usize], _: usize) -> Result<()> {
-        Err(unplanned())
-    }
-
-    fn size(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.sums.capacity() * size_of::<RunningSum>()
             + self.floats.capacity() * size_of::<(usize, f64)>()
     }

@@ -62,7 +62,7 @@ impl TotalExpr {
         Ok(Arc::new(Self::new(expr, inputs, padded)?))
     }
 
-    /// The values of a column, which may be NULL to all that read its type.
+    /// The values of a column, as an expression that may be NULL.
     pub(crate) fn nullable(
         column: Arc<dyn PhysicalExpr>,
         column_type: ColumnType,

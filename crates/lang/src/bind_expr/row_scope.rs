@@ -58,28 +58,32 @@ impl RowScope {
     }
 
     /// The columns that a name stands for: none, one or several.
-    fn find(&self, qualifier: Option<&str>, name: &str) -> Vec<Expr> {
-        let in_level = |level: &[Visible], same: fn(&str, &str) -> bool| {
-            let answers = |v: &&Visible| {
-                same(&v.name, name)
-                    && match qualifier {
-                        None => v.plain,
-                        Some(q) => v.qualifiers.iter().any(|table| table.eq_ignore_ascii_case(q)),
-                    }
-            };
-            level.iter().filter(answers).map(|v| v.expr.clone()).collect::<Vec<_>>()
+    fn find(&self, qualifier: Option<&str>, name: &str) -> Vec<&Visible> {
+        let answers = |v: &Visible, same: fn(&str, &str) -> bool| {
+            same(&v.name, name)
+                && match qualifier {
+                    None => v.plain,
+                    Some(q) => v.qualifiers.iter().any(|table| table.eq_ignore_ascii_case(q)),
+                }
         };
         let exact: fn(&str, &str) -> bool = |a, b| a == b;
         let folded: fn(&str, &str) -> bool = |a, b| a.eq_ignore_ascii_case(b);
         for level in [&self.visible, &self.outer] {
             for same in [exact, folded] {
-                let exprs = in_level(level, same);
-                if !exprs.is_empty() {
-                    return exprs;
+                let found: Vec<_> = level.iter().filter(|v| answers(v, same)).collect();
+                if !found.is_empty() {
+                    return found;
                 }
             }
         }
         Vec::new()
+    }
+
+    /// The position among these rows' columns of the one that a name without a table stands for.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        let found = self.find(None, name);
+        let [only] = found.as_slice() else { return None };
+        self.visible.iter().position(|visible| std::ptr::eq(visible, *only))
     }
 
     /// Whether a name stands for a column, perhaps for several.
@@ -119,17 +123,17 @@ impl Resolve for &RowScope {
         let (name, table) = path.split_last()?;
         let whole = path.join(".");
         let table = (!table.is_empty()).then(|| table.join("."));
-        let mut exprs = self.find(table.as_deref(), name);
-        Some(match exprs.len() {
-            1 => Ok(exprs.remove(0)),
-            0 if name.starts_with('@') => {
+        let found = self.find(table.as_deref(), name);
+        Some(match found.as_slice() {
+            [only] => Ok(only.expr.clone()),
+            [] if name.starts_with('@') => {
                 let value = name.trim_start_matches('@');
                 let hint = format!("--param {value}=18, or a constant in its place");
                 let in_code = format!("params={{\"{value}\": 18}}, or a constant in its place");
                 let what = format!("the parameter `{name}` has no value");
                 Err(Refusal::new(what, hint).in_code(in_code))
             }
-            0 => {
+            [] => {
                 let names = self.visible.iter().filter(|v| v.plain).map(|v| v.name.as_str());
                 let hint = format!("the columns are {}", self.listed());
                 let hint = did_you_mean(similar(name, names), hint);

@@ -130,67 +130,47 @@ impl<'a> QueryTables<'a> {
             let inner = rest.into_iter().try_fold(inner, RowSet::filtered)?;
             return rows.joined(kind, inner, correlated, &references);
         };
-        if let Some(values) = row_values(value) {
-            return self.row_member(rows, values, membership);
-        }
-        let value = bind_row_expression(value, &rows.scope())?;
-        let inner = self.query(membership.query)?;
-        let [column] = inner.columns.as_slice() else {
-            return Err(Refusal::new(
-                format!("a sub-query of IN has {} columns", inner.columns.len()),
-                "x IN (SELECT y FROM …)",
-            ));
-        };
-        let inner_value = column.visible.expr.clone().moved(&|c| c + shift);
-        let equal = compare(BinaryOp::Eq, value, inner_value)?;
-        let compared = equality(&equal, shift);
-        if membership.negated && compared.is_none() {
-            return Err(Refusal::new(
-                "NOT IN compares no column of the rows with one of its sub-query",
-                "NOT EXISTS (SELECT 1 FROM … WHERE inner.key = outer.key)",
-            ));
-        }
-        if let (true, Some((value, other))) = (membership.negated, compared) {
-            let others = inner.clone();
-            let without = rows.joined(kind, inner, vec![equal], &references)?;
-            return without.certainly_without(others, &value, &other);
-        }
-        rows.joined(kind, inner, vec![equal], &references)
-    }
-
-    /// Keeps the rows of which several values are those of a row of a sub-query.
-    fn row_member(
-        &self,
-        rows: RowSet,
-        values: &[ast::Expr],
-        membership: &Membership<'a>,
-    ) -> Result<RowSet, Refusal> {
-        if membership.negated {
+        let values = row_values(value).unwrap_or(std::slice::from_ref(value));
+        if membership.negated && values.len() > 1 {
             return Err(Refusal::new(
                 "NOT IN of several values is not supported",
                 "NOT EXISTS (SELECT 1 FROM … WHERE inner.a = outer.a AND inner.b = outer.b)",
             ));
         }
-        let shift = rows.relation.fields().len();
+        let scope = rows.scope();
+        let values = values.iter().map(|value| bind_row_expression(value, &scope));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
         let inner = self.query(membership.query)?;
         if inner.columns.len() != values.len() {
-            return Err(Refusal::new(
-                format!(
-                    "{} values are looked for in a sub-query with {} columns",
-                    values.len(),
-                    inner.columns.len()
+            let columns = inner.columns.len();
+            return Err(match values.len() {
+                1 => Refusal::new(
+                    format!("a sub-query of IN has {columns} columns"),
+                    "x IN (SELECT y FROM …)",
                 ),
-                "(a, b) IN (SELECT x, y FROM …)",
-            ));
+                values => Refusal::new(
+                    format!("{values} values are looked for in a sub-query with {columns} columns"),
+                    "(a, b) IN (SELECT x, y FROM …)",
+                ),
+            });
         }
-        let scope = rows.scope();
-        let equal = values.iter().zip(&inner.columns).map(|(value, column)| {
-            let value = bind_row_expression(value, &scope)?;
-            let other = column.visible.expr.clone().moved(&|c| c + shift);
-            compare(BinaryOp::Eq, value, other)
+        let equal = values.into_iter().zip(&inner.columns).map(|(value, column)| {
+            compare(BinaryOp::Eq, value, column.visible.expr.clone().moved(&|c| c + shift))
         });
         let equal = equal.collect::<Result<Vec<_>, _>>()?;
-        rows.joined(JoinKind::Semi, inner, equal, &References::of(self.contract))
+        if !membership.negated {
+            return rows.joined(kind, inner, equal, &references);
+        }
+        let compared = equal.first().and_then(|equal| equality(equal, shift));
+        let (value, other) = compared.ok_or_else(|| {
+            Refusal::new(
+                "NOT IN compares no column of the rows with one of its sub-query",
+                "NOT EXISTS (SELECT 1 FROM … WHERE inner.key = outer.key)",
+            )
+        })?;
+        let others = inner.clone();
+        let without = rows.joined(kind, inner, equal, &references)?;
+        without.certainly_without(others, &value, &other)
     }
 
     /// The SELECT of EXISTS, where only the existence of rows matters.
@@ -332,16 +312,20 @@ impl<'a> QueryTables<'a> {
                         return Err(Refusal::new(format!("USING ({name})"), "USING (column)"));
                     };
                     let ident = only.as_ident().cloned().unwrap_or_else(|| ast::Ident::new(""));
-                    let node = ast::Expr::Identifier(ident);
+                    let node = ast::Expr::Identifier(ident.clone());
                     let left_value = bind_row_expression(&node, &left_scope)?;
                     let other = bind_row_expression(&node, &right_scope)?;
-                    equal.push(compare(BinaryOp::Eq, left_value.clone(), other.clone())?);
+                    equal.push(compare(BinaryOp::Eq, left_value, other)?);
+                    let position = |scope: &RowScope| {
+                        let lost = || Refusal::fault("a column that USING names is not found");
+                        scope.position(&ident.value).ok_or_else(lost)
+                    };
+                    let (of_left, of_right) = (position(&left_scope)?, position(&right_scope)?);
                     // The name means the left side's column from here on.
-                    let other = other.moved(&|c| c - shift);
-                    shared.push((left_value, other.clone()));
-                    for column in right.columns.iter_mut().filter(|c| c.visible.expr == other) {
+                    if let Some(column) = right.columns.get_mut(of_right) {
                         column.visible.plain = false;
                     }
+                    shared.push((of_left, of_right));
                 }
             }
             ast::JoinConstraint::None if matches!(join_operator, J::CrossJoin(_)) => {}

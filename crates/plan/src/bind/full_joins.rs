@@ -4,40 +4,31 @@
 //! So a unit's rows in the result follow from its rows on both sides.
 
 use hushtable_contract::Column;
-use hushtable_lang::bind_expr::Visible;
-use hushtable_lang::{Expr, ExprKind, Refusal, Value};
+use hushtable_lang::bind_expr::{Visible, cast};
+use hushtable_lang::{Expr, Refusal, Value};
 
 use super::rowset::{References, RowSet, RowsColumn};
 use crate::relation::{JoinKind, Operator, Relation};
 
 impl RowSet {
     /// The pairs that match, and the rows of both sides without a match. Conditions are over the
-    /// left side's columns followed by the right's; `shared` are the columns that USING names, of
-    /// the left side and of the right.
+    /// left side's columns followed by the right's; `shared` are the positions of the columns
+    /// that USING names, among those of the left side and of the right.
     pub(super) fn fully_joined(
         self,
         right: Self,
         conditions: Vec<Expr>,
-        shared: &[(Expr, Expr)],
+        shared: &[(usize, usize)],
         references: &References,
     ) -> Result<Self, Refusal> {
         let (width, right_width) = (self.relation.fields().len(), right.relation.fields().len());
         let turned = |c: usize| if c < width { c + right_width } else { c - width };
         let turned = conditions.iter().cloned().map(|condition| condition.moved(&turned)).collect();
         let names: Vec<RowsColumn> = self.columns.iter().chain(&right.columns).cloned().collect();
-        let shared = shared.iter().map(|(left, other)| {
-            let of = |rows: &Self, expr: &Expr| {
-                rows.columns.iter().position(|column| column.visible.expr == *expr)
-            };
-            Ok((of(&self, left).ok_or_else(lost)?, of(&right, other).ok_or_else(lost)?))
-        });
-        let shared = shared.collect::<Result<Vec<_>, Refusal>>()?;
         let from_left = self.columns.len();
-        let missing = self.columns.iter().map(|column| {
-            let null = ExprKind::Literal(Value::Null);
-            Expr { kind: null, column_type: column.visible.expr.column_type }
-        });
-        let missing: Vec<Expr> = missing.collect();
+        let missing =
+            |column: &RowsColumn| cast(Expr::literal(Value::Null), column.visible.expr.column_type);
+        let missing: Vec<Expr> = self.columns.iter().map(missing).collect();
 
         let unmatched = right.clone().joined(JoinKind::Anti, self.clone(), turned, references)?;
         let matched = self.joined(JoinKind::Left, right, conditions, references)?;
@@ -46,7 +37,7 @@ impl RowSet {
         };
         let (mut pairs, mut alone) = (values(&matched), missing);
         alone.extend(values(&unmatched));
-        for &(left, other) in &shared {
+        for &(left, other) in shared {
             // On the right side alone, the name means the right side's column.
             let (Some(in_pair), Some(in_right)) = (pairs.get(left), alone.get(from_left + other))
             else {
@@ -73,7 +64,7 @@ impl RowSet {
         let inputs = vec![matched.relation, unmatched.relation];
         let relation = Relation::new(Operator::UnionAll { inputs })?;
         let both: Vec<bool> = units.0.iter().zip(&units.1).map(|(l, r)| *l && *r).collect();
-        Self::after_full_join(relation, names, &shared, (from_left, both))
+        Self::after_full_join(relation, names, shared, (from_left, both))
     }
 
     /// The rows with the names of both sides, and those that USING names once.
@@ -115,8 +106,5 @@ impl RowSet {
 }
 
 fn lost() -> Refusal {
-    Refusal::new(
-        "a column of a FULL JOIN is not found on its side",
-        "this is a fault in Hushtable: please report the query, without data",
-    )
+    Refusal::fault("a column of a FULL JOIN is not found on its side")
 }

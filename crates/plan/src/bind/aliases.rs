@@ -4,6 +4,8 @@
 //! ORDER BY reads what SELECT shows. Aggregates are over rows: no such name is known within them.
 //! Later items of SELECT read such a name, too, where no column has it.
 
+use std::ops::ControlFlow;
+
 use hushtable_lang::Refusal;
 use hushtable_lang::aggregate_names::calls_aggregate;
 use sqlparser::ast;
@@ -97,11 +99,23 @@ impl Aliases<'_> {
     }
 }
 
-/// Most nodes that the items of a SELECT and QUALIFY gain when names of earlier items are written
-/// out. Small, as a statement may have many a SELECT.
-const MAX_NODES: usize = 2_000;
-/// The deepest that they are nested then.
+/// Most nodes that a statement gains where names of earlier items are written out.
+const MAX_NODES: usize = 10_000;
+/// Nodes that a SELECT or a table of a sub-query counts for: to bind one takes as long as that.
+const OPERATOR_NODES: usize = 60;
+/// The deepest that an expression may be then.
 const MAX_DEPTH: usize = 60;
+
+/// The nodes that a statement may still gain where names of earlier items are written out. A
+/// sub-query that is written out several times has its own names written out in each copy.
+#[derive(Debug)]
+pub(super) struct RoomForNames(usize);
+
+impl Default for RoomForNames {
+    fn default() -> Self {
+        Self(MAX_NODES)
+    }
+}
 
 /// Whether an item of SELECT, or QUALIFY, may read a name that an earlier item gives.
 pub(super) fn reads_earlier(select: &ast::Select) -> bool {
@@ -139,22 +153,22 @@ pub(super) fn reads_earlier(select: &ast::Select) -> bool {
 pub(super) fn write_out_earlier(
     select: &mut ast::Select,
     is_column: &dyn Fn(&str) -> bool,
+    room: &mut RoomForNames,
 ) -> Result<(), Refusal> {
-    let mut room = MAX_NODES;
     let mut earlier = EarlierItems { named: Vec::new(), is_column };
     for item in &mut select.projection {
         match item {
-            ast::SelectItem::UnnamedExpr(node) => earlier.write_into(node, 0, &mut room)?,
+            ast::SelectItem::UnnamedExpr(node) => earlier.write_into(node, 0, room)?,
             ast::SelectItem::ExprWithAlias { expr, alias } => {
-                earlier.write_into(expr, 0, &mut room)?;
-                let (depth, nodes) = size(expr);
+                earlier.write_into(expr, 0, room)?;
+                let (depth, nodes) = (depth(expr), nodes(expr));
                 earlier.named.push((alias.value.clone(), expr.clone(), depth, nodes));
             }
             _ => {}
         }
     }
     match &mut select.qualify {
-        Some(node) => earlier.write_into(node, 0, &mut room),
+        Some(node) => earlier.write_into(node, 0, room),
         None => Ok(()),
     }
 }
@@ -171,7 +185,7 @@ impl EarlierItems<'_> {
         &self,
         node: &mut ast::Expr,
         level: usize,
-        room: &mut usize,
+        room: &mut RoomForNames,
     ) -> Result<(), Refusal> {
         let too_long = || {
             Refusal::new(
@@ -192,25 +206,49 @@ impl EarlierItems<'_> {
             if (self.is_column)(&name.value) {
                 return Ok(());
             }
-            *room = room.checked_sub(*nodes).ok_or_else(too_long)?;
+            room.0 = room.0.checked_sub(*nodes).ok_or_else(too_long)?;
             if level + depth > MAX_DEPTH {
                 return Err(too_long());
             }
             *node = ast::Expr::Nested(Box::new(expr.clone()));
             return Ok(());
         }
-        let operands = operands_mut(node).into_iter().flatten();
-        operands.into_iter().try_for_each(|operand| self.write_into(operand, level + 1, room))
+        operands_mut(node)
+            .into_iter()
+            .flatten()
+            .try_for_each(|operand| self.write_into(operand, level + 1, room))
     }
 }
 
-/// How deep an expression is, and of how many nodes.
-fn size(node: &ast::Expr) -> (usize, usize) {
-    operands(node)
-        .into_iter()
-        .flatten()
-        .map(size)
-        .fold((1, 1), |(depth, nodes), of| (depth.max(of.0 + 1), nodes.saturating_add(of.1)))
+/// How deep an expression is, without its sub-queries.
+fn depth(node: &ast::Expr) -> usize {
+    operands(node).into_iter().flatten().map(depth).max().unwrap_or(0) + 1
+}
+
+/// The nodes of an expression, those of its sub-queries included.
+fn nodes(node: &ast::Expr) -> usize {
+    struct Nodes(usize);
+    impl ast::Visitor for Nodes {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, _: &ast::Expr) -> ControlFlow<()> {
+            self.0 += 1;
+            ControlFlow::Continue(())
+        }
+
+        fn pre_visit_select(&mut self, _: &ast::Select) -> ControlFlow<()> {
+            self.0 += OPERATOR_NODES;
+            ControlFlow::Continue(())
+        }
+
+        fn pre_visit_table_factor(&mut self, _: &ast::TableFactor) -> ControlFlow<()> {
+            self.0 += OPERATOR_NODES;
+            ControlFlow::Continue(())
+        }
+    }
+    let mut nodes = Nodes(0);
+    let _ = ast::Visit::visit(node, &mut nodes);
+    nodes.0
 }
 
 /// Refuses a column in SELECT that is no key, under a name that GROUP BY takes for another column.

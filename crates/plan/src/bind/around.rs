@@ -23,6 +23,7 @@ pub use self::provenance::{ColumnTrace, Origins, TracedExpression};
 use self::queries::OutputColumns;
 use self::scope::OutputColumn;
 use self::tree::Node;
+use super::aliases::RoomForNames;
 use super::released_tables::{part_name, part_of};
 
 /// SQL over released tables.
@@ -64,7 +65,13 @@ impl Around {
         query: &ast::Query,
         parts: &[PartTable],
     ) -> Result<(Self, Vec<usize>), Refusal> {
-        let mut walk = TreeWalk { parts, tables: Vec::new(), computed: Vec::new(), columns: 0 };
+        let mut walk = TreeWalk {
+            parts,
+            tables: Vec::new(),
+            computed: Vec::new(),
+            columns: 0,
+            room_for_names: RoomForNames::default(),
+        };
         let (node, outputs) = walk.ordered_query(query, &NamedTables::default(), None, true)?;
         let used = |part: &usize| walk.tables.iter().any(|name| part_of(name) == part_name(*part));
         let used = (0..parts.len()).filter(used).collect();
@@ -84,6 +91,7 @@ struct TreeWalk<'a> {
     computed: Vec<Expr>,
     /// The columns of all SELECTs, tables and joins up to here, written out.
     columns: usize,
+    room_for_names: RoomForNames,
 }
 
 /// A common table expression.

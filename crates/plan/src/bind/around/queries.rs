@@ -153,7 +153,8 @@ impl TreeWalk<'_> {
         let columns = self.columns.saturating_sub(before);
         let mut select = Cow::Borrowed(select);
         if reads_earlier(&select) {
-            write_out_earlier(select.to_mut(), &|name| scope.has(name))?;
+            let is_column = |name: &str| scope.has(name);
+            write_out_earlier(select.to_mut(), &is_column, &mut self.room_for_names)?;
         }
         let select = select.as_ref();
         let rows = ScopeView { scope: &scope, keys: None, outer, columns };

@@ -255,7 +255,8 @@ impl Splitter<'_> {
             let selected = names.tables(self.contract).selected(select_of(query)?, None);
             if let Ok(scope) = selected.and_then(|selected| selected.rows.with_units()) {
                 let scope = scope.scope();
-                write_out_earlier(select_of_mut(query)?, &|name| scope.has(name))?;
+                let is_column = |name: &str| scope.has(name);
+                write_out_earlier(select_of_mut(query)?, &is_column, &mut self.room_for_names)?;
             }
         }
         if !aggregates {

@@ -13,6 +13,7 @@ use super::budget::{Clauses, DraftPart, PartRole, PartTerms, Paying};
 use super::consistent_levels::{Consistent, ConsistentLevel, LevelWishes};
 use super::settle::Unread;
 use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, ReleasedColumn};
+use crate::bind::aliases::RoomForNames;
 use crate::bind::automatic::GIVE_LIMITS;
 use crate::bind::clauses;
 use crate::bind::from::{FromAndWhere, QueryTables};
@@ -102,6 +103,7 @@ pub(super) struct Splitter<'a> {
     bound: usize,
     /// Common table expressions that nothing reads.
     pub(super) unread: Vec<String>,
+    pub(super) room_for_names: RoomForNames,
     /// Limits that were chosen privately for the query with examples in their place.
     chosen: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
     /// The query with its chosen limits.
@@ -128,6 +130,7 @@ impl<'a> Splitter<'a> {
             consistent: Vec::new(),
             bound: 0,
             unread: names,
+            room_for_names: RoomForNames::default(),
             chosen,
             limited: None,
         }

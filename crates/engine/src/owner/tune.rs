@@ -226,12 +226,18 @@ impl Tuning<'_> {
                 true => vec![Some(0); counted.groups],
                 false => found_at(&keys, &self.truth.keys)?,
             };
+            // The chance that a group of the truth is hidden. Sums of such chances lose no digits.
+            let mut hidden = vec![1.0; self.truth.units.len()];
+            for (index, chance) in indices.iter().zip(&chances) {
+                if let Some(hidden) = index.and_then(|index| hidden.get_mut(index)) {
+                    *hidden = (1.0 - chance).max(0.0);
+                }
+            }
             let groups = self.truth.units.len().max(counted.groups).max(1) as f64;
-            let pairs: f64 = self.truth.units.iter().map(|units| *units as f64).sum();
-            let shown = indices.iter().zip(&chances).filter_map(|(index, chance)| {
-                Some(chance * self.truth.units.get((*index)?).copied()? as f64)
-            });
-            let pairs_hidden = (1.0 - shown.sum::<f64>() / pairs.max(1.0)).clamp(0.0, 1.0);
+            let units = || self.truth.units.iter().map(|units| *units as f64);
+            let pairs: f64 = units().sum();
+            let pairs_hidden: f64 =
+                units().zip(&hidden).map(|(units, hidden)| units * hidden).sum();
             let mut errors = Vec::new();
             for (m, measurement) in query.measurements().iter().enumerate() {
                 let (Some(bounded), Some(truth), Some(deviation)) = (
@@ -243,20 +249,21 @@ impl Tuning<'_> {
                     continue;
                 };
                 let all: f64 = truth.iter().map(|sum| square(*sum)).sum();
-                let (mut noise, mut bounding, mut hidden) = (0.0, 0.0, all);
+                let not_shown: f64 =
+                    truth.iter().zip(&hidden).map(|(sum, hidden)| hidden * square(*sum)).sum();
+                let (mut noise, mut bounding) = (0.0, 0.0);
                 for ((sum, &chance), index) in bounded.iter().zip(&chances).zip(&indices) {
                     let exact = index.and_then(|index| truth.get(index)).copied().unwrap_or(0);
                     noise += chance * deviation * deviation;
                     bounding += chance * square(sum - exact);
-                    hidden -= chance * square(exact);
                 }
                 let step = measurement.step.to_f64();
-                let mean = |sum: f64| (sum.max(0.0) / groups).sqrt() * step;
+                let mean = |sum: f64| (sum / groups).sqrt() * step;
                 errors.push(Some(TrialError {
                     noise: mean(noise),
                     bounding: mean(bounding),
-                    not_shown: mean(hidden),
-                    total: mean(noise + bounding + hidden.max(0.0)),
+                    not_shown: mean(not_shown),
+                    total: mean(noise + bounding + not_shown),
                     values: mean(all),
                 }));
             }
@@ -266,7 +273,7 @@ impl Tuning<'_> {
                 noise: quote.noise_kind(),
                 strategy: quote.selection().map(hushtable_mechanisms::Selection::strategy),
                 groups_shown: chances.iter().sum(),
-                pairs_hidden: if pairs > 0.0 { pairs_hidden } else { 0.0 },
+                pairs_hidden: pairs_hidden / pairs.max(1.0),
                 at_least: are_least(quote, &counted),
                 errors,
             })

@@ -126,12 +126,12 @@ impl Program {
                     _ => ProgramNode::Arithmetic(*op, left, right),
                 }
             }
-            ExprKind::Among(_, EarlierRows::Released(_)) => return Err(unexpected()),
             ExprKind::Among(keys, EarlierRows::Shown(columns)) => {
                 let types: Vec<ColumnType> = keys.iter().map(|key| key.column_type).collect();
                 let among = among::Among::new(columns, &types)?;
                 ProgramNode::Among(keys.iter().map(child).collect::<Result<_, _>>()?, among)
             }
+            ExprKind::Among(..) => return Err(unexpected()),
             ExprKind::InList(e, values) => {
                 ProgramNode::In(boxed(e)?, listed::ListedConstants::new(values, e.column_type))
             }

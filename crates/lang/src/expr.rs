@@ -75,6 +75,13 @@ pub enum EarlierRows {
     /// Rows that are not released yet: the indexes of their columns among the values that the query
     /// reads.
     Released(Vec<usize>),
+    /// The values of one such column that are not NULL.
+    Values(usize),
+    /// True where one such column has no value at all, whatever the key's value.
+    Empty(usize),
+    /// True where one such column has a NULL, or a value that does not fit the key's type, whatever
+    /// the key's value.
+    AnyNull(usize),
     /// Rows that are known.
     Shown(Vec<Vec<Value>>),
 }

@@ -7,7 +7,7 @@ mod common;
 use std::fmt::Write as _;
 
 use hushtable_contract::Contract;
-use hushtable_lang::{ExprKind, Value};
+use hushtable_lang::{EarlierRows, ExprKind, Value};
 use hushtable_plan::around_tree::Node;
 use hushtable_plan::{Around, ColumnTrace, ReleasedColumn, ReleasedValues, SqlStatement};
 use hushtable_quote::Quote;
@@ -473,6 +473,29 @@ fn released_keys_decide_nothing_but_which_rows_count() {
         assert_eq!(Quote::new(run).unwrap().total(), quoted.total());
     }
     assert!(query.clone().with_released(&[ReleasedValues::One(Value::Null)]).is_err());
+    // NULL is no key that is looked for, and a list is held once for each place that reads it.
+    let with_null = ReleasedValues::All(vec![town("A"), Value::Null]);
+    let run = query.clone().with_released(&[with_null]).unwrap();
+    let mut lists = Vec::new();
+    run.filter().unwrap().visit(&mut |e| {
+        if let ExprKind::Among(_, rows) = &e.kind {
+            lists.push(rows.clone());
+        }
+    });
+    assert_eq!(lists, [EarlierRows::Shown(vec![vec![town("A")]])]);
+}
+
+/// Each place that reads a list holds it in memory, so there are few.
+#[test]
+fn lists_of_released_keys_are_few() {
+    let among = |n| format!("age + {n} IN (SELECT age FROM people GROUP BY age)");
+    let bind = |lists: usize| {
+        let all: Vec<String> = (0..lists).map(among).collect();
+        let sql = format!("SELECT COUNT(*) FROM people WHERE {}", all.join(" OR "));
+        SqlStatement::bind(&sql, &contract())
+    };
+    bind(16).unwrap();
+    insta::assert_snapshot!(bind(17).unwrap_err().to_string());
 }
 
 /// Forms that are written out: a short text must not become millions of parts of a tree.

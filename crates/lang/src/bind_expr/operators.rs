@@ -360,8 +360,8 @@ impl<R: Resolve> Binder<'_, R> {
     }
 }
 
-/// IN of a released column, with SQL's three truths: NULL where the value is NULL, and where it is
-/// not there but a NULL is.
+/// IN of a released column, with SQL's three truths: false where the column has no values, else
+/// NULL where the value is NULL, and where it is not there but a NULL is.
 fn among_released(value: Expr, column: usize, column_type: ColumnType) -> Result<Expr, Refusal> {
     let from = value.column_type;
     let known = Expr::new(ExprKind::Released(column), column_type);
@@ -372,13 +372,14 @@ fn among_released(value: Expr, column: usize, column_type: ColumnType) -> Result
             format!("CAST(… AS {})", sql_name(column_type)),
         ));
     }
-    let among = |value: Expr| {
-        let rows = EarlierRows::Released(vec![column]);
-        Expr::new(ExprKind::Among(vec![value], rows), ColumnType::Bool)
-    };
-    let null = cast(Expr::literal(Value::Null), column_type);
+    let among = |key, rows| Expr::new(ExprKind::Among(vec![key], rows), ColumnType::Bool);
+    let null = || cast(Expr::literal(Value::Null), column_type);
+    let empty = among(null(), EarlierRows::Empty(column));
+    let any_null = among(null(), EarlierRows::AnyNull(column));
     let missing = Expr::new(ExprKind::IsNull(Box::new(value.clone())), ColumnType::Bool);
-    let tests = vec![missing, among(value), among(null)];
-    let results = [Value::Null, Value::Bool(true), Value::Null, Value::Bool(false)];
+    let there = among(value, EarlierRows::Values(column));
+    let tests = vec![empty, missing, there, any_null];
+    let [no, yes] = [Value::Bool(false), Value::Bool(true)];
+    let results = [no.clone(), Value::Null, yes, Value::Null, no];
     Ok(case_of(tests, results.map(Expr::literal).to_vec()))
 }

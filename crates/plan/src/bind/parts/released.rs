@@ -6,6 +6,9 @@ use super::ReleasedColumn;
 use crate::bind::PrivateQuery;
 use crate::bind::released_tables::MAX_OUTPUTS;
 
+/// Lists of released values in a query: each is held in memory once more.
+const MAX_LISTS: usize = 16;
+
 /// Released values of an earlier part, for one that reads them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReleasedValues {
@@ -38,6 +41,7 @@ impl PrivateQuery {
     /// gives where they come from: so the query is the same in every statement.
     pub(super) fn numbered(self) -> Result<(Self, Vec<ReleasedColumn>), Refusal> {
         let mut reads: Vec<ReleasedColumn> = Vec::new();
+        let mut lists = 0;
         let mut number = |index: &mut usize, all: bool| {
             let read =
                 ReleasedColumn { part: *index / MAX_OUTPUTS, column: *index % MAX_OUTPUTS, all };
@@ -49,10 +53,27 @@ impl PrivateQuery {
         let query = self.with_expressions(&mut |expr| match &mut expr.kind {
             ExprKind::Released(index) => number(index, false),
             ExprKind::Among(_, EarlierRows::Released(indices)) => {
+                lists += 1;
                 indices.iter_mut().for_each(|index| number(index, true));
+            }
+            ExprKind::Among(_, EarlierRows::Values(index)) => {
+                lists += 1;
+                number(index, true);
+            }
+            ExprKind::Among(_, EarlierRows::Empty(index) | EarlierRows::AnyNull(index)) => {
+                number(index, true);
             }
             _ => {}
         })?;
+        if lists > MAX_LISTS {
+            return Err(Refusal::new(
+                format!(
+                    "a query looks up released values in {lists} places; at most {MAX_LISTS} are \
+                     allowed"
+                ),
+                "write keys that are released already as constants: x IN ('a', 'b')",
+            ));
+        }
         Ok((query, reads))
     }
 
@@ -71,19 +92,10 @@ impl PrivateQuery {
                 }
                 _ => missing = true,
             },
-            ExprKind::Among(keys, rows) => {
-                let EarlierRows::Released(indices) = rows else { return };
-                let column = |(index, key): (&usize, &Expr)| match values.get(*index)? {
-                    ReleasedValues::All(values) => {
-                        Some(values.iter().map(|v| fitting(v, key.column_type)).collect())
-                    }
-                    ReleasedValues::One(_) => None,
-                };
-                match indices.iter().zip(keys.iter()).map(column).collect() {
-                    Some(columns) => *rows = EarlierRows::Shown(columns),
-                    None => missing = true,
-                }
-            }
+            ExprKind::Among(keys, rows) => match shown(keys, rows, values) {
+                Some(kind) => expr.kind = kind,
+                None => missing = true,
+            },
             _ => {}
         })?;
         if missing {
@@ -91,6 +103,39 @@ impl PrivateQuery {
         }
         Ok(query)
     }
+}
+
+/// The lookup of keys among earlier rows, once these are released. `None` where a value is missing.
+fn shown(keys: &[Expr], rows: &EarlierRows, values: &[ReleasedValues]) -> Option<ExprKind> {
+    let column = |index: usize, key: &Expr| match values.get(index)? {
+        ReleasedValues::All(all) => Some(fitting_all(all, key.column_type)),
+        ReleasedValues::One(_) => None,
+    };
+    let truth = |truth: bool| Some(ExprKind::Literal(Value::Bool(truth)));
+    let columns = match rows {
+        EarlierRows::Shown(columns) => columns.clone(),
+        EarlierRows::Released(indices) => indices
+            .iter()
+            .zip(keys)
+            .map(|(index, key)| column(*index, key))
+            .collect::<Option<_>>()?,
+        EarlierRows::Values(index) => {
+            let mut values = column(*index, keys.first()?)?;
+            values.retain(|value| *value != Value::Null);
+            vec![values]
+        }
+        EarlierRows::Empty(index) => {
+            return truth(column(*index, keys.first()?)?.is_empty());
+        }
+        EarlierRows::AnyNull(index) => {
+            return truth(column(*index, keys.first()?)?.contains(&Value::Null));
+        }
+    };
+    Some(ExprKind::Among(keys.to_vec(), EarlierRows::Shown(columns)))
+}
+
+fn fitting_all(values: &[Value], column_type: ColumnType) -> Vec<Value> {
+    values.iter().map(|value| fitting(value, column_type)).collect()
 }
 
 fn fitting(value: &Value, column_type: ColumnType) -> Value {

@@ -12,6 +12,7 @@ mod calc;
 mod checks;
 mod drafts;
 mod examples;
+mod instructions;
 mod kills;
 mod learnt;
 mod ledgers;

@@ -15,9 +15,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use hushtable::arrow::array::{ArrayRef, Int64Array, StringArray};
-use hushtable::arrow::record_batch::RecordBatch;
-use hushtable::parquet::arrow::ArrowWriter;
 use hushtable_testkit::{Dice, TestFolder};
+
+use crate::support::write_parquet;
 
 const CONTRACT: &str = r#"
 [units.buyer]
@@ -174,17 +174,9 @@ fn make_data(folder: &Path) {
         ("price", price),
         ("tax", tax),
     ];
-    write(&folder.join("sales.parquet"), &RecordBatch::try_from_iter(columns).unwrap());
+    write_parquet(&folder.join("sales.parquet"), columns);
     let buyer: ArrayRef = Arc::new((0..BUYERS as i64).collect::<Int64Array>());
     let born = (0..BUYERS).map(|_| 1920 + dice.below(91) as i64);
     let born: ArrayRef = Arc::new(born.collect::<Int64Array>());
-    let columns = [("buyer", buyer), ("born", born)];
-    write(&folder.join("buyers.parquet"), &RecordBatch::try_from_iter(columns).unwrap());
-}
-
-fn write(path: &Path, batch: &RecordBatch) {
-    let file = fs::File::create(path).unwrap();
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
-    writer.write(batch).unwrap();
-    writer.close().unwrap();
+    write_parquet(&folder.join("buyers.parquet"), [("buyer", buyer), ("born", born)]);
 }

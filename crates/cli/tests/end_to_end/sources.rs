@@ -7,9 +7,8 @@ use std::sync::Arc;
 use hushtable::arrow::array::{ArrayRef, Int64Array, UInt64Array};
 use hushtable::arrow::ipc::writer::FileWriter;
 use hushtable::arrow::record_batch::RecordBatch;
-use hushtable::parquet::arrow::ArrowWriter;
 
-use crate::support::{Run, command_in};
+use crate::support::{Run, command_in, write_parquet};
 
 const BUDGETS: &str = "\n[tables.t.budgets]\nana = { epsilon = 10_000, delta = 1e-3 }\n";
 
@@ -180,22 +179,14 @@ fn rows_that_leave_it_open_leave_it_to_the_owner() {
     }
 }
 
-fn parquet(path: &Path, name: &str, values: ArrayRef) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let batch = RecordBatch::try_from_iter([(name, values)]).unwrap();
-    let mut writer =
-        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-}
-
 #[test]
 fn folders_give_columns_and_tables_with_a_log_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     for (sex, rows) in [("f", 40), ("m", 25), ("__HIVE_DEFAULT_PARTITION__", 5)] {
         let values: Int64Array = (0..rows).collect();
-        parquet(&data.join(format!("sex={sex}/part-0.parquet")), "age", Arc::new(values));
+        let path = data.join(format!("sex={sex}/part-0.parquet"));
+        write_parquet(&path, [("age", Arc::new(values) as ArrayRef)]);
     }
     let draft = run(folder.path(), &["init", "--output", "-", "data"]).success();
     assert!(draft.contains("sex = { type = \"string\" }  # in the names of folders\n"), "{draft}");
@@ -215,7 +206,8 @@ fn folders_give_columns_and_tables_with_a_log_are_refused() {
     let error = run(folder.path(), &["query", query]).refusal();
     assert!(error.contains("sex=…/part-0.parquet` is damaged"), "{error}");
     fs::remove_dir_all(&data).unwrap();
-    parquet(&data.join("part-0.parquet"), "age", Arc::new(Int64Array::from(vec![1])));
+    let age: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    write_parquet(&data.join("part-0.parquet"), [("age", age)]);
     fs::create_dir(data.join("_delta_log")).unwrap();
     for arguments in
         [&["query", query][..], &["explain", query], &["init", "--output", "-", "data"]]
@@ -230,7 +222,7 @@ fn units_beyond_64_bits_with_a_sign_count() {
     let folder = tempfile::tempdir().unwrap();
     let many = 200_u64;
     let ids: UInt64Array = (0..many).flat_map(|unit| [u64::MAX - unit; 3]).collect();
-    parquet(&folder.path().join("t.parquet"), "id", Arc::new(ids));
+    write_parquet(&folder.path().join("t.parquet"), [("id", Arc::new(ids) as ArrayRef)]);
     let text = (0..many).flat_map(|unit| [u64::MAX - unit; 3]).map(|id| format!("{id}\n"));
     fs::write(folder.path().join("t.csv"), format!("id\n{}", text.collect::<String>())).unwrap();
     for (file, column_type) in [

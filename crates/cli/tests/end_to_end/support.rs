@@ -1,9 +1,13 @@
 //! A shop's data in a folder of its own, and runs of the command in it.
 
 use std::fmt::Write;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use hushtable::arrow::array::ArrayRef;
+use hushtable::arrow::record_batch::RecordBatch;
+use hushtable::parquet::arrow::ArrowWriter;
 use hushtable_testkit::TestFolder;
 
 pub(crate) const COUNT_BY_PRODUCT: &str =
@@ -95,6 +99,19 @@ pub(crate) fn command_in(folder: &Path, arguments: &[&str]) -> Command {
         command.env_remove(name);
     }
     command
+}
+
+/// Writes a Parquet file of some columns, with the folder that it is in.
+pub(crate) fn write_parquet<'a>(
+    path: &Path,
+    columns: impl IntoIterator<Item = (&'a str, ArrayRef)>,
+) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
 }
 
 /// A run that has ended.

@@ -37,8 +37,8 @@ pub enum ExprKind {
     IsNull(Box<Expr>),
     /// Two operands of the same type (booleans for AND and OR).
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
-    /// Whether the values are those of a row that an earlier part shows. NULL is a value like any
-    /// other.
+    /// Whether the values are those of a row that an earlier part shows; NULL is a value like any
+    /// other. [`EarlierRows`] has more that can be asked of such rows.
     Among(Vec<Expr>, EarlierRows),
     /// Whether the value is one of the constants, which have its type and are not NULL.
     InList(Box<Expr>, Vec<Value>),
@@ -77,7 +77,7 @@ pub enum EarlierRows {
     Released(Vec<usize>),
     /// The values of one such column that are not NULL.
     Values(usize),
-    /// True where one such column has no value at all, whatever the key's value.
+    /// True where one such column has no rows, whatever the key's value.
     Empty(usize),
     /// True where one such column has a NULL, or a value that does not fit the key's type, whatever
     /// the key's value.

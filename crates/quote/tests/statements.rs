@@ -10,7 +10,7 @@ use hushtable_contract::Contract;
 use hushtable_lang::{EarlierRows, ExprKind, Value};
 use hushtable_plan::around_tree::Node;
 use hushtable_plan::{Around, ColumnTrace, ReleasedColumn, ReleasedValues, SqlStatement};
-use hushtable_quote::Quote;
+use hushtable_quote::{Explanation, Quote};
 
 fn contract() -> Contract {
     let more = r#"
@@ -465,6 +465,9 @@ fn released_keys_decide_nothing_but_which_rows_count() {
     let query = &statement.parts[1].query;
     assert_eq!(statement.parts[1].reads, [ReleasedColumn { part: 0, column: 0, all: true }]);
     let quoted = Quote::new(query.clone()).unwrap();
+    let condition = Explanation::new(&quoted).condition.unwrap();
+    assert!(condition.contains("WHEN no value is released THEN FALSE"), "{condition}");
+    assert!(condition.contains("WHEN a released value is NULL THEN NULL"), "{condition}");
     let town = |name: &str| Value::String(name.to_owned());
     for keys in [vec![], vec![town("A"), Value::Null], vec![town("B"); 500], vec![Value::Int(7)]] {
         let run = query.clone().with_released(&[ReleasedValues::All(keys)]).unwrap();

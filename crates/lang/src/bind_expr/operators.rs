@@ -360,7 +360,7 @@ impl<R: Resolve> Binder<'_, R> {
     }
 }
 
-/// IN of a released column, with SQL's three truths: false where the column has no values, else
+/// IN of a released column, with SQL's three truths: false where the column has no rows, else
 /// NULL where the value is NULL, and where it is not there but a NULL is.
 fn among_released(value: Expr, column: usize, column_type: ColumnType) -> Result<Expr, Refusal> {
     let from = value.column_type;

@@ -1,7 +1,7 @@
 //! Expressions over rows as SQL, as they were understood.
 
 use hushtable_lang::{
-    BinaryOp, ColumnType, Expr, ExprKind, Function, MatchUse, Value, text_as_sql,
+    BinaryOp, ColumnType, EarlierRows, Expr, ExprKind, Function, MatchUse, Value, text_as_sql,
 };
 
 /// An expression as SQL over columns of these names.
@@ -70,6 +70,8 @@ pub(super) fn expression_sql(expr: &Expr, columns: &[(String, ColumnType)]) -> S
             (from, to) if from.is_numeric() && to.is_numeric() => sql(e),
             (_, to) => format!("CAST({} AS {to})", sql(e)),
         },
+        ExprKind::Among(_, EarlierRows::Empty(_)) => "no value is released".to_owned(),
+        ExprKind::Among(_, EarlierRows::AnyNull(_)) => "a released value is NULL".to_owned(),
         ExprKind::Among(of, _) => {
             format!("({}) IN (released values)", list(&mut of.iter().map(sql)))
         }

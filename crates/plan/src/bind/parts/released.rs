@@ -107,9 +107,12 @@ impl PrivateQuery {
 
 /// The lookup of keys among earlier rows, once these are released. `None` where a value is missing.
 fn shown(keys: &[Expr], rows: &EarlierRows, values: &[ReleasedValues]) -> Option<ExprKind> {
-    let column = |index: usize, key: &Expr| match values.get(index)? {
-        ReleasedValues::All(all) => Some(fitting_all(all, key.column_type)),
-        ReleasedValues::One(_) => None,
+    let column = |index: usize, key: &Expr| {
+        let column_type = key.column_type;
+        match values.get(index)? {
+            ReleasedValues::All(all) => Some(all.iter().map(move |v| fitting(v, column_type))),
+            ReleasedValues::One(_) => None,
+        }
     };
     let truth = |truth: bool| Some(ExprKind::Literal(Value::Bool(truth)));
     let columns = match rows {
@@ -117,25 +120,20 @@ fn shown(keys: &[Expr], rows: &EarlierRows, values: &[ReleasedValues]) -> Option
         EarlierRows::Released(indices) => indices
             .iter()
             .zip(keys)
-            .map(|(index, key)| column(*index, key))
+            .map(|(index, key)| Some(column(*index, key)?.collect()))
             .collect::<Option<_>>()?,
         EarlierRows::Values(index) => {
-            let mut values = column(*index, keys.first()?)?;
-            values.retain(|value| *value != Value::Null);
-            vec![values]
+            let values = column(*index, keys.first()?)?;
+            vec![values.filter(|value| *value != Value::Null).collect()]
         }
         EarlierRows::Empty(index) => {
-            return truth(column(*index, keys.first()?)?.is_empty());
+            return truth(column(*index, keys.first()?)?.len() == 0);
         }
         EarlierRows::AnyNull(index) => {
-            return truth(column(*index, keys.first()?)?.contains(&Value::Null));
+            return truth(column(*index, keys.first()?)?.any(|value| value == Value::Null));
         }
     };
     Some(ExprKind::Among(keys.to_vec(), EarlierRows::Shown(columns)))
-}
-
-fn fitting_all(values: &[Value], column_type: ColumnType) -> Vec<Value> {
-    values.iter().map(|value| fitting(value, column_type)).collect()
 }
 
 fn fitting(value: &Value, column_type: ColumnType) -> Value {

@@ -22,6 +22,7 @@ mod decode;
 mod decoders;
 mod error;
 mod exec;
+mod few_texts;
 mod files;
 mod folders;
 mod from_text;

@@ -1,0 +1,111 @@
+//! Texts of a column with few different ones, which are checked once each.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, BinaryViewArray, UInt32Array};
+use datafusion::arrow::compute::take;
+
+/// Most different texts that are looked for among the rows of a batch, and fewest. The number is
+/// drawn for each batch: nobody can choose a table in which one row's text has all others checked
+/// one by one.
+const MOST: usize = 512;
+const LEAST: usize = 256;
+
+/// Slots of the table that finds a text: at least half of them stay empty.
+const SLOTS: usize = 2 * MOST;
+
+/// No text.
+const EMPTY: u32 = u32::MAX;
+
+/// The texts, if there are few different ones, and all of them are UTF-8. A column with a
+/// dictionary has equal views for equal texts; equal texts with different views count as different.
+pub(super) fn few_texts(bytes: &BinaryViewArray) -> Option<ArrayRef> {
+    let random = RandomState::new();
+    let draw = |of: u64| random.hash_one(of);
+    let (first, second) = (draw(0), draw(1));
+    let most = LEAST + draw(2) as usize % (MOST - LEAST);
+    // A view is its length and a text of up to 12 bytes, or the place of a longer one.
+    let slot_of = |view: u128| {
+        let product = u128::from(view as u64 ^ first) * u128::from((view >> 64) as u64 ^ second);
+        (product as u64 ^ (product >> 64) as u64) as usize % SLOTS
+    };
+    let mut slots = vec![EMPTY; SLOTS];
+    // NULLs have the empty text.
+    let mut different: Vec<u128> = vec![0];
+    let mut index_of = |view: u128| {
+        let mut slot = slot_of(view);
+        loop {
+            match slots[slot] {
+                EMPTY => {
+                    slots[slot] = different.len() as u32;
+                    different.push(view);
+                    return (different.len() <= most).then_some(slots[slot]);
+                }
+                index if different[index as usize] == view => return Some(index),
+                _ => slot = (slot + 1) % SLOTS,
+            }
+        }
+    };
+    let views = bytes.views().iter();
+    let nulls = bytes.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
+    let indices: Option<Vec<u32>> = match &nulls {
+        None => views.map(|&view| index_of(view)).collect(),
+        Some(nulls) => {
+            let rows = views.zip(nulls.iter());
+            rows.map(|(&view, valid)| if valid { index_of(view) } else { Some(0) }).collect()
+        }
+    };
+    let indices = UInt32Array::new(indices?.into(), nulls);
+    let buffers: Arc<[_]> = bytes.data_buffers().into();
+    let different = BinaryViewArray::try_new(different.into(), buffers, None).ok()?;
+    take(&different.to_string_view().ok()?, &indices, None).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::AsArray;
+    use hushtable_testkit::Dice;
+
+    use super::*;
+
+    /// Rows of `different` texts of all lengths, with NULLs, as if a dictionary had them.
+    fn column(different: usize, rows: usize, dice: &mut Dice) -> BinaryViewArray {
+        let texts = (0..different).map(|text| format!("{text:0width$}", width = text % 20));
+        let dictionary: BinaryViewArray = texts.map(|text| Some(text.into_bytes())).collect();
+        let rows = (0..rows).map(|row| match dice.below(9) {
+            0 => None,
+            _ if row < different => Some(row as u32),
+            _ => Some(dice.below(different as u64) as u32),
+        });
+        let taken = take(&dictionary, &rows.collect::<UInt32Array>(), None).unwrap();
+        taken.as_binary_view().clone()
+    }
+
+    #[test]
+    fn texts_are_those_of_the_column() {
+        let mut dice = Dice::new(5);
+        for different in [1, 2, 7, 100, 250] {
+            let bytes = column(different, 3_000, &mut dice);
+            for bytes in [bytes.clone(), bytes.slice(17, 900), bytes.slice(0, 0)] {
+                let found = few_texts(&bytes).unwrap();
+                assert_eq!(found.as_string_view(), &bytes.to_string_view().unwrap());
+            }
+        }
+        let none: BinaryViewArray = [None::<&[u8]>; 3].into_iter().collect();
+        assert_eq!(few_texts(&none).unwrap().null_count(), 3);
+    }
+
+    #[test]
+    fn many_texts_and_other_bytes_are_left_alone() {
+        let mut dice = Dice::new(6);
+        assert!(few_texts(&column(4 * MOST, 8_192, &mut dice)).is_none());
+        let broken: BinaryViewArray =
+            [Some(&b"ok"[..]), Some(&b"\xff"[..]), None].into_iter().collect();
+        assert!(few_texts(&broken).is_none());
+        let long = [b'a'; 40];
+        let broken: BinaryViewArray =
+            [Some(&long[..]), Some(&[&long[..], b"\xc3"].concat()[..])].into_iter().collect();
+        assert!(few_texts(&broken).is_none());
+    }
+}

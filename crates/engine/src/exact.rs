@@ -19,7 +19,7 @@ use crate::bounding::{Bounding, accumulator_indices};
 use crate::contributions::{Accumulation, ContributionBatch, SamplingKey};
 use crate::error::EngineError;
 use crate::feed::RowsOf;
-use crate::lower::{Lowering, repartitioned};
+use crate::lower::Lowering;
 use crate::measurements::ExactMeasurement;
 use crate::memory::QueryMemory;
 use crate::merged::{MergedGroups, MergedPartitions};
@@ -86,12 +86,8 @@ pub(crate) struct RowReading {
 async fn rows_of(
     query: &PrivateQuery,
     bounding: &Bounding,
-    data: &Data,
-    progress: &Arc<ReadProgress>,
+    lowering: &Lowering<'_>,
 ) -> Result<Arc<dyn ExecutionPlan>, EngineError> {
-    // At least two, so that a table is read in parts on every machine, as in the tests.
-    let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-    let lowering = Lowering::of(query.relation(), data, partitions, progress);
     let read: Vec<usize> = bounding.read.iter().map(|&(index, _)| index).collect();
     lowering.rows(query.relation(), &read).await
 }
@@ -109,7 +105,9 @@ impl RowReading {
     ) -> Result<Self, EngineError> {
         let query = query.as_read();
         let bounding = Bounding::new(query, false)?;
-        let plan = rows_of(query, &bounding, data, progress).await?;
+        let partitions = memory.backend().partitions();
+        let lowering = Lowering::of(query.relation(), data, partitions, progress);
+        let plan = rows_of(query, &bounding, &lowering).await?;
         let rows = RowsOf::new(&bounding)?;
         Ok(Self { plan, memory: memory.clone(), rows })
     }
@@ -175,10 +173,12 @@ impl Scan {
         memory: &QueryMemory,
     ) -> Result<Self, EngineError> {
         let bounding = Bounding::new(query, with_members)?;
-        let mut plan = rows_of(query, &bounding, data, progress).await?;
+        let partitions = memory.backend().partitions();
+        let lowering = Lowering::of(query.relation(), data, partitions, progress);
+        let mut plan = rows_of(query, &bounding, &lowering).await?;
         if query.unit().is_some() {
             // All rows of a unit must meet in one partition, or it would be bounded once in each.
-            plan = repartitioned(plan, &[bounding.read.len()])?;
+            plan = lowering.repartitioned(plan, &[bounding.read.len()])?;
         }
         let bound = BoundExec::new(plan, Arc::new(bounding))?;
         let progress = Arc::clone(progress);

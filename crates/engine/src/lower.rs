@@ -53,8 +53,9 @@ use total::{TotalExpr, ValueLimit};
 use unit_functions::UnitFunction;
 pub(crate) use unit_functions::unit_function;
 
-/// Partitions of the units: as many of them as can be bounded at once.
-pub(crate) const UNIT_PARTITIONS: usize = 16;
+/// Most partitions of the units. More than there are threads cost time: each row then comes to a
+/// place in memory that fewer rows share.
+pub(crate) const MOST_UNIT_PARTITIONS: usize = 16;
 
 type SharedPlan = Arc<dyn ExecutionPlan>;
 type PlanFuture<'a> = Pin<Box<dyn Future<Output = Result<SharedPlan, EngineError>> + Send + 'a>>;
@@ -63,7 +64,9 @@ type PlanFuture<'a> = Pin<Box<dyn Future<Output = Result<SharedPlan, EngineError
 pub(crate) struct Lowering<'a> {
     pub(crate) data: &'a Data,
     /// In how many partitions tables are read.
-    pub(crate) partitions: usize,
+    partitions: usize,
+    /// In how many partitions the units are.
+    unit_partitions: usize,
     pub(crate) progress: &'a Arc<ReadProgress>,
     /// Whether expressions are computed for a row of NULLs after those of every batch.
     padded: bool,
@@ -72,15 +75,22 @@ pub(crate) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    /// The lowering of a relation over these rows.
+    /// The lowering of a relation over these rows, for that many partitions at once.
     pub(crate) fn of(
         relation: &Relation,
         data: &'a Data,
         partitions: usize,
         progress: &'a Arc<ReadProgress>,
     ) -> Self {
-        let padded = relation.operations() > MOST_UNPADDED;
-        Self { data, partitions, progress, padded, identifying: relation.identifying() }
+        Self {
+            data,
+            // At least two, so that a table is read in parts on every machine, as in the tests.
+            partitions: partitions.max(2),
+            unit_partitions: partitions.clamp(1, MOST_UNIT_PARTITIONS),
+            progress,
+            padded: relation.operations() > MOST_UNPADDED,
+            identifying: relation.identifying(),
+        }
     }
 }
 
@@ -123,7 +133,7 @@ impl Lowering<'_> {
                     let mut needed = NeededColumns::of(requested);
                     needed.add_column(unit);
                     let plan = self.plan(&known, needed.columns()).await?;
-                    let plan = limited(plan, needed.index_of(unit)?, *rows)?;
+                    let plan = self.limited(plan, needed.index_of(unit)?, *rows)?;
                     select_columns(plan, &needed.indices_of(requested)?)
                 }
                 Operator::Filter { input, condition } => {
@@ -250,7 +260,7 @@ impl Lowering<'_> {
             Some(_) => keys.iter().position(|key| input.is_unit(&key.expr)).into_iter().collect(),
             None => (0..keys.len()).collect(),
         };
-        let plan = repartitioned(plan, &by)?;
+        let plan = self.repartitioned(plan, &by)?;
         let schema = plan.schema();
         let group = (0..keys.len()).map(|index| {
             let name = schema.field(index).name().clone();
@@ -288,6 +298,47 @@ impl Lowering<'_> {
         let indices = requested.iter().map(position).collect::<Result<Vec<_>, _>>()?;
         select_columns(Arc::new(plan), &indices)
     }
+
+    /// Some rows of each unit, which the column `unit` names; rows of a unit are then in one
+    /// partition.
+    fn limited(&self, plan: SharedPlan, unit: usize, rows: u32) -> Result<SharedPlan, EngineError> {
+        let plan = self.repartitioned(plan, &[unit])?;
+        Ok(Arc::new(LimitRowsExec::new(plan, RowLimit { unit, rows })?))
+    }
+
+    /// The distinct combinations of the values in those columns, and the columns that then hold
+    /// them.
+    fn distinct(
+        &self,
+        plan: SharedPlan,
+        indices: &[usize],
+    ) -> Result<(SharedPlan, Vec<usize>), EngineError> {
+        let plan = select_columns(plan, indices)?;
+        let all: Vec<usize> = (0..indices.len()).collect();
+        let plan = self.repartitioned(plan, &all)?;
+        let schema = plan.schema();
+        let group = all.iter().map(|&index| (column(&plan, index), index.to_string())).collect();
+        let group = PhysicalGroupBy::new_single(group);
+        let mode = AggregateMode::SinglePartitioned;
+        let plan = AggregateExec::try_new(mode, group, Vec::new(), Vec::new(), plan, schema)?;
+        Ok((Arc::new(plan), all))
+    }
+
+    /// Rows that agree in some columns in one partition.
+    pub(crate) fn repartitioned(
+        &self,
+        plan: SharedPlan,
+        by: &[usize],
+    ) -> Result<SharedPlan, EngineError> {
+        if by.is_empty() || by.iter().any(|&index| index >= plan.schema().fields().len()) {
+            return Err(EngineError::inconsistent(
+                "rows are partitioned by no column, or by one that their plan lacks",
+            ));
+        }
+        let by = by.iter().map(|&index| column(&plan, index)).collect();
+        let partitioning = Partitioning::Hash(by, self.unit_partitions);
+        Ok(Arc::new(RepartitionExec::try_new(plan, partitioning)?))
+    }
 }
 
 /// The relation that has the first row of each key: the least by all columns, so that it does not
@@ -311,12 +362,6 @@ fn with_units(input: &Relation) -> Result<(Relation, usize), EngineError> {
     let unknown = of(ExprKind::IsNull(Box::new(column_of(input, unit)?)));
     let condition = of(ExprKind::Not(Box::new(unknown)));
     Ok((Relation::new(Operator::Filter { input: input.clone(), condition })?, unit))
-}
-
-/// Some rows of each unit, which the column `unit` names; rows of a unit are then in one partition.
-fn limited(plan: SharedPlan, unit: usize, rows: u32) -> Result<SharedPlan, EngineError> {
-    let plan = repartitioned(plan, &[unit])?;
-    Ok(Arc::new(LimitRowsExec::new(plan, RowLimit { unit, rows })?))
 }
 
 /// The relation that has some rows of each key, the first in that order.
@@ -481,19 +526,6 @@ fn shortened(
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
 }
 
-/// The distinct combinations of the values in those columns, and the columns that then hold them.
-fn distinct(plan: SharedPlan, indices: &[usize]) -> Result<(SharedPlan, Vec<usize>), EngineError> {
-    let plan = select_columns(plan, indices)?;
-    let all: Vec<usize> = (0..indices.len()).collect();
-    let plan = repartitioned(plan, &all)?;
-    let schema = plan.schema();
-    let group = all.iter().map(|&index| (column(&plan, index), index.to_string())).collect();
-    let group = PhysicalGroupBy::new_single(group);
-    let mode = AggregateMode::SinglePartitioned;
-    let plan = AggregateExec::try_new(mode, group, Vec::new(), Vec::new(), plan, schema)?;
-    Ok((Arc::new(plan), all))
-}
-
 fn column(plan: &SharedPlan, index: usize) -> Arc<dyn PhysicalExpr> {
     Arc::new(Column::new(plan.schema().field(index).name(), index))
 }
@@ -509,18 +541,6 @@ fn select_columns(plan: SharedPlan, indices: &[usize]) -> Result<SharedPlan, Eng
         .map(|(name, &index)| (column(&plan, index), name.to_string()))
         .collect();
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
-}
-
-/// Rows that agree in some columns in one partition.
-pub(crate) fn repartitioned(plan: SharedPlan, by: &[usize]) -> Result<SharedPlan, EngineError> {
-    if by.is_empty() || by.iter().any(|&index| index >= plan.schema().fields().len()) {
-        return Err(EngineError::inconsistent(
-            "rows are partitioned by no column, or by one that their plan lacks",
-        ));
-    }
-    let by = by.iter().map(|&index| column(&plan, index)).collect();
-    let partitioning = Partitioning::Hash(by, UNIT_PARTITIONS);
-    Ok(Arc::new(RepartitionExec::try_new(plan, partitioning)?))
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl Session {
             return Ok(most);
         }
         let progress = Progress::default();
-        let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
+        let partitions = self.memory().backend().partitions();
         let reading = progress.reading();
         let lowering = Lowering::of(&relation, &read, partitions, &reading);
         let last =

@@ -16,8 +16,8 @@ use crate::intern::too_many;
 use crate::members::PartialMembers;
 use crate::survey::UnitShares;
 
-/// Shards of the units where there are many rows. Each operator has its own, and there are 16. All
-/// three numbers are small in tests, so that few rows come through all of the code.
+/// Shards of the units where there are many rows. Each partition has its own. All three numbers are
+/// small in tests, so that few rows come through all of the code.
 const SHARDS: usize = if cfg!(test) { 4 } else { 256 };
 
 /// Bytes of rows from which on there are shards.

@@ -29,7 +29,7 @@ use datafusion_proto::protobuf::{
 use crate::bound_exec::BoundExec;
 use crate::invariant::Invariant;
 use crate::limit_rows::LimitRowsExec;
-use crate::lower::{NeverEmptyExec, UNIT_PARTITIONS, unit_function};
+use crate::lower::{MOST_UNIT_PARTITIONS, NeverEmptyExec, unit_function};
 use crate::source::SourceExec;
 
 /// DataFusion's aggregates and window functions in plans.
@@ -137,7 +137,7 @@ fn check_operator(proto: &PhysicalPlanNode) -> Result<()> {
         PhysicalPlanType::Repartition(repartition) => {
             let by = repartition.partitioning.as_ref().and_then(|by| by.partition_method.as_ref());
             let Some(PartitionMethod::Hash(hash)) = by else { return Err(not_allowed()) };
-            check(hash.partition_count == UNIT_PARTITIONS as u64)
+            check((1..=MOST_UNIT_PARTITIONS as u64).contains(&hash.partition_count))
         }
         PhysicalPlanType::Aggregate(aggregate) => {
             aggregate.aggr_expr.iter().try_for_each(check_expression)

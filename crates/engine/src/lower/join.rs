@@ -1,6 +1,5 @@
 //! Joins as hash joins.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, Schema};
@@ -9,12 +8,11 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
-use hushtable_lang::Expr;
+use hushtable_lang::{Expr, ExprKind};
 use hushtable_plan::{JoinKind, MAX_MATCH_OPERATIONS, Operator, Protection, Relation};
 
 use super::{
-    Lowering, NeededColumns, NeverEmptyExec, SharedPlan, TotalExpr, column, distinct, limited,
-    repartitioned, select_columns,
+    Lowering, NeededColumns, NeverEmptyExec, SharedPlan, TotalExpr, column, select_columns,
 };
 use crate::error::EngineError;
 use crate::source::TableData;
@@ -50,7 +48,7 @@ impl Lowering<'_> {
             left_needed.add(l);
             right_needed.add(r);
         });
-        // Keys are columns of their own behind the others: partitioning looks at columns.
+        // Computed keys are columns behind the others: partitioning looks at columns.
         let (left_plan, left_keys) =
             self.side(left, &left_needed, &on.iter().map(|(l, _)| l).collect::<Vec<_>>()).await?;
         let (right_plan, right_keys) =
@@ -62,7 +60,7 @@ impl Lowering<'_> {
         let repeats = !refers && !right.has_one(on.iter().map(|(_, r)| r));
         let looks_once = !kind.shows_right() && condition.is_none();
         let (right_plan, right_keys) = match looks_once && repeats {
-            true => distinct(right_plan, &right_keys)?,
+            true => self.distinct(right_plan, &right_keys)?,
             false => (right_plan, right_keys),
         };
         let limits = relation.row_limits();
@@ -78,8 +76,8 @@ impl Lowering<'_> {
                         "a join that limits rows has no column for the unit's key",
                     ))?;
                     match rows {
-                        Some(rows) => limited(plan, index, rows),
-                        None => repartitioned(plan, &[index]),
+                        Some(rows) => self.limited(plan, index, rows),
+                        None => self.repartitioned(plan, &[index]),
                     }
                 };
                 let [left_limit, right_limit] = limits;
@@ -115,8 +113,8 @@ impl Lowering<'_> {
             }
             false if is_limited => (PartitionMode::Partitioned, build, probe),
             false => {
-                let build = repartitioned(build, &build_keys)?;
-                (PartitionMode::Partitioned, build, repartitioned(probe, &probe_keys)?)
+                let build = self.repartitioned(build, &build_keys)?;
+                (PartitionMode::Partitioned, build, self.repartitioned(probe, &probe_keys)?)
             }
         };
         let keys = build_keys.iter().zip(&probe_keys);
@@ -153,17 +151,6 @@ impl Lowering<'_> {
             }
         };
         let build_width = build.schema().fields().len();
-        let plan: SharedPlan = Arc::new(HashJoinExec::try_new(
-            build,
-            probe,
-            keys,
-            filter,
-            &join_type,
-            None,
-            mode,
-            NullEquality::NullEqualsNothing,
-            false,
-        )?);
         let position = |&index: &usize| {
             let (offset, built) = match index.checked_sub(width) {
                 None => (left_needed.index_of(index)?, build_left),
@@ -172,26 +159,36 @@ impl Lowering<'_> {
             let before = if built || !kind.shows_right() { 0 } else { build_width };
             Ok(before + offset)
         };
+        // Keys, and columns of the condition within the join, are not copied for each pair.
+        let mut kept = NeededColumns::of(requested);
+        after.iter().for_each(|condition| kept.add(condition));
+        let positions = kept.columns().iter().map(position);
+        let positions = positions.collect::<Result<Vec<_>, EngineError>>()?;
+        let plan: SharedPlan = Arc::new(HashJoinExec::try_new(
+            build,
+            probe,
+            keys,
+            filter,
+            &join_type,
+            // Without a column, batches would lose the number of their rows.
+            (!positions.is_empty()).then_some(positions),
+            mode,
+            NullEquality::NullEqualsNothing,
+            false,
+        )?);
         let plan = match after {
             None => plan,
             Some(condition) => {
-                let mut read = Vec::new();
-                condition.visit_columns(&mut |column| read.push(column));
-                let at = read.iter().map(|&column| Ok((column, position(&column)?)));
-                let at = at.collect::<Result<HashMap<_, _>, EngineError>>()?;
-                let moved = condition
-                    .clone()
-                    .moved(&|column| at.get(&column).copied().unwrap_or(usize::MAX));
                 let plan: SharedPlan = Arc::new(NeverEmptyExec::new(plan));
-                let condition = TotalExpr::over(&moved, &plan.schema(), self.padded)?;
+                let condition = kept.over(condition, &plan, self.padded)?;
                 Arc::new(FilterExec::try_new(condition, plan)?)
             }
         };
-        let indices = requested.iter().map(position).collect::<Result<Vec<_>, EngineError>>()?;
-        select_columns(plan, &indices)
+        select_columns(plan, &kept.indices_of(requested)?)
     }
 
-    /// One side with the columns that are needed, then its keys; and the indices of the keys.
+    /// One side with the columns that are needed, then those of its keys that are none of them; and
+    /// the indices of the keys.
     async fn side(
         &self,
         relation: &Relation,
@@ -209,9 +206,18 @@ impl Lowering<'_> {
                 Ok(Expr::column(index, field.column_type))
             })
             .collect::<Result<_, EngineError>>()?;
-        let all: Vec<&Expr> = inputs.iter().chain(keys.iter().copied()).collect();
-        let key_indices = (inputs.len()..all.len()).collect();
-        Ok((needed.project(&all, plan, self.padded)?, key_indices))
+        let mut all: Vec<&Expr> = inputs.iter().collect();
+        let mut indices = Vec::with_capacity(keys.len());
+        for key in keys {
+            indices.push(match key.kind {
+                ExprKind::Column(index) => needed.index_of(index)?,
+                _ => {
+                    all.push(key);
+                    all.len() - 1
+                }
+            });
+        }
+        Ok((needed.project(&all, plan, self.padded)?, indices))
     }
 
     /// Bytes of the tables that a relation reads.

@@ -24,9 +24,7 @@ use datafusion::scalar::ScalarValue;
 use hushtable_lang::Expr;
 use hushtable_plan::{FrameEnd, Relation, RowFrame, UnitAggregate, WindowFunction, WindowedColumn};
 
-use super::{
-    Lowering, NeededColumns, SharedPlan, TotalExpr, column, function, repartitioned, select_columns,
-};
+use super::{Lowering, NeededColumns, SharedPlan, TotalExpr, column, function, select_columns};
 use crate::error::EngineError;
 
 impl Lowering<'_> {
@@ -61,7 +59,7 @@ impl Lowering<'_> {
         let needed_width = needed.columns().len();
         let mut plan = self.plan(input, needed.columns()).await?;
         if let Some(unit) = input.protection().unit() {
-            plan = repartitioned(plan, &[needed.index_of(unit)?])?;
+            plan = self.repartitioned(plan, &[needed.index_of(unit)?])?;
         } else if !computed.is_empty() {
             // Public rows: no key is common to all windows.
             plan = Arc::new(CoalescePartitionsExec::new(plan));

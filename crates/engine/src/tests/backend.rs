@@ -209,6 +209,40 @@ fn workers_come_to_the_same_integers() {
     assert_ne!(limit("max_rows_per_group = 99"), limited);
 }
 
+/// Runs plans in this process, in that many partitions.
+pub(super) struct InPartitions(pub(super) usize);
+
+impl Backend for InPartitions {
+    fn accept<'a>(&'a self, _: &'a UnopenedPlan) -> Accepting<'a> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn run(&self, plan: OpenedPlan) -> PartialStream {
+        plan.execute()
+    }
+
+    fn partitions(&self) -> usize {
+        self.0
+    }
+}
+
+/// How many partitions there are changes no integer.
+#[test]
+fn partitions_do_not_matter() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let mut first = Vec::new();
+    for partitions in [1, 2, 5, 16, 1000] {
+        let backend = Arc::new(InPartitions(partitions));
+        let memory = session.memory().clone().with_backend(backend);
+        let all: Vec<_> = QUERIES.iter().map(|sql| exact(&session, sql, &memory).wait()).collect();
+        if first.is_empty() {
+            first = all.clone();
+        }
+        assert_eq!(all, first, "{partitions}");
+    }
+}
+
 /// Every query of the SQL suite that is not refused, too.
 #[test]
 fn workers_run_the_sql_suite() {
@@ -246,7 +280,9 @@ fn workers_run_owners_readings() {
     let workers = Workers::start(2);
     let memory = session.memory().clone().with_backend(Arc::new(workers.clone()));
     for sql in [QUERIES[0], QUERIES[2], QUERIES[3], QUERIES[8], QUERIES[12]] {
-        let embedded = found(&session, sql, session.memory()).wait();
+        // Single rows stand out in each partition.
+        let here = session.memory().clone().with_backend(Arc::new(InPartitions(7)));
+        let embedded = found(&session, sql, &here).wait();
         assert!(embedded.1.len() > 10, "{sql}: {}", embedded.1.len());
         assert!(found(&session, sql, &memory).wait() == embedded, "{sql}");
     }
@@ -311,6 +347,10 @@ impl Backend for Shares {
             received.run().map(move |partial| partial.map(change))
         });
         Box::pin(futures::stream::iter(shares.collect::<Vec<_>>()).flatten())
+    }
+
+    fn partitions(&self) -> usize {
+        16
     }
 }
 

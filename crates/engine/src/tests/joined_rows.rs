@@ -249,7 +249,7 @@ fn limits_on_rows_need_a_key() {
         let reading = progress.reading();
         let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
         let shown = scan.await.unwrap().shown();
-        assert_eq!(shown.matches("LimitRowsExec: unit=1, rows=3").count(), 2, "{shown}");
+        assert_eq!(shown.matches("LimitRowsExec: unit=0, rows=3").count(), 2, "{shown}");
         let reading = progress.reading();
         let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(SamplingKey([1; 16]));

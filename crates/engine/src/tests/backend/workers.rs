@@ -224,4 +224,8 @@ impl Backend for Workers {
         }
         Box::pin(futures::stream::poll_fn(move |context| receiver.poll_recv(context)))
     }
+
+    fn partitions(&self) -> usize {
+        7
+    }
 }

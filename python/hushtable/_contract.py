@@ -59,12 +59,14 @@ class Column:
     """A column: its type ("bool", "int", "decimal(2)", "float", "string", "date", "timestamp"), and
     what is known of its values without looking at the data.
 
-    `bounds` and `sum_bounds` are (least, greatest); others are clamped to them. `public_keys` are
-    all the values that groups may have.
+    `column` is its name in the file, where SQL is to have another one. `bounds` and `sum_bounds`
+    are (least, greatest); others are clamped to them. `public_keys` are all the values that groups
+    may have.
     """
 
     type: str
     _: dataclasses.KW_ONLY
+    column: str | None = None
     max_bytes: int | None = None
     not_null: bool | None = None
     expression: str | None = None

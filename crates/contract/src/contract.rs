@@ -81,8 +81,11 @@ pub struct Table {
 /// A declared column.
 #[derive(Clone, Debug, Serialize)]
 pub struct Column {
-    /// Name in SQL, and in the file unless `expression` is given.
+    /// Name in SQL, and in the file unless that has another, or `expression` is given.
     pub name: String,
+    /// Its name in the file, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_file: Option<String>,
     /// Its type. A value that cannot be read as that type is NULL.
     pub column_type: ColumnType,
     /// Most bytes of a text; longer text is NULL.
@@ -116,6 +119,7 @@ impl Column {
     pub fn plain(name: &str, column_type: ColumnType) -> Self {
         Self {
             name: name.to_owned(),
+            in_file: None,
             column_type,
             max_bytes: DEFAULT_TEXT_BYTES,
             expression: None,
@@ -326,6 +330,29 @@ impl Table {
     /// table's rows count.
     pub fn stored_columns(&self) -> Vec<(String, ColumnType)> {
         stored(&self.columns).map(|c| (c.name.clone(), c.column_type)).collect()
+    }
+
+    /// The names in files of those stored columns that SQL calls otherwise, by their names in SQL.
+    pub fn names_in_files(&self) -> BTreeMap<String, String> {
+        let named = |c: &Column| Some((c.name.clone(), c.in_file.clone()?));
+        self.columns.iter().filter_map(named).collect()
+    }
+
+    /// How it holds the privacy units, with its own column by the name in files.
+    pub fn unit_in_files(&self) -> TableUnit {
+        let in_file = |name: &String| {
+            let column = self.columns.iter().find(|column| column.name == *name);
+            column.and_then(|column| column.in_file.clone()).unwrap_or_else(|| name.clone())
+        };
+        match &self.unit {
+            TableUnit::Column(column) => TableUnit::Column(in_file(column)),
+            TableUnit::Through { column, table, references } => TableUnit::Through {
+                column: in_file(column),
+                table: table.clone(),
+                references: references.clone(),
+            },
+            unit @ (TableUnit::Row | TableUnit::Public) => unit.clone(),
+        }
     }
 
     /// The most bytes of a text in each of the stored columns.

@@ -201,7 +201,7 @@ impl Lowering<'_> {
         (requested, unit): (&[usize], Option<usize>),
         rows: bool,
     ) -> Result<SharedPlan, EngineError> {
-        let Operator::Scan { table, columns, column_bytes, csv, .. } = scan else {
+        let Operator::Scan { table, columns, names_in_files, column_bytes, csv, .. } = scan else {
             return Err(EngineError::inconsistent(
                 "a scan is to be planned from an operator that is none",
             ));
@@ -209,10 +209,12 @@ impl Lowering<'_> {
         let data = self.data.get(table).ok_or(EngineError::inconsistent(
             "a query scans a table of which it is not known where its rows are",
         ))?;
+        let in_file = |name: &String| names_in_files.get(name).unwrap_or(name).clone();
         let pick = |index: usize| {
-            columns.get(index).cloned().ok_or(EngineError::inconsistent(
+            let column = columns.get(index).ok_or(EngineError::inconsistent(
                 "a plan reads a column that its table does not have",
-            ))
+            ))?;
+            Ok::<_, EngineError>((in_file(&column.0), column.1))
         };
         let request = ReadRequest {
             columns: requested.iter().map(|&index| pick(index)).collect::<Result<_, _>>()?,
@@ -223,13 +225,13 @@ impl Lowering<'_> {
                 .identifying
                 .iter()
                 .filter(|origin| origin.table == *table)
-                .map(|origin| origin.column.clone())
+                .map(|origin| in_file(&origin.column))
                 .collect(),
             text_bytes: columns
                 .iter()
                 .zip(column_bytes)
                 .filter(|((_, column_type), _)| *column_type == ColumnType::String)
-                .map(|((name, _), bytes)| (name.clone(), *bytes))
+                .map(|((name, _), bytes)| (in_file(name), *bytes))
                 .collect(),
         };
         Ok(source::scan_data(data, &request, self.partitions, self.progress).await?)

@@ -342,11 +342,11 @@ impl Session {
     /// # Errors
     /// When there is such a table, or the table has no files.
     pub(crate) fn data_of_one(&self, table: &Table) -> Result<TableData, EngineError> {
-        let data = self.data_of(table)?;
+        let (data, unit) = (self.data_of(table)?, table.unit_in_files());
         let files = data.files().iter();
         let files: HashSet<FileId> = files.filter_map(|file| file_id(&file.path)).collect();
         let alike =
-            |other: &&Table| other.population == table.population && other.unit == table.unit;
+            |other: &&Table| other.population == table.population && other.unit_in_files() == unit;
         for other in self.contract.tables.values().filter(|other| !alike(other)) {
             // A table whose files cannot be listed cannot be asked either.
             let Ok(others) = self.data_of(other) else { continue };

@@ -12,6 +12,7 @@ mod identities;
 mod joined_rows;
 mod learnt;
 mod mechanisms;
+mod names_in_files;
 mod one_draw;
 mod one_row;
 mod pinned;

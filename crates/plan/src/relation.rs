@@ -17,7 +17,7 @@ mod known;
 mod meeting;
 mod units;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hushtable_contract::CsvSettings;
 use hushtable_lang::cost::RowExpression;
@@ -179,8 +179,11 @@ pub enum Operator {
     Scan {
         /// The table's name in the contract.
         table: String,
-        /// The columns of its files, in the contract's order.
+        /// The columns of its files, in the contract's order, by their names in SQL.
         columns: Vec<(String, ColumnType)>,
+        /// Names in files, where they are others, by those in SQL.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        names_in_files: BTreeMap<String, String>,
         /// Most bytes of a text in each of them; longer text is NULL.
         column_bytes: Vec<usize>,
         /// How its CSV files are written, where the contract says.

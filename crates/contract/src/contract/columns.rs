@@ -27,6 +27,7 @@ pub(super) fn columns(
         let settings = item.section(&label, "{ type = \"int\" }")?;
         settings.only(&[
             "type",
+            "column",
             "max_bytes",
             "expression",
             "not_null",
@@ -58,6 +59,7 @@ pub(super) fn columns(
         }
         let column = Column {
             name: name.to_owned(),
+            in_file: in_file(name, &settings, section)?,
             column_type,
             max_bytes,
             expression: None,
@@ -149,6 +151,41 @@ pub(super) fn columns(
         columns[index].split = Some(split(&item, &columns[index], &columns)?);
     }
     Ok(columns)
+}
+
+/// The name of a column in the file, where the contract says another one.
+fn in_file(
+    name: &str,
+    settings: &Section<'_, '_>,
+    section: &Section<'_, '_>,
+) -> Result<Option<String>, ContractError> {
+    let Some(item) = settings.get("column") else { return Ok(None) };
+    let hint = "column = \"Betrag (€)\": its name in the file, where SQL is to have another one";
+    let in_file = item.text("a name in the file", hint)?;
+    if settings.get("expression").is_some() {
+        return Err(item.error(
+            "`column` is set on a column that is computed, and in no file".to_owned(),
+            "keep column for a column of the file, or expression for a computed one",
+        ));
+    }
+    // Two names of one column would each have bounds of their own, and one could be the unit.
+    for (other, item_of_other) in section.items().filter(|(other, _)| *other != name) {
+        let Ok(other_settings) = item_of_other.section("a column", hint) else { continue };
+        if other_settings.get("expression").is_some() {
+            continue;
+        }
+        let of_other = match other_settings.get("column") {
+            Some(of_other) => of_other.text("a name in the file", hint)?,
+            None => other,
+        };
+        if of_other == in_file {
+            return Err(item.error(
+                format!("`column` = \"{in_file}\" is column `{other}` already"),
+                "give each column of the file one name",
+            ));
+        }
+    }
+    Ok((in_file != name).then(|| in_file.to_owned()))
 }
 
 /// The most bytes of a text of the column.

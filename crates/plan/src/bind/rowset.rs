@@ -72,6 +72,7 @@ impl RowSet {
         let scan = Relation::new(Operator::Scan {
             table: table.name.clone(),
             columns: stored,
+            names_in_files: table.names_in_files(),
             column_bytes: table.column_bytes(),
             csv: table.csv.clone(),
             protection: protection.clone(),

@@ -12,7 +12,15 @@ fn scan(table: &str, protection: Protection) -> Relation {
     ];
     let column_bytes = vec![0; columns.len()];
     let table = table.to_owned();
-    Relation::new(Operator::Scan { table, columns, column_bytes, csv: None, protection }).unwrap()
+    Relation::new(Operator::Scan {
+        table,
+        columns,
+        names_in_files: BTreeMap::new(),
+        column_bytes,
+        csv: None,
+        protection,
+    })
+    .unwrap()
 }
 
 fn person() -> Protection {
@@ -132,12 +140,21 @@ fn the_unit_is_a_set_of_columns() {
 #[test]
 fn rows_of_two_populations_are_pairs() {
     let other = |relation: Relation| {
-        let Operator::Scan { table, columns, column_bytes, csv, .. } = Operator::from(relation)
+        let Operator::Scan { table, columns, names_in_files, column_bytes, csv, .. } =
+            Operator::from(relation)
         else {
             panic!("not a scan")
         };
         let protection = Protection::Unit { population: "firm".to_owned(), column: 0 };
-        Relation::new(Operator::Scan { table, columns, column_bytes, csv, protection }).unwrap()
+        Relation::new(Operator::Scan {
+            table,
+            columns,
+            names_in_files,
+            column_bytes,
+            csv,
+            protection,
+        })
+        .unwrap()
     };
     let offers = || other(public());
     let first = |input: Relation, keys: &[usize]| {

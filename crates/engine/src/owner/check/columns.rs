@@ -69,6 +69,10 @@ pub(super) fn read(
     };
     let stored_columns = rows.columns.iter().enumerate().filter(|(_, c)| c.program.is_none());
     rows.stored = stored_columns.map(|(index, _)| index).collect();
+    let names = table.names_in_files();
+    let in_file = |name: &str| names.get(name).map_or(name, String::as_str).to_owned();
+    let stored = stored.into_iter().map(|(name, column_type)| (in_file(&name), column_type));
+    let stored: Vec<_> = stored.collect();
     let of_unit = unit.and_then(|column| stored.get(column)).cloned();
     for column in &mut rows.columns {
         column.identifying = identifying.contains(column.name.as_str());
@@ -79,8 +83,8 @@ pub(super) fn read(
         unit: of_unit,
         csv: table.csv.clone(),
         rows: false,
-        identifying: identifying.iter().map(|&name| name.to_owned()).collect(),
-        text_bytes: texts.map(|column| (column.name.clone(), column.max_bytes)).collect(),
+        identifying: identifying.iter().map(|&name| in_file(name)).collect(),
+        text_bytes: texts.map(|column| (in_file(&column.name), column.max_bytes)).collect(),
     };
     let read = observe(data, &request, &progress.reading(), &mut rows);
     if let Some(error) = rows.failed {

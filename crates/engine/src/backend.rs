@@ -83,9 +83,10 @@ pub trait Backend: Send + Sync {
     /// Runs a plan.
     fn run(&self, plan: OpenedPlan) -> PartialStream;
 
-    /// How many partitions it runs at once: plans have so many for the units, between 1 and 16, and
-    /// read files in so many. The threads of this machine, unless it says otherwise. Exact groups
-    /// are the same for every number.
+    /// How many partitions it runs at once: plans have so many for the units, at most 16, and read
+    /// files in so many, from 2 to 1,024. The threads of this machine, unless it says otherwise,
+    /// which it does where it spreads a plan over others. Exact groups are the same for every
+    /// number.
     fn partitions(&self) -> usize {
         std::thread::available_parallelism().map_or(2, usize::from)
     }

@@ -39,7 +39,7 @@ use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::invariant::Invariant;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
-use crate::lower::{EncodedExpr, NeverEmptyExec, unit_function};
+use crate::lower::{EncodedExpr, ExtraRowExec, NeverEmptyExec, unit_function};
 use crate::sealed::{opened, sealed};
 use crate::source::{DataFile, ReadProgress, ReadRequest, SourceExec, SourceTable, TableData};
 use crate::survey::ScanOptions;
@@ -104,6 +104,7 @@ enum EncodedNode {
     Bound(Box<Bounding>, ScanOptions, Option<[u8; 16]>),
     LimitRows(RowLimit, Option<[u8; 16]>),
     NeverEmpty,
+    ExtraRow,
 }
 
 #[track_caller]
@@ -215,6 +216,7 @@ impl PhysicalExtensionCodec for PlanCodec {
                 Arc::new(limited.with_key(key.map(SamplingKey)))
             }
             EncodedNode::NeverEmpty => Arc::new(NeverEmptyExec::new(input)),
+            EncodedNode::ExtraRow => Arc::new(ExtraRowExec::new(input)?),
         })
     }
 
@@ -238,6 +240,8 @@ impl PhysicalExtensionCodec for PlanCodec {
             EncodedNode::LimitRows(limited.limit(), limited.key().map(|key| key.0))
         } else if node.downcast_ref::<NeverEmptyExec>().is_some() {
             EncodedNode::NeverEmpty
+        } else if node.downcast_ref::<ExtraRowExec>().is_some() {
+            EncodedNode::ExtraRow
         } else {
             return Err(foreign());
         };
@@ -253,7 +257,8 @@ impl PhysicalExtensionCodec for PlanCodec {
             (EncodedNode::LimitRows(limit, key), EncodedNode::LimitRows(other, other_key)) => {
                 limit == other && key == other_key
             }
-            (EncodedNode::NeverEmpty, EncodedNode::NeverEmpty) => true,
+            (EncodedNode::NeverEmpty, EncodedNode::NeverEmpty)
+            | (EncodedNode::ExtraRow, EncodedNode::ExtraRow) => true,
             _ => false,
         };
         write(&node, buffer, same)

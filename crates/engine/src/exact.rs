@@ -12,7 +12,7 @@ use hushtable_mechanisms::Memberships;
 use hushtable_plan::{OwnerQuery, PrivateQuery};
 use hushtable_quote::Quote;
 
-use crate::backend::{OpenedPlan, UnopenedPlan};
+use crate::backend::{Backend, Embedded, OpenedPlan, UnopenedPlan};
 use crate::bound::Tallies;
 use crate::bound_exec::BoundExec;
 use crate::bounding::{Bounding, accumulator_indices};
@@ -105,7 +105,8 @@ impl RowReading {
     ) -> Result<Self, EngineError> {
         let query = query.as_read();
         let bounding = Bounding::new(query, false)?;
-        let partitions = memory.backend().partitions();
+        // It is read here, wherever plans run.
+        let partitions = Embedded.partitions();
         let lowering = Lowering::of(query.relation(), data, partitions, progress);
         let plan = rows_of(query, &bounding, &lowering).await?;
         let rows = RowsOf::new(&bounding)?;

@@ -5,6 +5,7 @@
 //! touches it, so that it does what the relation says and nothing else. Rows of one unit are in one
 //! partition wherever an operator looks at several of them.
 
+mod extra_row;
 mod join;
 mod never_empty;
 mod sorted;
@@ -47,14 +48,15 @@ use crate::error::EngineError;
 use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::rows::MOST_UNPADDED;
 use crate::source::{self, Data, ReadProgress, ReadRequest};
+pub(crate) use extra_row::ExtraRowExec;
 pub(crate) use never_empty::NeverEmptyExec;
 pub(crate) use total::EncodedExpr;
 use total::{TotalExpr, ValueLimit};
 use unit_functions::UnitFunction;
 pub(crate) use unit_functions::unit_function;
 
-/// Most partitions of the units. More than there are threads cost time: each row then comes to a
-/// place in memory that fewer rows share.
+/// Most partitions of the units. Where there are fewer threads, there are as many as these: with
+/// more, fewer rows share a place in memory. More than 16 have not been measured.
 pub(crate) const MOST_UNIT_PARTITIONS: usize = 16;
 
 type SharedPlan = Arc<dyn ExecutionPlan>;

@@ -9,6 +9,7 @@ use futures::TryStreamExt;
 use hushtable_plan::{AddedCost, PrivateQuery, PublicRows};
 use tokio::task::JoinSet;
 
+use crate::backend::{Backend, Embedded};
 use crate::error::EngineError;
 use crate::lower::Lowering;
 use crate::progress::Progress;
@@ -65,7 +66,8 @@ impl Session {
             return Ok(most);
         }
         let progress = Progress::default();
-        let partitions = self.memory().backend().partitions();
+        // They are counted here, wherever plans run.
+        let partitions = Embedded.partitions();
         let reading = progress.reading();
         let lowering = Lowering::of(&relation, &read, partitions, &reading);
         let last =

@@ -51,6 +51,10 @@ impl Backend for Halves {
         });
         Box::pin(stream::iter(halves).flatten())
     }
+
+    fn partitions(&self) -> usize {
+        4
+    }
 }
 
 fn engine(folder: &Path, backend: impl Backend + 'static) -> Engine {

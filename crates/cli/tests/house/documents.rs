@@ -12,7 +12,7 @@ const NUMBERS: [(&str, &str, &str); 35] = [
     ("docs/inside.md", "brackets match, nest at most {} deep", "sql::MAX_NESTING"),
     ("docs/inside.md", "the tokens more than {} times in all", "token_limits::MAX_WORK"),
     ("docs/inside.md", "makes a charge fail after {} s", "file::BUSY_SECONDS"),
-    ("docs/inside.md", "hash repartition, {} partitions", "lower::UNIT_PARTITIONS"),
+    ("docs/inside.md", "at once, at most {})", "lower::MOST_UNIT_PARTITIONS"),
     ("docs/inside.md", "Bounds are at most {} steps", "lattice::MAX_LATTICE"),
     ("docs/inside.md", "counts as at most {} steps", "contributions::LARGEST"),
     ("docs/inside.md", "the {} counts whose chances are tabled", "optimal::TABLE"),

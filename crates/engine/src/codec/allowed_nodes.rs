@@ -29,7 +29,7 @@ use datafusion_proto::protobuf::{
 use crate::bound_exec::BoundExec;
 use crate::invariant::Invariant;
 use crate::limit_rows::LimitRowsExec;
-use crate::lower::{MOST_UNIT_PARTITIONS, NeverEmptyExec, unit_function};
+use crate::lower::{ExtraRowExec, MOST_UNIT_PARTITIONS, NeverEmptyExec, unit_function};
 use crate::source::SourceExec;
 
 /// DataFusion's aggregates and window functions in plans.
@@ -120,7 +120,8 @@ fn inputs(plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<&Arc<dyn ExecutionPlan>>>
     }
     let ours = plan.downcast_ref::<BoundExec>().is_some()
         || plan.downcast_ref::<LimitRowsExec>().is_some()
-        || plan.downcast_ref::<NeverEmptyExec>().is_some();
+        || plan.downcast_ref::<NeverEmptyExec>().is_some()
+        || plan.downcast_ref::<ExtraRowExec>().is_some();
     ours.then(|| plan.children())
 }
 

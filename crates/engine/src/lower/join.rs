@@ -11,8 +11,10 @@ use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use hushtable_lang::{Expr, ExprKind};
 use hushtable_plan::{JoinKind, MAX_MATCH_OPERATIONS, Operator, Protection, Relation};
 
+use super::extra_row::of_input;
 use super::{
-    Lowering, NeededColumns, NeverEmptyExec, SharedPlan, TotalExpr, column, select_columns,
+    ExtraRowExec, Lowering, NeededColumns, NeverEmptyExec, SharedPlan, TotalExpr, column,
+    select_columns,
 };
 use crate::error::EngineError;
 use crate::source::TableData;
@@ -118,7 +120,19 @@ impl Lowering<'_> {
             }
         };
         let keys = build_keys.iter().zip(&probe_keys);
-        let keys = keys.map(|(&b, &p)| (column(&build, b), column(&probe, p))).collect();
+        let mut keys: Vec<_> =
+            keys.map(|(&b, &p)| (column(&build, b), column(&probe, p))).collect();
+        let (build, probe) = match public(left) || public(right) {
+            // It is public whether the public side has rows.
+            true => (build, probe),
+            false => {
+                let (build, probe): (SharedPlan, SharedPlan) =
+                    (Arc::new(ExtraRowExec::new(build)?), of_input(probe)?);
+                let last = |plan: &SharedPlan| column(plan, plan.schema().fields().len() - 1);
+                keys.push((last(&build), last(&probe)));
+                (build, probe)
+            }
+        };
         // Within an inner join, a long condition would run only from the first pair on.
         let (within, after) = match condition {
             Some(long) if kind == JoinKind::Inner && long.size().1 > MAX_MATCH_OPERATIONS => {
@@ -170,7 +184,7 @@ impl Lowering<'_> {
             keys,
             filter,
             &join_type,
-            // Without a column, batches would lose the number of their rows.
+            // Where no column is read, those of both sides tell the number of the rows.
             (!positions.is_empty()).then_some(positions),
             mode,
             NullEquality::NullEqualsNothing,
@@ -187,8 +201,8 @@ impl Lowering<'_> {
         select_columns(plan, &kept.indices_of(requested)?)
     }
 
-    /// One side with the columns that are needed, then those of its keys that are none of them; and
-    /// the indices of the keys.
+    /// One side with the columns that are needed, then its keys that are computed; and the indices
+    /// of all keys.
     async fn side(
         &self,
         relation: &Relation,

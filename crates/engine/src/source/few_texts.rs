@@ -6,11 +6,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, BinaryViewArray, UInt32Array};
 use datafusion::arrow::compute::take;
 
-/// Most different texts that are looked for among the rows of a batch, and fewest. The number is
-/// drawn for each batch: nobody can choose a table in which one row's text has all others checked
-/// one by one.
+/// Different texts of a batch that are found again. Others are checked in every row that has them.
 const MOST: usize = 512;
-const LEAST: usize = 256;
 
 /// Slots of the table that finds a text: at least half of them stay empty.
 const SLOTS: usize = 2 * MOST;
@@ -18,13 +15,12 @@ const SLOTS: usize = 2 * MOST;
 /// No text.
 const EMPTY: u32 = u32::MAX;
 
-/// The texts, if there are few different ones, and all of them are UTF-8. A column with a
-/// dictionary has equal views for equal texts; equal texts with different views count as different.
+/// The texts, if all of them are UTF-8. A column with a dictionary has equal views for equal texts;
+/// equal texts with different views count as different. A row with one more different text costs
+/// one check more, however many there are.
 pub(super) fn few_texts(bytes: &BinaryViewArray) -> Option<ArrayRef> {
     let random = RandomState::new();
-    let draw = |of: u64| random.hash_one(of);
-    let (first, second) = (draw(0), draw(1));
-    let most = LEAST + draw(2) as usize % (MOST - LEAST);
+    let (first, second) = (random.hash_one(0), random.hash_one(1));
     // A view is its length and a text of up to 12 bytes, or the place of a longer one.
     let slot_of = |view: u128| {
         let product = u128::from(view as u64 ^ first) * u128::from((view >> 64) as u64 ^ second);
@@ -38,25 +34,28 @@ pub(super) fn few_texts(bytes: &BinaryViewArray) -> Option<ArrayRef> {
         loop {
             match slots[slot] {
                 EMPTY => {
-                    slots[slot] = different.len() as u32;
+                    let index = different.len() as u32;
+                    if different.len() < MOST {
+                        slots[slot] = index;
+                    }
                     different.push(view);
-                    return (different.len() <= most).then_some(slots[slot]);
+                    return index;
                 }
-                index if different[index as usize] == view => return Some(index),
+                index if different[index as usize] == view => return index,
                 _ => slot = (slot + 1) % SLOTS,
             }
         }
     };
     let views = bytes.views().iter();
     let nulls = bytes.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
-    let indices: Option<Vec<u32>> = match &nulls {
+    let indices: Vec<u32> = match &nulls {
         None => views.map(|&view| index_of(view)).collect(),
         Some(nulls) => {
             let rows = views.zip(nulls.iter());
-            rows.map(|(&view, valid)| if valid { index_of(view) } else { Some(0) }).collect()
+            rows.map(|(&view, valid)| if valid { index_of(view) } else { 0 }).collect()
         }
     };
-    let indices = UInt32Array::new(indices?.into(), nulls);
+    let indices = UInt32Array::new(indices.into(), nulls);
     let buffers: Arc<[_]> = bytes.data_buffers().into();
     let different = BinaryViewArray::try_new(different.into(), buffers, None).ok()?;
     take(&different.to_string_view().ok()?, &indices, None).ok()
@@ -65,6 +64,8 @@ pub(super) fn few_texts(bytes: &BinaryViewArray) -> Option<ArrayRef> {
 #[cfg(test)]
 mod tests {
     use datafusion::arrow::array::AsArray;
+    use datafusion::arrow::buffer::NullBuffer;
+    use datafusion::arrow::compute::concat;
     use hushtable_testkit::Dice;
 
     use super::*;
@@ -85,7 +86,7 @@ mod tests {
     #[test]
     fn texts_are_those_of_the_column() {
         let mut dice = Dice::new(5);
-        for different in [1, 2, 7, 100, 250] {
+        for different in [1, 2, 7, 100, MOST - 2, MOST - 1, MOST, MOST + 1, 2_900] {
             let bytes = column(different, 3_000, &mut dice);
             for bytes in [bytes.clone(), bytes.slice(17, 900), bytes.slice(0, 0)] {
                 let found = few_texts(&bytes).unwrap();
@@ -94,12 +95,27 @@ mod tests {
         }
         let none: BinaryViewArray = [None::<&[u8]>; 3].into_iter().collect();
         assert_eq!(few_texts(&none).unwrap().null_count(), 3);
+        // NULLs whose views lead nowhere, and texts of several buffers.
+        let other = column(30, 100, &mut dice);
+        let both = concat(&[&other, &column(40, 100, &mut dice)]).unwrap();
+        let both = both.as_binary_view().clone();
+        assert_eq!(few_texts(&both).unwrap().as_string_view(), &both.to_string_view().unwrap());
+        let mut views = other.views().to_vec();
+        let valid: Vec<bool> = (0..views.len()).map(|row| row % 3 > 0).collect();
+        let nulls = NullBuffer::from(valid.clone());
+        let kept = BinaryViewArray::new(views.clone().into(), other.data_buffers().to_vec(), None);
+        views.iter_mut().zip(&valid).filter(|(_, valid)| !**valid).for_each(|(view, _)| *view = 5);
+        let garbage =
+            BinaryViewArray::new(views.into(), other.data_buffers().to_vec(), Some(nulls));
+        let found = few_texts(&garbage).unwrap();
+        for (row, valid) in valid.into_iter().enumerate() {
+            let text = found.is_valid(row).then(|| found.as_string_view().value(row).as_bytes());
+            assert_eq!(text, valid.then(|| kept.value(row)));
+        }
     }
 
     #[test]
-    fn many_texts_and_other_bytes_are_left_alone() {
-        let mut dice = Dice::new(6);
-        assert!(few_texts(&column(4 * MOST, 8_192, &mut dice)).is_none());
+    fn other_bytes_are_left_alone() {
         let broken: BinaryViewArray =
             [Some(&b"ok"[..]), Some(&b"\xff"[..]), None].into_iter().collect();
         assert!(few_texts(&broken).is_none());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::metrics::MetricsSet;
 use hushtable_plan::{AddedCost, MAX_ADDED_OPERATIONS, Relation};
 use hushtable_testkit::Dice;
 use tokio::runtime::Builder;
@@ -263,6 +264,50 @@ fn limits_on_rows_need_a_key() {
     .wait();
     let answer = fixture.rows(&exactly("COUNT(*) AS n FROM visits a JOIN visits b ON a.id = b.id"));
     assert_eq!(answer.trim(), (5 * 5 + 99 * 4).to_string());
+}
+
+/// Rows that look up in the tables of a plan's joins, once it has run.
+fn looked_up(plan: &Arc<dyn ExecutionPlan>) -> u64 {
+    let input_rows = |metrics: MetricsSet| metrics.sum_by_name("input_rows");
+    let at_this_node = match plan.name() {
+        "HashJoinExec" => plan.metrics().and_then(input_rows).map_or(0, |rows| rows.as_usize()),
+        _ => 0,
+    };
+    plan.children().into_iter().map(looked_up).sum::<u64>() + at_this_node as u64
+}
+
+/// Where no row is put into a table, the rows that look up are read and looked up all the same:
+/// else the first row would cost the time of all of them.
+#[test]
+fn a_side_without_rows_leaves_the_other_as_it_is() {
+    let fixture = fixture(5, 10);
+    let session = fixture.session();
+    let run = |from: &str| {
+        let sql = limited(9, &format!("COUNT(*) AS n FROM {from}"));
+        let checked = session.check(&sql).unwrap();
+        async {
+            let reading = Progress::default().reading();
+            let scan = Scan::plan(&checked.quote, &checked.data, &reading, checked.memory);
+            let (plan, memory) = scan.await.unwrap().keyed(SamplingKey([3; 16]));
+            let operators = Arc::clone(plan.operators());
+            let exact = exact_of(plan, &memory, checked.quote.query()).await.unwrap();
+            (sums(&exact, 0), looked_up(&operators), reading.done())
+        }
+        .wait()
+    };
+    for from in [
+        "(SELECT id FROM people WHERE w = @) x JOIN visits v ON x.id = v.id",
+        "(SELECT id FROM people WHERE w = @) x JOIN visits v ON CAST(x.id AS STRING) = \
+         CAST(v.id AS STRING) AND x.id = v.id",
+        "visits v WHERE id IN (SELECT id FROM people WHERE w = @)",
+        "visits v WHERE NOT EXISTS (SELECT 1 FROM people x WHERE x.id = v.id AND w = @)",
+        "(SELECT id FROM visits WHERE n = @) x JOIN visits v ON x.id = v.id",
+    ] {
+        let all: Vec<_> = ["1", "2", "77"].map(|w| run(&from.replace('@', w))).into();
+        assert_ne!(all[0].0, all[2].0, "{from}");
+        assert!(all[2].1 > 100 && all[2].2 > 1_000, "{from}: {all:?}");
+        assert!(all.iter().all(|(_, rows, bytes)| (*rows, *bytes) == (all[2].1, all[2].2)));
+    }
 }
 
 /// Rows that all joins of a plan have given, once it has run.

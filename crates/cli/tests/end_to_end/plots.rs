@@ -159,7 +159,8 @@ fn an_answer_without_rows_has_a_chart_with_axes_alone() {
 
 #[test]
 fn titles_and_units_are_chosen_and_totals_are_of_all() {
-    let shop = Shop::new();
+    // So many that all groups appear.
+    let shop = Shop::with(5_000, "3");
     let sql = "SELECT town, product, COUNT(*) AS n FROM visits GROUP BY ROLLUP (town, product)";
     let words_of = |arguments: &[&str]| {
         shop.run(&[&["query", "--plot", "n.svg"], arguments, &[sql]].concat()).success();

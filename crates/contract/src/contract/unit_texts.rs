@@ -17,7 +17,8 @@ impl Contract {
 
 impl Table {
     /// How it holds the privacy units, as a text that no other table and no other way has, with its
-    /// own column as files name it: `visits.customer_id`, `rows of visits`, `bills.visit_id references visits.visit_id`.
+    /// own column as files name it: `visits.customer_id`, `rows of visits`, `bills.visit_id
+    /// references visits.visit_id`.
     pub fn unit_text(&self) -> String {
         let table_name = identifier(&self.name);
         match &self.unit_in_files() {

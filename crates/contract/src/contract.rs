@@ -115,6 +115,11 @@ pub struct Column {
 }
 
 impl Column {
+    /// Its name in the file.
+    pub fn name_in_file(&self) -> &str {
+        self.in_file.as_ref().unwrap_or(&self.name)
+    }
+
     /// A column that declares nothing but its type.
     pub fn plain(name: &str, column_type: ColumnType) -> Self {
         Self {
@@ -332,6 +337,12 @@ impl Table {
         stored(&self.columns).map(|c| (c.name.clone(), c.column_type)).collect()
     }
 
+    /// The name in files of the column that SQL calls so.
+    pub fn name_in_file<'a>(&'a self, name: &'a str) -> &'a str {
+        let column = self.columns.iter().find(|column| column.name == name);
+        column.map_or(name, Column::name_in_file)
+    }
+
     /// The names in files of those stored columns that SQL calls otherwise, by their names in SQL.
     pub fn names_in_files(&self) -> BTreeMap<String, String> {
         let named = |c: &Column| Some((c.name.clone(), c.in_file.clone()?));
@@ -340,10 +351,7 @@ impl Table {
 
     /// How it holds the privacy units, with its own column by the name in files.
     pub fn unit_in_files(&self) -> TableUnit {
-        let in_file = |name: &String| {
-            let column = self.columns.iter().find(|column| column.name == *name);
-            column.and_then(|column| column.in_file.clone()).unwrap_or_else(|| name.clone())
-        };
+        let in_file = |name: &String| self.name_in_file(name).to_owned();
         match &self.unit {
             TableUnit::Column(column) => TableUnit::Column(in_file(column)),
             TableUnit::Through { column, table, references } => TableUnit::Through {

@@ -6,7 +6,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -26,6 +25,7 @@ use crate::bounding::{Bounding, RowValue};
 use crate::contributions::{Accumulation, SamplingKey};
 use crate::feed::{RowsOf, bounded};
 use crate::intern::inconsistent;
+use crate::plan_operators::has_no_expressions;
 use crate::source::convert::arrow_type;
 use crate::survey::{ScanOptions, Without};
 use layout::BatchLayout;
@@ -230,12 +230,7 @@ impl ExecutionPlan for BoundExec {
         vec![&self.input]
     }
 
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    has_no_expressions!();
 
     fn with_new_children(
         self: Arc<Self>,

@@ -15,7 +15,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::contributions::SamplingKey;
 use crate::intern::{Hashes, Interner, inconsistent, too_many};
-use crate::passes_rows::{only_child, passes_rows};
+use crate::plan_operators::{only_child, passes_rows};
 use crate::runtime::heavy;
 
 /// The number of a row without a unit.

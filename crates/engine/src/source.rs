@@ -22,7 +22,6 @@ mod decode;
 mod decoders;
 mod error;
 mod exec;
-mod few_texts;
 mod files;
 mod folders;
 mod from_text;
@@ -43,6 +42,7 @@ mod stored;
 mod table;
 mod table_data;
 pub(crate) mod text_form;
+mod utf8_texts;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

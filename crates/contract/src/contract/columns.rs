@@ -22,6 +22,7 @@ pub(super) fn columns(
     let mut columns = Vec::new();
     let mut computed = Vec::new();
     let mut splits = Vec::new();
+    let mut renamed = Vec::new();
     for (name, item) in section.items() {
         let label = format!("column `{name}`");
         let settings = item.section(&label, "{ type = \"int\" }")?;
@@ -59,7 +60,7 @@ pub(super) fn columns(
         }
         let column = Column {
             name: name.to_owned(),
-            in_file: in_file(name, &settings, section)?,
+            in_file: in_file(name, &settings)?,
             column_type,
             max_bytes,
             expression: None,
@@ -116,6 +117,9 @@ pub(super) fn columns(
         if let Some(expression) = settings.get("expression") {
             computed.push((columns.len(), expression));
         }
+        if let Some(item) = settings.get("column") {
+            renamed.push((columns.len(), item));
+        }
         columns.push(column);
     }
     let computed_at: Vec<usize> = computed.iter().map(|(i, _)| *i).collect();
@@ -147,43 +151,36 @@ pub(super) fn columns(
         }
         columns[index].expression = Some(expression);
     }
+    // Two names of one column would each have bounds, and one could be the unit.
+    for (index, item) in renamed {
+        let name = columns[index].name_in_file();
+        let stored = columns.iter().enumerate().filter(|(_, c)| c.expression.is_none());
+        let mut others = stored.filter(|(other, _)| *other != index);
+        if let Some((_, other)) = others.find(|(_, other)| other.name_in_file() == name) {
+            return Err(item.error(
+                format!("`column` = \"{name}\" is column `{}` already", other.name),
+                "give each column of the file one name",
+            ));
+        }
+    }
     for (index, item) in splits {
         columns[index].split = Some(split(&item, &columns[index], &columns)?);
     }
     Ok(columns)
 }
 
+const IN_FILE: &str =
+    "column = \"Betrag (€)\": its name in the file, where SQL is to have another one";
+
 /// The name of a column in the file, where the contract says another one.
-fn in_file(
-    name: &str,
-    settings: &Section<'_, '_>,
-    section: &Section<'_, '_>,
-) -> Result<Option<String>, ContractError> {
+fn in_file(name: &str, settings: &Section<'_, '_>) -> Result<Option<String>, ContractError> {
     let Some(item) = settings.get("column") else { return Ok(None) };
-    let hint = "column = \"Betrag (€)\": its name in the file, where SQL is to have another one";
-    let in_file = item.text("a name in the file", hint)?;
+    let in_file = item.text("a name in the file", IN_FILE)?;
     if settings.get("expression").is_some() {
         return Err(item.error(
             "`column` is set on a column that is computed, and in no file".to_owned(),
             "keep column for a column of the file, or expression for a computed one",
         ));
-    }
-    // Two names of one column would each have bounds of their own, and one could be the unit.
-    for (other, item_of_other) in section.items().filter(|(other, _)| *other != name) {
-        let Ok(other_settings) = item_of_other.section("a column", hint) else { continue };
-        if other_settings.get("expression").is_some() {
-            continue;
-        }
-        let of_other = match other_settings.get("column") {
-            Some(of_other) => of_other.text("a name in the file", hint)?,
-            None => other,
-        };
-        if of_other == in_file {
-            return Err(item.error(
-                format!("`column` = \"{in_file}\" is column `{other}` already"),
-                "give each column of the file one name",
-            ));
-        }
     }
     Ok((in_file != name).then(|| in_file.to_owned()))
 }

@@ -7,7 +7,6 @@
 //! tables. The counts depend on released values alone, and so does the error.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,13 +24,12 @@ use datafusion::physical_plan::joins::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, WindowExpr,
-    replace_children_if_necessary,
+    ExecutionPlan, PhysicalExpr, WindowExpr, replace_children_if_necessary,
 };
 use futures::StreamExt;
 use hushtable_lang::Refusal;
 
-use crate::passes_rows::{only_child, passes_rows};
+use crate::plan_operators::{only_child, passes_rows, shown_by_name};
 
 /// Most pairs of rows beyond the rows of their tables.
 pub(crate) const MAX_PAIRS: u64 = 20_000_000;
@@ -127,17 +125,7 @@ struct PairedExec {
     pairs: Arc<Pairs>,
 }
 
-impl fmt::Debug for PairedExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PairedExec")
-    }
-}
-
-impl DisplayAs for PairedExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PairedExec")
-    }
-}
+shown_by_name!(PairedExec);
 
 impl ExecutionPlan for PairedExec {
     fn name(&self) -> &str {

@@ -1,12 +1,10 @@
 //! A row more for the side of a join that is put into tables, so that none of these is empty.
 
-use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
@@ -15,13 +13,12 @@ use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-    PhysicalExpr, PlanProperties,
+    ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, PlanProperties,
 };
 use futures::{StreamExt, stream};
 
 use super::{SharedPlan, column};
-use crate::passes_rows::only_child;
+use crate::plan_operators::{has_no_expressions, only_child, shown_by_name};
 
 /// The value of the last column in rows of the input.
 const OF_INPUT: i64 = 1;
@@ -73,17 +70,7 @@ pub(super) fn of_input(plan: SharedPlan) -> Result<SharedPlan> {
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
 }
 
-impl fmt::Debug for ExtraRowExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ExtraRowExec")
-    }
-}
-
-impl DisplayAs for ExtraRowExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ExtraRowExec")
-    }
-}
+shown_by_name!(ExtraRowExec);
 
 impl ExecutionPlan for ExtraRowExec {
     fn name(&self) -> &'static str {
@@ -98,12 +85,7 @@ impl ExecutionPlan for ExtraRowExec {
         vec![&self.input]
     }
 
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    has_no_expressions!();
 
     fn with_new_children(
         self: Arc<Self>,

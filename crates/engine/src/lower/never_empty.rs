@@ -1,16 +1,15 @@
 //! A last batch for whatever comes after a condition or a join.
 
-use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::{StreamExt, stream};
 
-use crate::passes_rows::{only_child, passes_rows};
+use crate::plan_operators::{only_child, passes_rows, shown_by_name};
 
 /// Passes rows on, and one empty batch where a partition has none.
 ///
@@ -28,17 +27,7 @@ impl NeverEmptyExec {
     }
 }
 
-impl fmt::Debug for NeverEmptyExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NeverEmptyExec")
-    }
-}
-
-impl DisplayAs for NeverEmptyExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NeverEmptyExec")
-    }
-}
+shown_by_name!(NeverEmptyExec);
 
 impl ExecutionPlan for NeverEmptyExec {
     fn name(&self) -> &'static str {

@@ -7,7 +7,6 @@ use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array, UInt64Array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::{DataFusionError, Result};
@@ -18,7 +17,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-    PhysicalExpr, PlanProperties,
+    PlanProperties,
 };
 use futures::StreamExt;
 
@@ -26,6 +25,7 @@ use super::stored::planned_otherwise;
 use super::table::{FileChunk, SourceTable};
 use super::{ReadProgress, SourceError};
 use crate::invariant::Invariant;
+use crate::plan_operators::has_no_expressions;
 
 /// Most partitions that a table is read in: what comes after a source makes room for each.
 const MOST_PARTITIONS: usize = 1024;
@@ -181,12 +181,7 @@ impl ExecutionPlan for SourceExec {
         vec![false]
     }
 
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    has_no_expressions!();
 
     fn with_new_children(
         self: Arc<Self>,

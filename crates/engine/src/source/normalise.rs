@@ -23,8 +23,8 @@ use hushtable_lang::{ColumnType, MAX_STRING_BYTES, calendar_day, calendar_moment
 use hushtable_numbers::decimal::{power_of_ten, within_digits};
 
 use super::convert::{ReadType, StoredType, arrow_type, decimals, unexpected};
-use super::few_texts::few_texts;
 use super::from_text::TextColumn;
+use super::utf8_texts::utf8_texts;
 
 const MS_PER_DAY: i64 = 86_400_000;
 
@@ -135,13 +135,8 @@ fn string(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let bytes = array.as_binary_view_opt().ok_or_else(unexpected)?;
     // The low half of a view's first 8 bytes is its length.
     let long = bytes.views().iter().any(|view| (*view as u32) as usize > MAX_STRING_BYTES);
-    if !long {
-        if let Some(array) = few_texts(bytes) {
-            return Ok(array);
-        }
-        if let Ok(array) = bytes.clone().to_string_view() {
-            return Ok(Arc::new(array));
-        }
+    if !long && let Some(array) = utf8_texts(bytes) {
+        return Ok(array);
     }
     let valid = |field: Option<&[u8]>| {
         field.is_some_and(|f| f.len() <= MAX_STRING_BYTES && std::str::from_utf8(f).is_ok())

@@ -69,8 +69,7 @@ pub(super) fn read(
     };
     let stored_columns = rows.columns.iter().enumerate().filter(|(_, c)| c.program.is_none());
     rows.stored = stored_columns.map(|(index, _)| index).collect();
-    let names = table.names_in_files();
-    let in_file = |name: &str| names.get(name).map_or(name, String::as_str).to_owned();
+    let in_file = |name: &str| table.name_in_file(name).to_owned();
     let stored = stored.into_iter().map(|(name, column_type)| (in_file(&name), column_type));
     let stored: Vec<_> = stored.collect();
     let of_unit = unit.and_then(|column| stored.get(column)).cloned();

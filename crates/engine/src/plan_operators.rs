@@ -1,4 +1,4 @@
-//! The parts of a plan's operator that hands the rows of its one input on, in their order.
+//! The parts that operators of plans have in common.
 
 use std::sync::Arc;
 
@@ -27,6 +27,13 @@ macro_rules! passes_rows {
             vec![false]
         }
 
+        crate::plan_operators::has_no_expressions!();
+    };
+}
+
+/// The method of [`ExecutionPlan`] for an operator without expressions of DataFusion.
+macro_rules! has_no_expressions {
+    () => {
         fn apply_expressions(
             &self,
             _: &mut dyn FnMut(
@@ -40,7 +47,28 @@ macro_rules! passes_rows {
     };
 }
 
-pub(crate) use passes_rows;
+/// Shows an operator by its name alone, in plans as in messages.
+macro_rules! shown_by_name {
+    ($operator:ident) => {
+        impl std::fmt::Debug for $operator {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(stringify!($operator))
+            }
+        }
+
+        impl datafusion::physical_plan::DisplayAs for $operator {
+            fn fmt_as(
+                &self,
+                _: datafusion::physical_plan::DisplayFormatType,
+                f: &mut std::fmt::Formatter<'_>,
+            ) -> std::fmt::Result {
+                f.write_str(stringify!($operator))
+            }
+        }
+    };
+}
+
+pub(crate) use {has_no_expressions, passes_rows, shown_by_name};
 
 /// The one child of an operator.
 pub(crate) fn only_child(children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

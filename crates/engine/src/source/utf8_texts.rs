@@ -1,4 +1,4 @@
-//! Texts of a column with few different ones, which are checked once each.
+//! Texts of a batch: whether they are UTF-8 is checked once for equal ones.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const EMPTY: u32 = u32::MAX;
 /// The texts, if all of them are UTF-8. A column with a dictionary has equal views for equal texts;
 /// equal texts with different views count as different. A row with one more different text costs
 /// one check more, however many there are.
-pub(super) fn few_texts(bytes: &BinaryViewArray) -> Option<ArrayRef> {
+pub(super) fn utf8_texts(bytes: &BinaryViewArray) -> Option<ArrayRef> {
     let random = RandomState::new();
     let (first, second) = (random.hash_one(0), random.hash_one(1));
     // A view is its length and a text of up to 12 bytes, or the place of a longer one.
@@ -89,17 +89,17 @@ mod tests {
         for different in [1, 2, 7, 100, MOST - 2, MOST - 1, MOST, MOST + 1, 2_900] {
             let bytes = column(different, 3_000, &mut dice);
             for bytes in [bytes.clone(), bytes.slice(17, 900), bytes.slice(0, 0)] {
-                let found = few_texts(&bytes).unwrap();
+                let found = utf8_texts(&bytes).unwrap();
                 assert_eq!(found.as_string_view(), &bytes.to_string_view().unwrap());
             }
         }
         let none: BinaryViewArray = [None::<&[u8]>; 3].into_iter().collect();
-        assert_eq!(few_texts(&none).unwrap().null_count(), 3);
+        assert_eq!(utf8_texts(&none).unwrap().null_count(), 3);
         // NULLs whose views lead nowhere, and texts of several buffers.
         let other = column(30, 100, &mut dice);
         let both = concat(&[&other, &column(40, 100, &mut dice)]).unwrap();
         let both = both.as_binary_view().clone();
-        assert_eq!(few_texts(&both).unwrap().as_string_view(), &both.to_string_view().unwrap());
+        assert_eq!(utf8_texts(&both).unwrap().as_string_view(), &both.to_string_view().unwrap());
         let mut views = other.views().to_vec();
         let valid: Vec<bool> = (0..views.len()).map(|row| row % 3 > 0).collect();
         let nulls = NullBuffer::from(valid.clone());
@@ -107,7 +107,7 @@ mod tests {
         views.iter_mut().zip(&valid).filter(|(_, valid)| !**valid).for_each(|(view, _)| *view = 5);
         let garbage =
             BinaryViewArray::new(views.into(), other.data_buffers().to_vec(), Some(nulls));
-        let found = few_texts(&garbage).unwrap();
+        let found = utf8_texts(&garbage).unwrap();
         for (row, valid) in valid.into_iter().enumerate() {
             let text = found.is_valid(row).then(|| found.as_string_view().value(row).as_bytes());
             assert_eq!(text, valid.then(|| kept.value(row)));
@@ -118,10 +118,10 @@ mod tests {
     fn other_bytes_are_left_alone() {
         let broken: BinaryViewArray =
             [Some(&b"ok"[..]), Some(&b"\xff"[..]), None].into_iter().collect();
-        assert!(few_texts(&broken).is_none());
+        assert!(utf8_texts(&broken).is_none());
         let long = [b'a'; 40];
         let broken: BinaryViewArray =
             [Some(&long[..]), Some(&[&long[..], b"\xc3"].concat()[..])].into_iter().collect();
-        assert!(few_texts(&broken).is_none());
+        assert!(utf8_texts(&broken).is_none());
     }
 }

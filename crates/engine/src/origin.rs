@@ -28,11 +28,6 @@ impl QuestionOrigin {
         }
     }
 
-    /// The text that limits are bound with again. Queries of workloads have their own.
-    pub(crate) fn text(&self) -> &str {
-        self.sql().unwrap_or_default()
-    }
-
     /// The number of parts that the precision of each part's values is to hold for together.
     pub(crate) fn parts_together(&self, statement: &SqlStatement) -> usize {
         match self {

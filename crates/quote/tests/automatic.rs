@@ -71,7 +71,7 @@ proptest! {
         let (mut limits, _) =
             chosen_limits(template.query(), &histograms(template.query(), &numbers)).unwrap();
         let quote = loop {
-            let query = statement.with_limits(STATEMENTS[case], last, &limits, &contract);
+            let query = statement.with_limits(last, &limits);
             match query.and_then(Quote::new) {
                 Ok(quote) => break quote,
                 Err(_) => limits = limits.smaller().expect("the smallest limits are allowed"),
@@ -116,7 +116,7 @@ fn chosen_bounds_hold_a_step_of_the_lattice() {
             let template = Quote::new(query.clone()).unwrap();
             let histograms = histograms(template.query(), &numbers);
             let (limits, _) = chosen_limits(template.query(), &histograms).unwrap();
-            let query = statement.with_limits(sql, last, &limits, &contract);
+            let query = statement.with_limits(last, &limits);
             assert!(query.and_then(Quote::new).is_ok(), "{numbers:?} {sql}");
         }
     }
@@ -161,7 +161,7 @@ fn reports_have_the_limits_that_are_chosen() {
             let histograms = histograms(&part.query, &[number, 3 * number, 7]);
             let (mut limits, _) = chosen_limits(&part.query, &histograms).unwrap();
             let [query, quote] = loop {
-                let bound = |at| statement.with_limits(&sql, at, &limits, &contract);
+                let bound = |at| statement.with_limits(at, &limits);
                 let both = bound(of).and_then(|query| Ok([query, bound(of + 1)?]));
                 match both.and_then(|[part, report]| Ok([Quote::new(part)?, Quote::new(report)?])) {
                     Ok(both) => break both,
@@ -231,7 +231,7 @@ fn strategy(sql: &str, octaves: &[f64]) -> (Strategy, u32) {
     let template = Quote::new(statement.parts[last].query.clone()).unwrap();
     let sizes = octaves.iter().enumerate().map(|(octave, units)| (octave as i64, *units)).collect();
     let (limits, _) = chosen_limits(template.query(), &[(sizes, 28.3)]).unwrap();
-    let query = statement.with_limits(sql, last, &limits, &contract).unwrap();
+    let query = statement.with_limits(last, &limits).unwrap();
     let quote = Quote::new(query).unwrap();
     assert!(quote.total().is_within(template.total()));
     (quote.selection().unwrap().strategy(), limits.groups.unwrap())

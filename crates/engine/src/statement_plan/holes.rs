@@ -96,8 +96,7 @@ impl StatementPlan {
     }
 
     fn with_limits(&self, index: usize, limits: &ChosenLimits) -> Result<Quote, EngineError> {
-        let (text, contract) = (self.origin.text(), self.session.contract());
-        Ok(Quote::new(self.statement.with_limits(text, index, limits, contract)?)?)
+        Ok(Quote::new(self.statement.with_limits(index, limits)?)?)
     }
 
     /// The quote of a part with the limits that follow from empty histograms.

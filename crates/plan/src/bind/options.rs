@@ -35,6 +35,7 @@ const MAX_UNITS: u32 = 1_000_000_000;
 pub(super) const MAX_WEIGHT: u32 = 1000;
 
 /// Options with the defaults filled in.
+#[derive(Clone, Debug)]
 pub(super) struct Options {
     /// Epsilon or rho, with the delta for choosing groups.
     pub(super) loss: Option<Loss>,

@@ -15,15 +15,17 @@ mod looked_up;
 mod lookup_table;
 mod named_windows;
 mod names_around;
+mod open_limits;
 mod private;
 mod released;
 mod settle;
 mod splitter;
 
-use hushtable_contract::{Contract, Defaults};
+use std::sync::Arc;
+
+use hushtable_contract::Contract;
 use hushtable_lang::sql::QueryOption;
 use hushtable_lang::{PreparedPatterns, Refusal, sql};
-use hushtable_privacy::Loss;
 use serde::Serialize;
 
 use sqlparser::tokenizer::Span;
@@ -32,6 +34,7 @@ use self::budget::Paying;
 pub(crate) use self::budget::WorkloadShare;
 pub use self::consistent_levels::{Consistent, ConsistentLevel, LevelWishes};
 pub use self::level_shares::LevelShares;
+use self::open_limits::OpenLimits;
 pub use self::released::ReleasedValues;
 use self::settle::settle;
 use self::splitter::{RowsKind, Splitter};
@@ -42,8 +45,6 @@ use super::{ChosenLimits, PrivateQuery};
 
 /// Most private parts of one statement.
 pub const MAX_PARTS: usize = 50;
-/// Most of them whose limits are chosen privately: for each, all of the statement is bound again.
-const MAX_AUTOMATIC_PARTS: usize = 20;
 /// Most common table expressions in reach of one query.
 const MAX_NAMES: usize = 200;
 
@@ -57,8 +58,6 @@ pub struct SqlStatement {
     pub around: Option<Around>,
     /// Parts that are adjusted to each other before the SQL around reads them.
     pub consistent: Vec<Consistent>,
-    /// The day that is CURRENT_DATE in it, for when it is bound again.
-    day: Option<String>,
 }
 
 /// One private part of a statement.
@@ -84,22 +83,9 @@ pub struct Part {
     pub is_histogram: bool,
     /// The earlier part whose release it reuses in another form, at no cost.
     pub same_as: Option<usize>,
-    /// The query before its budget was known, where some of its limits are to be chosen.
+    /// Its clauses with what they are bound over, where some of its limits are to be chosen.
     #[serde(skip)]
-    example: Option<Box<PrivateQuery>>,
-    /// The terms of a workload's query, some of whose limits are to be chosen.
-    #[serde(skip)]
-    terms: Option<Box<WorkloadTerms>>,
-}
-
-/// The terms of a workload's query, for when it is bound again.
-#[derive(Clone, Debug)]
-struct WorkloadTerms {
-    loss: Loss,
-    defaults: Defaults,
-    clipping_report: bool,
-    /// The day that is CURRENT_DATE in it.
-    day: Option<String>,
+    open: Option<Arc<OpenLimits>>,
 }
 
 impl Part {
@@ -142,8 +128,7 @@ impl Part {
             limits_from: Vec::new(),
             is_histogram: false,
             same_as: None,
-            example: None,
-            terms: None,
+            open: None,
         }
     }
 
@@ -186,55 +171,25 @@ impl SqlStatement {
 
     /// A statement of queries that nothing is computed from.
     pub(crate) fn of_parts(parts: Vec<Part>, consistent: Vec<Consistent>) -> Self {
-        Self { parts, around: None, consistent, day: None }
+        Self { parts, around: None, consistent }
     }
 
-    /// A part with limits that were chosen privately in place of the examples. `text` is that of
-    /// the statement.
+    /// A part with limits that were chosen privately in place of the examples.
     ///
     /// # Errors
     /// When the query is refused with these limits.
-    pub fn with_limits(
-        &self,
-        text: &str,
-        part: usize,
-        limits: &ChosenLimits,
-        contract: &Contract,
-    ) -> Result<PrivateQuery, Refusal> {
-        PreparedPatterns::default().within(|| self.limited(text, part, limits, contract))
-    }
-
-    fn limited(
-        &self,
-        text: &str,
-        part: usize,
-        limits: &ChosenLimits,
-        contract: &Contract,
-    ) -> Result<PrivateQuery, Refusal> {
+    pub fn with_limits(&self, part: usize, limits: &ChosenLimits) -> Result<PrivateQuery, Refusal> {
         let missing =
             || Refusal::fault("a part whose limits are chosen privately is not in its statement");
         let target = self.parts.get(part).ok_or_else(missing)?;
-        // A report has the limits of its part.
-        let of = target.report_of.first().map_or(Some(target), |&of| self.parts.get(of));
-        let of = of.ok_or_else(missing)?;
-        let example = of.example.as_deref().ok_or_else(missing)?;
-        let (text, paying, day) = match of.terms.as_deref() {
-            Some(terms) => (of.sql.as_str(), Paying::Share(terms.share()), &terms.day),
-            None => (text, Paying::Statement, &self.day),
+        let limited = match target.report_of.first() {
+            None => target.open.as_ref().ok_or_else(missing)?.query(limits)?,
+            // A report has the limits of its part.
+            Some(&of) => {
+                let of = self.parts.get(of).and_then(|of| of.open.as_ref());
+                of.ok_or_else(missing)?.report(limits)?
+            }
         };
-        let sql::ParsedQuery { clauses, mut query } =
-            sql::parse(text, contract.quoted_names, day.as_deref())?;
-        let unread = settle(&mut query)?;
-        let chosen = Some((example, limits));
-        let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread, chosen);
-        splitter.whole(&mut query)?;
-        let mut limited = splitter.limited().ok_or_else(missing)?;
-        if !limited.automatic().is_none() {
-            return Err(missing());
-        }
-        if !target.report_of.is_empty() {
-            limited = limited.report_of_chosen(example)?.ok_or_else(missing)?;
-        }
         // Its price is the one that was charged.
         Ok(limited.at_the_price_of(&target.query))
     }
@@ -313,19 +268,7 @@ pub(crate) fn bind_part(
         statement.parts.retain(Part::is_requested);
         return statement.plain().map(|_| Vec::new());
     }
-    for part in statement.parts.iter_mut().filter(|part| part.example.is_some()) {
-        let WorkloadShare { loss, defaults, clipping_report } = share;
-        let (defaults, day) = (defaults.clone(), statement.day.clone());
-        part.terms = Some(Box::new(WorkloadTerms { loss, defaults, clipping_report, day }));
-    }
     Ok(statement.parts)
-}
-
-impl WorkloadTerms {
-    fn share(&self) -> WorkloadShare<'_> {
-        let &Self { loss, ref defaults, clipping_report, .. } = self;
-        WorkloadShare { loss, defaults, clipping_report }
-    }
 }
 
 /// Checks a query with other values for some of its options. Owners use it to compare them; the
@@ -356,7 +299,7 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
     let sql::ParsedQuery { clauses, mut query } =
         sql::parse(text, contract.quoted_names, day.as_deref())?;
     let unread = settle(&mut query)?;
-    let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread, None);
+    let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread);
     let kind = splitter.whole(&mut query)?;
     let report_span = splitter.clauses.report_span();
     let (drafts, consistent) = splitter.finished()?;
@@ -388,5 +331,5 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
             "SELECT COUNT(*) FROM a table of the contract that has a privacy unit",
         ));
     }
-    Ok(SqlStatement { parts, around, consistent, day })
+    Ok(SqlStatement { parts, around, consistent })
 }

@@ -14,6 +14,7 @@ use super::rowset::{References, RowSet};
 use crate::relation::{KnownValues, Operator, Origin, Protection, Relation};
 
 /// Protected rows that a query's GROUP BY and aggregates are about.
+#[derive(Debug)]
 pub(crate) struct View {
     pub(crate) relation: Relation,
     /// Whose budget pays.

@@ -1,6 +1,7 @@
 //! Shares of a statement's budget for its parts.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hushtable_contract::Defaults;
 use hushtable_lang::sql::{PrivacyClause, QueryOption};
@@ -10,6 +11,7 @@ use sqlparser::tokenizer::{Location, Span};
 
 use super::consistent_levels::{Consistent, ConsistentLevel, LevelWishes};
 use super::level_shares::LevelShares;
+use super::open_limits::OpenLimits;
 use super::{Part, ReleasedColumn};
 use crate::bind::options::{MAX_WEIGHT, Options, count, truth};
 use crate::bind::view::View;
@@ -346,8 +348,8 @@ pub(super) struct DraftPart {
     pub(super) limits_from: Vec<usize>,
     /// Whether it is such a histogram.
     pub(super) is_histogram: bool,
-    /// The query before its budget is known, where some of its limits are to be chosen.
-    pub(super) example: Option<Box<PrivateQuery>>,
+    /// Its clauses with what they are bound over, where some of its limits are to be chosen.
+    pub(super) open: Option<Arc<OpenLimits>>,
 }
 
 impl DraftPart {
@@ -364,7 +366,7 @@ impl DraftPart {
             report_of: Vec::new(),
             limits_from: Vec::new(),
             is_histogram: false,
-            example: None,
+            open: None,
         }
     }
 
@@ -406,7 +408,7 @@ impl DraftPart {
     /// The key of the part's release; `None` for a part that serves another, or that another one
     /// serves.
     fn release_key(&self, population: Option<usize>, is_reported: bool) -> Option<ReleaseKey> {
-        if self.is_for_another() || is_reported || self.example.is_some() {
+        if self.is_for_another() || is_reported || self.open.is_some() {
             return None;
         }
         let query = self.query.clone().with_loss(self.query.loss.nothing());
@@ -569,7 +571,7 @@ pub(super) fn shared(
     let part = |(draft, same_as): (DraftPart, Option<usize>)| {
         let is_weighed = draft.pot == Pot::Statement && !draft.is_for_another();
         let DraftPart { name, sql, query, reads, weight, report_of, .. } = draft;
-        let DraftPart { limits_from, is_histogram, example, .. } = draft;
+        let DraftPart { limits_from, is_histogram, open, .. } = draft;
         let weight = is_weighed.then_some(weight);
         Part {
             name,
@@ -581,8 +583,7 @@ pub(super) fn shared(
             limits_from,
             is_histogram,
             same_as,
-            example,
-            terms: None,
+            open,
         }
     };
     Ok(parts.into_iter().zip(same_as).map(part).collect())
@@ -595,7 +596,7 @@ fn share_levels(levels: &Consistent, parts: &mut [DraftPart], same_as: &[Option<
     let mut names = Vec::with_capacity(parts.len());
     for ((slot, part), same_as) in left.iter_mut().zip(parts).zip(same_as) {
         names.push(part.name.clone());
-        if same_as.is_none() && part.example.is_none() && part.whole.is_some() {
+        if same_as.is_none() && part.open.is_none() && part.whole.is_some() {
             *slot = Some(&mut part.query);
         }
     }

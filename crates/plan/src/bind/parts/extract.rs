@@ -66,7 +66,7 @@ impl Splitter<'_> {
             let select = clauses::check(query)?;
             let selected = names.tables(self.contract).selected(select, None)?;
             let sql = query.to_string();
-            return self.part(sql, query, select, selected, PartRole::ONLY).map(RowsKind::Part);
+            return self.part(sql, query, selected, PartRole::ONLY).map(RowsKind::Part);
         }
         if kind != RowsKind::Rows
             && let Some(with) = &mut query.with

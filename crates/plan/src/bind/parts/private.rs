@@ -308,9 +308,8 @@ impl Splitter<'_> {
         names: &CteNames,
     ) -> Result<RowsKind, Refusal> {
         let Some(grouped) = grouped else {
-            let select = clauses::check(query)?;
             let sql = names.complete(query.to_string());
-            return self.part(sql, query, select, selected, PartRole::ONLY).map(RowsKind::Part);
+            return self.part(sql, query, selected, PartRole::ONLY).map(RowsKind::Part);
         };
         let mut inner = select_of(query)?.clone();
         if inner.projection.len() > MAX_OUTPUTS {
@@ -505,9 +504,8 @@ impl Splitter<'_> {
                 };
                 *query.body = SetExpr::Select(Box::new(inner));
                 let sql = names.complete(query.to_string());
-                let select = clauses::check(&query)?;
                 let role = PartRole { of: levels.len(), is_other };
-                let part = self.part(sql, &query, select, selected, role)?;
+                let part = self.part(sql, &query, selected, role)?;
                 first.get_or_insert(part);
                 let released = match keys.consistent {
                     None => self.name_of(part)?,

@@ -2,6 +2,7 @@
 //! parts that were found.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hushtable_contract::{AUTO, Contract};
 use hushtable_lang::bind_expr::{column_placeholder, placeholder};
@@ -11,15 +12,16 @@ use sqlparser::ast;
 
 use super::budget::{Clauses, DraftPart, PartRole, PartTerms, Paying};
 use super::consistent_levels::{Consistent, ConsistentLevel, LevelWishes};
+use super::open_limits::OpenLimits;
 use super::settle::Unread;
-use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, ReleasedColumn};
+use super::{MAX_PARTS, ReleasedColumn};
+use crate::bind::PrivateQuery;
 use crate::bind::aliases::RoomForNames;
 use crate::bind::automatic::GIVE_LIMITS;
 use crate::bind::clauses;
 use crate::bind::from::{FromAndWhere, QueryTables};
 use crate::bind::released_tables::{MAX_OUTPUTS, consistent_name, part_name};
 use crate::bind::syntax::missing;
-use crate::bind::{ChosenLimits, PrivateQuery};
 
 /// Kind of rows that a query of a statement shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,10 +106,6 @@ pub(super) struct Splitter<'a> {
     /// Common table expressions that nothing reads.
     pub(super) unread: Vec<String>,
     pub(super) room_for_names: RoomForNames,
-    /// Limits that were chosen privately for the query with examples in their place.
-    chosen: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
-    /// The query with its chosen limits.
-    limited: Option<PrivateQuery>,
 }
 
 impl<'a> Splitter<'a> {
@@ -117,7 +115,6 @@ impl<'a> Splitter<'a> {
         paying: Paying<'a>,
         query: &ast::Query,
         Unread { names, selects }: Unread,
-        chosen: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
     ) -> Self {
         let outermost = match query.body.as_ref() {
             ast::SetExpr::Select(select) => Some(select_at(select)),
@@ -131,14 +128,7 @@ impl<'a> Splitter<'a> {
             bound: 0,
             unread: names,
             room_for_names: RoomForNames::default(),
-            chosen,
-            limited: None,
         }
-    }
-
-    /// The query for which limits were chosen, with these limits.
-    pub(super) fn limited(self) -> Option<PrivateQuery> {
-        self.limited
     }
 
     /// All parts, and which of them are to fit each other, when the whole statement is walked.
@@ -154,7 +144,7 @@ impl<'a> Splitter<'a> {
         if draft.query.keys.len() != keys.len() {
             return Err(missing());
         }
-        if draft.example.is_some() {
+        if draft.open.is_some() {
             // Each level would cut off other rows, so that they would not add up.
             return Err(Refusal::new(
                 format!(
@@ -185,10 +175,10 @@ impl<'a> Splitter<'a> {
         &mut self,
         sql: String,
         query: &ast::Query,
-        select: &ast::Select,
         selected: FromAndWhere,
         role: PartRole,
     ) -> Result<usize, Refusal> {
+        let select = clauses::check(query)?;
         self.bound += 1;
         if self.bound > MAX_PARTS {
             return Err(Refusal::new(
@@ -197,27 +187,21 @@ impl<'a> Splitter<'a> {
             ));
         }
         let (view, conditions) = clauses::view(selected, self.contract)?;
-        let mut terms = self.clauses.terms(select_at(select), role, &view)?;
-        let bound = clauses::bind(query, select, &view, conditions.clone(), &terms.options)?;
-        let (first, reads) = bound.numbered()?;
+        let PartTerms { pot, weight, options } =
+            self.clauses.terms(select_at(select), role, &view)?;
+        let bound = clauses::bind(query, select, &view, conditions.clone(), &options)?;
+        let (bound, reads) = bound.numbered()?;
         let wants_report = !role.is_other && self.clauses.clipping_report(select_at(select))?;
-        first.check_automatic()?;
-        let histograms = first.histograms()?;
-        let chosen = self.chosen.filter(|(example, _)| **example == first);
-        let example = (!first.automatic.is_none()).then(|| Box::new(first.clone()));
-        if let Some((_, limits)) = chosen {
-            terms.options.chosen = limits.clone();
-            let bound = clauses::bind(query, select, &view, conditions, &terms.options)?;
-            self.limited = Some(bound.numbered()?.0);
-        }
-        let query = first;
-        let PartTerms { pot, weight, options } = terms;
+        bound.check_automatic()?;
+        let histograms = bound.histograms()?;
+        let whole = options.loss;
+        let open = (!bound.automatic.is_none())
+            .then(|| Arc::new(OpenLimits::new(query, (view, conditions), options, &bound)));
         let sql = self.readable(sql);
-        let (name, whole) = (String::new(), options.loss);
         let draft = DraftPart {
-            name,
+            name: String::new(),
             sql,
-            query,
+            query: bound,
             reads,
             pot,
             weight,
@@ -225,22 +209,13 @@ impl<'a> Splitter<'a> {
             report_of: Vec::new(),
             limits_from: Vec::new(),
             is_histogram: false,
-            example,
+            open,
         };
         if let Some(part) = self.drafts.iter().position(|earlier| earlier.same_as(&draft)) {
             if wants_report {
                 self.report(part)?;
             }
             return Ok(part);
-        }
-        if draft.example.is_some()
-            && self.drafts.iter().filter(|earlier| earlier.example.is_some()).count()
-                == MAX_AUTOMATIC_PARTS
-        {
-            return Err(Refusal::new(
-                format!("the statement has more than {MAX_AUTOMATIC_PARTS} parts with AUTO limits"),
-                "write several statements, or limits of your own",
-            ));
         }
         // Its limits are chosen from what is released before it.
         let limits_from = histograms.into_iter().map(|query| self.histogram(query, &draft));

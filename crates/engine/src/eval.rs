@@ -12,6 +12,7 @@ mod code;
 mod counted;
 mod find;
 mod form;
+mod json_lookup;
 mod kernels;
 mod like;
 mod listed;

@@ -4,6 +4,7 @@ mod buckets;
 mod calls;
 mod common_types;
 mod dates;
+mod json;
 mod literals;
 mod mixed_types;
 mod operators;

@@ -29,6 +29,8 @@ const CASED: u64 = 8;
 const WORDED: u64 = 16;
 /// A byte of text that is searched for another.
 const SEARCHED: u64 = 2;
+/// A byte of JSON, which is checked, and copied where it is of a key or value that is sought.
+const JSON_READ: u64 = 8;
 /// A byte of text that is searched for every occurrence of another: each byte can be one.
 const FOUND: u64 = 6;
 

@@ -9,7 +9,8 @@ use hushtable_lang::{ColumnType, Expr, ExprKind, Function, Value, rounded};
 
 use super::counted::count;
 use super::{
-    arithmetic, buckets, code, find, form, known, shift, text_functions, time, unexpected,
+    arithmetic, buckets, code, find, form, json_lookup, known, shift, text_functions, time,
+    unexpected,
 };
 
 type ArrayResult = Result<ArrayRef, ArrowError>;
@@ -139,6 +140,10 @@ impl ArrayKernel {
             Function::SplitPart { part: field, or_empty } => {
                 let splitting = find::SplitField::new(text(0)?, field, or_empty);
                 first(move |x| splitting.applied(x))
+            }
+            Function::JsonText { containers } => {
+                let lookup = json_lookup::JsonLookup::new(text(0)?, containers)?;
+                first(move |x| lookup.applied(x))
             }
             Function::Concat => all(text_functions::concat),
             Function::ConcatWith => all(|arrays| {

@@ -126,6 +126,8 @@ impl<R: Resolve> Binder<'_, R> {
                 case_of(vec![test], unify_all(results, "IF")?)
             }
             ("WIDTH_BUCKET" | "RANGE_BUCKET", _) => return self.bucket(name, arguments),
+            ("JSON_VALUE", _) => return self.json_function(name, arguments, false),
+            ("JSON_EXTRACT_STRING", _) => return self.json_function(name, arguments, true),
             _ if of_ours.starts_with("REGEXP") => {
                 return self.pattern_function(of_ours, name, arguments);
             }

@@ -5,6 +5,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use super::common_types::{
     balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
 };
+use super::json::json_alone;
 use super::literals::{sql_name, text};
 use super::mixed_types::{ComparisonSyntax, compared_with};
 use super::placeholder::released_column;
@@ -103,9 +104,11 @@ impl<R: Resolve> Binder<'_, R> {
             BinaryOperator::StringConcat => {
                 Ok(concat(vec![self.text(left, "||")?, self.text(right, "||")?]))
             }
+            BinaryOperator::LongArrow => self.json_text(left, right),
+            BinaryOperator::Arrow => Err(json_alone(left, right)),
             other => Err(Refusal::new(
                 format!("the operator `{other}` is not supported"),
-                "use = <> < <= > >= + - * / // % ** || AND OR NOT",
+                "use = <> < <= > >= + - * / // % ** || ->> AND OR NOT",
             )),
         }
     }

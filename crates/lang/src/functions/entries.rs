@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Takes::{Constant, ConstantText, Filling, Float, Number, Text, Value as Any, Whole};
 use super::{
-    AT_ONCE, CASED, CHOSEN, COUNT, FOUND, Form, HASHED, Nulls, Operands, SEARCHED, Texts, WORDED,
-    at_most, bytes_of, longest,
+    AT_ONCE, CASED, CHOSEN, COUNT, FOUND, Form, HASHED, JSON_READ, Nulls, Operands, SEARCHED,
+    Texts, WORDED, at_most, bytes_of, longest,
 };
 use crate::date_forms::form_bytes;
 use crate::date_part::DatePart;
@@ -581,6 +581,21 @@ functions! {
             )
         ],
         cost: |of| 30 + FOUND * of.all() + of.new_text(),
+        characters: |of| *of.first()?,
+    }
+    /// The text of the value that a JSON text has at a constant path.
+    JsonText {
+        /// Whether the text of an array or object is given; otherwise it is NULL.
+        containers: bool,
+    } => {
+        sql: [
+            Form::written(&["JSON_VALUE", "JSON_EXTRACT_SCALAR"], "JSON_VALUE(x, '$.a.b[0]')"),
+            Form::written(
+                &["JSON_EXTRACT_STRING", "GET_JSON_OBJECT"],
+                "JSON_EXTRACT_STRING(x, '$.a')",
+            )
+        ],
+        cost: |of| 30 + JSON_READ * of.first() as u64 + of.new_text(),
         characters: |of| *of.first()?,
     }
     /// The texts, one after the other.

@@ -47,11 +47,8 @@ static FOREIGN: &[(&[&str], Instead)] = &[
     ),
     // Text.
     (
-        &["JSON_VALUE", "JSON_EXTRACT", "JSON_EXTRACT_SCALAR", "JSON_QUERY", "GET_JSON_OBJECT"],
-        Advice(
-            "write the value to a column of the file, or take it out by its form: \
-             REGEXP_EXTRACT(x, r'\"town\": *\"([^\"]*)\"')",
-        ),
+        &["JSON_EXTRACT", "JSON_QUERY", "JSON_EXTRACT_PATH_TEXT"],
+        Calls(&["JSON_VALUE(x, '$.a.b[0]')", "x ->> 'a'"]),
     ),
     (&["LEN"], Calls(&["LENGTH(x)"])),
     (&["UCASE"], Calls(&["UPPER(x)"])),

@@ -80,13 +80,14 @@ impl Dialect for GoogleSql {
         }
     }
 
-    /// Powers are computed before products.
+    /// Powers are computed before products. Arrows into JSON are computed before comparisons and
+    /// with `||` from left to right, as in PostgreSQL.
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
-        let is_power = matches!(
-            &parser.peek_token_ref().token,
-            Token::CustomBinaryOperator(operator) if operator == POWER
-        );
-        is_power.then(|| Ok(self.powers()))
+        match &parser.peek_token_ref().token {
+            Token::CustomBinaryOperator(operator) if operator == POWER => Some(Ok(self.powers())),
+            Token::Arrow | Token::LongArrow => Some(Ok(self.prec_value(Precedence::MulDivModOp))),
+            _ => None,
+        }
     }
 
     /// The parser takes all that follows IS DISTINCT FROM for its right side, also behind AND and

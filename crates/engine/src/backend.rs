@@ -28,6 +28,7 @@ use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::limit_rows::keyed;
 use crate::partial_groups::PartialGroups;
+use crate::runtime::heavy;
 use crate::source::{ReadProgress, SourceExec, TableData};
 use crate::survey::ScanOptions;
 
@@ -117,7 +118,8 @@ impl UnopenedPlan {
     /// Whether it can run in another process.
     ///
     /// # Errors
-    /// When it reads rows that only this process has.
+    /// When it reads rows that only this process has, or is nested deeper than plans are read. A
+    /// file that was written since is an error here, too.
     pub fn check_encodable(&self) -> Result<(), EngineError> {
         let mut provided = None;
         self.bound.input().apply(|node| {
@@ -135,7 +137,14 @@ impl UnopenedPlan {
         }
         // It has no key yet.
         let plan: Arc<dyn ExecutionPlan> = Arc::new(self.bound.clone());
-        PlanCodec::encode(&plan, &Share::whole(1)).map(drop)
+        let bytes = PlanCodec::encode(&plan, &Share::whole(1))?;
+        // Plans of any depth are written, but not read.
+        let read = heavy(|| PlanCodec::decode(&bytes, &self.tasks, &Arc::default()));
+        match read {
+            Ok(_) => Ok(()),
+            Err(EngineError::ForeignPlan) => Err(EngineError::DeepPlan),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens it for a release.

@@ -112,6 +112,8 @@ pub enum EngineError {
         /// The table.
         table: String,
     },
+    /// A plan is nested deeper than another process reads.
+    DeepPlan,
     /// The backend failed.
     Backend {
         /// The kind of failure; another text could quote values.
@@ -286,6 +288,14 @@ impl Hint for EngineError {
                 Some(
                     "give the table a `path` that those processes can read, or open the engine \
                      without this backend"
+                        .to_owned(),
+                ),
+            ),
+            Self::DeepPlan => (
+                "the plan of the query is nested deeper than the processes of its backend read"
+                    .to_owned(),
+                Some(
+                    "use fewer joins and NOT IN, or open the engine without this backend"
                         .to_owned(),
                 ),
             ),

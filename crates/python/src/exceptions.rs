@@ -79,6 +79,7 @@ fn class(error: &Error) -> &'static str {
         Error::ForeignPlan
         | Error::ForeignPartial
         | Error::RowsInProcess { .. }
+        | Error::DeepPlan
         | Error::Backend { .. }
         | Error::BrokenBackend { .. } => "HushtableError",
         Error::Inconsistent(_) => "InternalError",

@@ -443,3 +443,26 @@ fn rows_of_a_program_stay_in_it() {
     let sql = "SELECT COUNT(*) AS n FROM visits";
     assert!(elsewhere.query(sql, None, &Progress::default()).wait().is_ok());
 }
+
+/// A plan that another process could not read is refused before the charge.
+#[test]
+fn plans_are_read_before_they_are_paid() {
+    let fixture = fixture();
+    let elsewhere = with(&fixture, Shares(whole, |groups| groups));
+    let query = |terms: usize| {
+        let terms = (0..terms)
+            .map(|term| format!("town NOT IN (SELECT town FROM towns WHERE area = '{term}')"));
+        let terms: Vec<String> = terms.collect();
+        format!("SELECT COUNT(*) AS n FROM visits WHERE {}", terms.join(" AND "))
+    };
+    assert!(elsewhere.explain(&query(3), None).wait().is_ok());
+    let deep = query(11);
+    let explained = elsewhere.explain(&deep, None).wait().unwrap_err();
+    let asked = elsewhere.query(&deep, None, &Progress::default()).wait().unwrap_err();
+    assert!(matches!(explained, EngineError::DeepPlan), "{explained}");
+    assert!(matches!(asked, EngineError::DeepPlan), "{asked}");
+    assert!(!elsewhere.ledger_path().exists(), "something was charged");
+    // In this process it runs.
+    let answer = fixture.session().query(&deep, None, &Progress::default()).wait();
+    assert!(answer.is_ok(), "{:?}", answer.err());
+}

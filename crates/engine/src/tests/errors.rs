@@ -30,6 +30,7 @@ fn errors_read_as_expected() {
         EngineError::ForeignPlan,
         EngineError::ForeignPartial,
         EngineError::RowsInProcess { table: table() },
+        EngineError::DeepPlan,
         EngineError::of_backend(&std::io::ErrorKind::ConnectionReset.into()),
         EngineError::BrokenBackend { what: "it is one of a test" },
         EngineError::Interrupted,

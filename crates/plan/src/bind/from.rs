@@ -8,7 +8,7 @@ use hushtable_lang::{BinaryOp, Expr, Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
 use super::mentions::has_aggregate;
-use super::rowset::{References, RowSet, RowsColumn, conjuncts, equality};
+use super::rowset::{References, RowSet, RowsColumn, conjuncts};
 use super::select::plain_clauses;
 use super::syntax::{not_a_table, plain_table, select_of};
 use super::walk::table_name;
@@ -130,15 +130,9 @@ impl<'a> QueryTables<'a> {
             let inner = rest.into_iter().try_fold(inner, RowSet::filtered)?;
             return rows.joined(kind, inner, correlated, &references);
         };
-        let values = row_values(value).unwrap_or(std::slice::from_ref(value));
-        if membership.negated && values.len() > 1 {
-            return Err(Refusal::new(
-                "NOT IN of several values is not supported",
-                "NOT EXISTS (SELECT 1 FROM … WHERE inner.a = outer.a AND inner.b = outer.b)",
-            ));
-        }
+        let nodes = row_values(value).unwrap_or(std::slice::from_ref(value));
         let scope = rows.scope();
-        let values = values.iter().map(|value| bind_row_expression(value, &scope));
+        let values = nodes.iter().map(|value| bind_row_expression(value, &scope));
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let inner = self.query(membership.query)?;
         if inner.columns.len() != values.len() {
@@ -161,16 +155,11 @@ impl<'a> QueryTables<'a> {
         if !membership.negated {
             return rows.joined(kind, inner, equal, &references);
         }
-        let compared = equal.first().and_then(|equal| equality(equal, shift));
-        let (value, other) = compared.ok_or_else(|| {
-            Refusal::new(
-                "NOT IN compares no column of the rows with one of its sub-query",
-                "NOT EXISTS (SELECT 1 FROM … WHERE inner.key = outer.key)",
-            )
-        })?;
-        let others = inner.clone();
-        let without = rows.joined(kind, inner, equal, &references)?;
-        without.certainly_without(others, &value, &other)
+        let names = [
+            nodes.iter().map(operand).collect(),
+            selected_operands(membership.query, &inner.columns),
+        ];
+        rows.not_in(inner, equal, &names, self.contract)
     }
 
     /// The SELECT of EXISTS, where only the existence of rows matters.
@@ -342,6 +331,29 @@ impl<'a> QueryTables<'a> {
         }
         left.joined(kind, right, equal, &references)
     }
+}
+
+/// An expression as it stands before an operator.
+fn operand(node: &ast::Expr) -> String {
+    match node {
+        ast::Expr::BinaryOp { .. } | ast::Expr::UnaryOp { .. } => format!("({node})"),
+        _ => node.to_string(),
+    }
+}
+
+/// The columns of a sub-query as its WHERE can name them.
+fn selected_operands(query: &ast::Query, columns: &[RowsColumn]) -> Vec<String> {
+    let items = match query.body.as_ref() {
+        ast::SetExpr::Select(select) => select.projection.as_slice(),
+        _ => &[],
+    };
+    let named = items.iter().map(|item| match item {
+        ast::SelectItem::UnnamedExpr(node) => Some(operand(node)),
+        ast::SelectItem::ExprWithAlias { expr, alias: _ } => Some(operand(expr)),
+        _ => None,
+    });
+    let named = named.collect::<Option<Vec<_>>>().filter(|named| named.len() == columns.len());
+    named.unwrap_or_else(|| columns.iter().map(|c| c.visible.name.clone()).collect())
 }
 
 /// Refuses a join of a kind that rows cannot have.

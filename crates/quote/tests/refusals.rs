@@ -47,6 +47,7 @@ fn clauses() {
         "SELECT COUNT(*) FROM loans JOIN posts ON true",
         "SELECT COUNT(*) FROM (SELECT * FROM loans)",
         "SELECT COUNT(*) FROM UNNEST([1, 2])",
+        "SELECT COUNT(*) FROM loans, UNNEST(SPLIT(county, ',')) AS part",
         "SELECT county, COUNT(*) FROM loans GROUP BY ROLLUP (county)",
         "SELECT county, COUNT(*) FROM loans GROUP BY ALL",
         "SELECT COUNT(*) FROM loans GROUP BY 1",

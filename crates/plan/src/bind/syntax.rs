@@ -166,14 +166,22 @@ pub(super) fn not_a_table(factor: &ast::TableFactor) -> Refusal {
     let hint = match factor {
         ast::TableFactor::UNNEST {
             alias: _,
-            array_exprs: _,
+            array_exprs,
             with_offset: _,
             with_offset_alias: _,
             with_ordinality: _,
-        } => {
-            "x IN UNNEST([1, 2]) or x IN (1, 2) for a condition; a public table of the contract \
-             for rows of constants; SPLIT(x, ',')[SAFE_OFFSET(0)] for one part of a text"
-        }
+        } => match array_exprs.as_slice() {
+            [ast::Expr::Function(_)] => {
+                "SPLIT(x, ',')[SAFE_OFFSET(0)] for one part of a text; a public table of the parts \
+                 for all of them: JOIN parts ON CONTAINS(CONCAT(',', x, ','), \
+                 CONCAT(',', parts.part, ','))"
+            }
+            _ => {
+                "x IN UNNEST([1, 2]) or x IN (1, 2) for a condition; a public table of the \
+                 contract for rows of constants; SPLIT(x, ',')[SAFE_OFFSET(0)] for one part of a \
+                 text"
+            }
+        },
         _ => "use tables, joins and sub-queries",
     };
     Refusal::new(format!("`{factor}` in FROM is not supported"), hint).at(factor)

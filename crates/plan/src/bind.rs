@@ -50,6 +50,7 @@ mod two_populations;
 mod unit_aggregate;
 mod view;
 mod walk;
+mod window_frame;
 mod windows;
 
 use hushtable_contract::Contract;

@@ -20,8 +20,8 @@ pub use bind::{
 };
 pub use one_row::{AddedCost, MAX_ADDED_OPERATIONS};
 pub use relation::{
-    Beside, Field, FrameEnd, JoinKind, KnownValues, NamedExpr, Operator, Origin, Protection,
-    Relation, RowFrame, SortedAggregate, UnitAggregate, WindowFunction, WindowOrder,
+    Beside, Distance, Field, FrameEnd, JoinKind, KnownValues, NamedExpr, Operator, Origin,
+    Protection, Relation, RowFrame, SortedAggregate, UnitAggregate, WindowFunction, WindowOrder,
     WindowedColumn,
 };
 pub use warning::{Warning, WarningCode};

@@ -12,6 +12,7 @@
 mod aggregate;
 mod beside;
 mod fields;
+mod frame;
 mod join;
 mod known;
 mod meeting;
@@ -24,12 +25,11 @@ use hushtable_lang::cost::RowExpression;
 use hushtable_lang::{ColumnType, Expr, ExprKind, Refusal};
 use serde::{Deserialize, Serialize};
 
-pub use aggregate::{
-    FrameEnd, RowFrame, SortedAggregate, UnitAggregate, WindowFunction, WindowOrder, WindowedColumn,
-};
+pub use aggregate::{SortedAggregate, UnitAggregate, WindowFunction, WindowOrder, WindowedColumn};
 pub use beside::Beside;
 pub(crate) use fields::bytes_of;
 pub use fields::{Field, NamedExpr, Origin};
+pub use frame::{Distance, FrameEnd, RowFrame};
 pub use known::KnownValues;
 
 /// Most operators on top of each other.

@@ -181,13 +181,22 @@ fn is_function(name: &str) -> bool {
     FUNCTIONS.contains(&name) || unit_function(name).is_some()
 }
 
-/// Refuses a frame whose ends are neither open nor numbers of rows.
+/// Refuses a frame whose ends are neither open, nor numbers of rows, nor distances of values.
 fn check_frame(frame: &WindowFrame) -> Result<()> {
     let end = frame.end_bound.as_ref().map(|EndBound::Bound(end)| end);
     let ends = [frame.start_bound.as_ref(), end];
     let mut values = ends.into_iter().flatten().filter_map(|end| end.bound_value.as_ref());
-    let allowed = |ScalarValue { value }: &ScalarValue| {
-        matches!(value, None | Some(Value::NullValue(_) | Value::Uint64Value(_)))
+    let allowed = |ScalarValue { value }: &ScalarValue| match value {
+        None
+        | Some(
+            Value::NullValue(_)
+            | Value::Uint64Value(_)
+            | Value::Float64Value(_)
+            | Value::IntervalMonthDayNano(_),
+        ) => true,
+        // The decoder panics at another length.
+        Some(Value::Decimal128Value(decimal)) => decimal.value.len() == size_of::<i128>(),
+        Some(_) => false,
     };
     check(values.all(allowed))
 }

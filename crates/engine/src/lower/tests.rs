@@ -178,6 +178,9 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
              FOLLOWING)",
             "SUM(n) OVER (PARTITION BY u ORDER BY n ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
             "MAX(n) OVER (PARTITION BY u ORDER BY k ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING)",
+            "SUM(n) OVER (PARTITION BY u ORDER BY n RANGE BETWEEN 2 PRECEDING AND CURRENT ROW)",
+            "MIN(n) OVER (PARTITION BY u ORDER BY n * 0.5 DESC RANGE BETWEEN 1 FOLLOWING AND 9 \
+             FOLLOWING)",
         ])
     };
     let aggregate = |dice: &mut Dice| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano};
 use datafusion::functions_window::cume_dist::cume_dist_udwf;
 use datafusion::functions_window::lead_lag::{lag_udwf, lead_udwf};
 use datafusion::functions_window::nth_value::{first_value_udwf, last_value_udwf, nth_value_udwf};
@@ -21,8 +21,11 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::{WindowAggExec, create_window_expr};
 use datafusion::scalar::ScalarValue;
-use hushtable_lang::Expr;
-use hushtable_plan::{FrameEnd, Relation, RowFrame, UnitAggregate, WindowFunction, WindowedColumn};
+use hushtable_lang::{ColumnType, Expr};
+use hushtable_plan::{
+    Distance, FrameEnd, Relation, RowFrame, UnitAggregate, WindowFunction, WindowOrder,
+    WindowedColumn,
+};
 
 use super::{Lowering, NeededColumns, SharedPlan, TotalExpr, column, function, select_columns};
 use crate::error::EngineError;
@@ -97,8 +100,15 @@ fn windowed(
         window.partition_by.iter().chain(order).chain(window.function.operands()).collect();
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
         (0..width).map(|index| (column(&plan, index), index.to_string())).collect();
+    let by_distance = window.frame.is_some_and(|frame| frame.has_distances());
+    let order = window.partition_by.len()..window.partition_by.len() + window.order_by.len();
     for (at, operand) in operands.iter().enumerate() {
-        let expr = TotalExpr::over(&needed.renumbered(operand), &plan.schema(), padded)?;
+        let expr: Arc<dyn PhysicalExpr> =
+            TotalExpr::over(&needed.renumbered(operand), &plan.schema(), padded)?;
+        let expr = match by_distance && order.contains(&at) {
+            true => measured(expr, operand.column_type),
+            false => expr,
+        };
         exprs.push((expr, format!("w{at}")));
     }
     let plan: SharedPlan = Arc::new(ProjectionExec::try_new(exprs, plan)?);
@@ -150,7 +160,8 @@ fn windowed(
     };
     // The standard's frame: all of the partition, or up to the row and its peers.
     let standard = || WindowFrame::new((!ordered.is_empty()).then_some(false));
-    let frame = window.frame.as_ref().map_or_else(standard, rows_frame);
+    let frame =
+        window.frame.as_ref().map_or_else(standard, |frame| window_frame(frame, &window.order_by));
     let expr = create_window_expr(
         &definition,
         "w".to_owned(),
@@ -178,22 +189,52 @@ fn windowed(
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
 }
 
-/// A frame of rows.
-fn rows_frame(frame: &RowFrame) -> WindowFrame {
+/// A frame of DataFusion's; with distances, over an order by [`measured`] values.
+fn window_frame(frame: &RowFrame, order_by: &[WindowOrder]) -> WindowFrame {
+    let of_rows = |end: FrameEnd| matches!(end, FrameEnd::Open | FrameEnd::Rows(_));
+    let units = match of_rows(frame.start) && of_rows(frame.end) {
+        true => WindowFrameUnits::Rows,
+        false => WindowFrameUnits::Range,
+    };
     let rows = |count: Option<i32>| {
         ScalarValue::UInt64(count.map(|count| u64::from(count.unsigned_abs())))
     };
+    let scale = order_by.first().map_or(0, |by| match by.expr.column_type {
+        ColumnType::Decimal { scale } => scale,
+        _ => 0,
+    });
     let bound = |end: FrameEnd, open: fn(ScalarValue) -> WindowFrameBound| match end {
         FrameEnd::Open => open(rows(None)),
-        FrameEnd::Rows(0) => WindowFrameBound::CurrentRow,
+        FrameEnd::Rows(0) | FrameEnd::Peers => WindowFrameBound::CurrentRow,
         FrameEnd::Rows(count) if count < 0 => WindowFrameBound::Preceding(rows(Some(count))),
         FrameEnd::Rows(count) => WindowFrameBound::Following(rows(Some(count))),
+        FrameEnd::Before(distance) => WindowFrameBound::Preceding(scalar(distance, scale)),
+        FrameEnd::After(distance) => WindowFrameBound::Following(scalar(distance, scale)),
     };
     WindowFrame::new_bounds(
-        WindowFrameUnits::Rows,
+        units,
         bound(frame.start, WindowFrameBound::Preceding),
         bound(frame.end, WindowFrameBound::Following),
     )
+}
+
+fn scalar(distance: Distance, scale: u8) -> ScalarValue {
+    match distance {
+        Distance::Digits(digits) => ScalarValue::Decimal128(Some(digits), 38, scale.cast_signed()),
+        Distance::Float(distance) => ScalarValue::Float64(Some(distance)),
+        Distance::Time { months, days, micros } => ScalarValue::IntervalMonthDayNano(Some(
+            IntervalMonthDayNano::new(months, days, micros.saturating_mul(1_000)),
+        )),
+    }
+}
+
+/// The values of an order, of a type in which a distance can be added to all of them: a sum of
+/// integers can leave their 64 bits.
+fn measured(value: Arc<dyn PhysicalExpr>, of: ColumnType) -> Arc<dyn PhysicalExpr> {
+    match of {
+        ColumnType::Int => Arc::new(CastExpr::new(value, DataType::Decimal128(38, 0), None)),
+        _ => value,
+    }
 }
 
 fn udwf(function: Arc<WindowUDF>) -> WindowFunctionDefinition {

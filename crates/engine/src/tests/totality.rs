@@ -205,6 +205,35 @@ fn failing_measures_fail_for_nobody() {
     assert_eq!(neighbour.rows(&sql), "12\n");
 }
 
+/// Frames of windows whose distances take every value out of its type.
+#[test]
+fn frames_fail_for_nobody() {
+    let neighbour = Fixture::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}{}", wild()))]);
+    for (order, distance) in [
+        ("n", "9223372036854775807"),
+        ("d DESC", "10000000000000000000000000000"),
+        ("f", "1e308"),
+        ("f * f DESC", "1e308"),
+        ("day", "INTERVAL 9999 YEAR"),
+        ("day DESC", "1000000"),
+        ("at", "INTERVAL '9999 years 366 days 3 hours'"),
+    ] {
+        let frame = |start: &str, end: &str| {
+            let sql = exactly(&format!(
+                "COUNT(DISTINCT u) AS c FROM (SELECT u, SUM(n) OVER (PARTITION BY u ORDER BY \
+                 {order} RANGE BETWEEN {start} AND {end}) AS k FROM t) \
+                 WHERE k > 0 OR k <= 0 OR k IS NULL"
+            ));
+            let rows = neighbour.rows(&sql);
+            assert_eq!(rows, "4\n", "{order}: {start}, {end}");
+        };
+        frame(&format!("{distance} PRECEDING"), &format!("{distance} FOLLOWING"));
+        frame(&format!("{distance} PRECEDING"), "CURRENT ROW");
+        frame("CURRENT ROW", &format!("{distance} FOLLOWING"));
+        frame(&format!("{distance} FOLLOWING"), "UNBOUNDED FOLLOWING");
+    }
+}
+
 /// The deepest and largest expressions that are accepted, with no row and with one: a stack that
 /// overflows, or a statement that cannot be read back, would reveal the row.
 #[test]

@@ -190,18 +190,7 @@ impl<R: Resolve> Binder<'_, R> {
         let no_width =
             || odd(format!("{name} needs a constant INTERVAL above zero, not `{width}`"));
         let ast::Expr::Interval(interval) = width else { return Err(no_width()) };
-        let (mut of_months, mut micros) = (0i64, 0i64);
-        for (count, part) in self.spans(interval)? {
-            let count = integer(&count).ok_or_else(no_width)?;
-            let (of_part, sum) = match part {
-                DatePart::Year => (12, &mut of_months),
-                DatePart::Quarter => (3, &mut of_months),
-                DatePart::Month => (1, &mut of_months),
-                part => (part.microseconds().ok_or_else(no_width)?, &mut micros),
-            };
-            let more = count.checked_mul(of_part).and_then(|more| sum.checked_add(more));
-            *sum = more.ok_or_else(no_width)?;
-        }
+        let (of_months, micros) = self.constant_interval(interval)?.ok_or_else(no_width)?;
         let months = of_months != 0;
         if months && micros != 0 {
             return Err(odd(format!(
@@ -258,6 +247,30 @@ impl<R: Resolve> Binder<'_, R> {
         spans.into_iter().fold(moment, |moment, (count, part)| {
             moved(moment, (if back { negate(count) } else { count }, part))
         })
+    }
+
+    /// The months and the microseconds of an INTERVAL; `None` where they are no constants of 64
+    /// bits.
+    ///
+    /// # Errors
+    /// Forms of INTERVAL that are not supported.
+    pub fn constant_interval(
+        &mut self,
+        interval: &ast::Interval,
+    ) -> Result<Option<(i64, i64)>, Refusal> {
+        let (mut months, mut micros) = (0i64, 0i64);
+        for (count, part) in self.spans(interval)? {
+            let (of_part, sum) = match part {
+                DatePart::Year => (Some(12), &mut months),
+                DatePart::Quarter => (Some(3), &mut months),
+                DatePart::Month => (Some(1), &mut months),
+                part => (part.microseconds(), &mut micros),
+            };
+            let more = integer(&count).zip(of_part).and_then(|(count, of)| count.checked_mul(of));
+            let Some(total) = more.and_then(|more| sum.checked_add(more)) else { return Ok(None) };
+            *sum = total;
+        }
+        Ok(Some((months, micros)))
     }
 
     /// The spans of an INTERVAL.

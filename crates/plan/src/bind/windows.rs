@@ -7,17 +7,16 @@ use sqlparser::ast;
 
 use super::rowset::RowSet;
 use super::unit_aggregate::unit_aggregate;
-use crate::relation::{
-    FrameEnd, Operator, Relation, RowFrame, WindowFunction, WindowOrder, WindowedColumn,
-};
+use super::window_frame::frame_of;
+use crate::relation::{Operator, Relation, WindowFunction, WindowOrder, WindowedColumn};
 
 /// Most windows of one SELECT.
 const MAX_WINDOWS: usize = 32;
 /// Furthest row that LAG and LEAD look at.
 const MAX_OFFSET: i64 = 1_000_000;
 
-/// Furthest end of a frame, and most buckets of NTILE.
-const MAX_ROWS: i64 = 10_000;
+/// Most buckets of NTILE, and the furthest row of NTH_VALUE.
+const MAX_NUMBER: i64 = 10_000;
 
 const FUNCTIONS: &str = "use ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, \
                          LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE, COUNT, SUM, AVG, MIN or MAX, \
@@ -58,8 +57,6 @@ impl<'a> Windows<'a> {
         else {
             return odd("OVER (PARTITION BY … ORDER BY …)");
         };
-        let frame = window_frame.as_ref().map(|frame| frame_of(frame, !order_by.is_empty()));
-        let frame = frame.transpose()?.flatten();
         let row = |node: &ast::Expr| bind_row_expression(node, self.scope);
         let partition_by = partition_by.iter().map(row).collect::<Result<Vec<_>, _>>()?;
         let order = |item: &ast::OrderByExpr| {
@@ -72,6 +69,8 @@ impl<'a> Windows<'a> {
             })
         };
         let order_by = order_by.iter().map(order).collect::<Result<Vec<_>, Refusal>>()?;
+        let frame = window_frame.as_ref().map(|frame| frame_of(frame, &order_by, self.scope));
+        let frame = frame.transpose()?.flatten();
         let kind = self.function(function)?;
         let ordered = !matches!(kind, WindowFunction::Aggregate(_));
         if ordered && order_by.is_empty() {
@@ -120,11 +119,11 @@ impl<'a> Windows<'a> {
             )),
         };
         let from_one = |expr: &Expr| match expr.kind {
-            ExprKind::Literal(Value::Int(n)) if (1..=MAX_ROWS).contains(&n) => {
+            ExprKind::Literal(Value::Int(n)) if (1..=MAX_NUMBER).contains(&n) => {
                 u32::try_from(n).map_err(|_| odd())
             }
             _ => Err(Refusal::new(
-                format!("`{function}`: its number is not from 1 to {MAX_ROWS}"),
+                format!("`{function}`: its number is not from 1 to {MAX_NUMBER}"),
                 "NTILE(4), NTH_VALUE(x, 2)",
             )),
         };
@@ -149,54 +148,6 @@ impl<'a> Windows<'a> {
             _ => Err(odd()),
         }
     }
-}
-
-/// The rows of a frame; `None` for those of the default frame.
-fn frame_of(frame: &ast::WindowFrame, ordered: bool) -> Result<Option<RowFrame>, Refusal> {
-    use ast::WindowFrameBound as B;
-    let end = frame.end_bound.clone().unwrap_or(B::CurrentRow);
-    let bounds = (&frame.start_bound, &end);
-    if frame.units == ast::WindowFrameUnits::Range {
-        return match bounds {
-            (B::Preceding(None), B::CurrentRow) => Ok(None),
-            (B::Preceding(None), B::Following(None)) => {
-                Ok(ordered.then_some(RowFrame { start: FrameEnd::Open, end: FrameEnd::Open }))
-            }
-            _ => Err(odd_frame(frame)),
-        };
-    }
-    let rows = |count: &Option<Box<ast::Expr>>, sign: i32| {
-        let Some(count) = count else { return Ok(FrameEnd::Open) };
-        let count = count.to_string().parse::<i32>().ok();
-        let count = count.filter(|count| (0..=MAX_ROWS).contains(&i64::from(*count)));
-        count.map(|count| FrameEnd::Rows(sign * count)).ok_or_else(|| odd_frame(frame))
-    };
-    let bound = |bound: &B| match bound {
-        B::CurrentRow => Ok(FrameEnd::Rows(0)),
-        B::Preceding(count) => rows(count, -1),
-        B::Following(count) => rows(count, 1),
-    };
-    let starts_at_the_end = matches!(bounds, (B::Following(None), _) | (_, B::Preceding(None)));
-    let (start, end) = (bound(bounds.0)?, bound(bounds.1)?);
-    let reversed = matches!((start, end), (FrameEnd::Rows(a), FrameEnd::Rows(b)) if a > b);
-    if frame.units != ast::WindowFrameUnits::Rows || starts_at_the_end || reversed || !ordered {
-        return Err(odd_frame(frame));
-    }
-    Ok(Some(RowFrame { start, end }))
-}
-
-fn odd_frame(frame: &ast::WindowFrame) -> Refusal {
-    let end = frame.end_bound.as_ref().unwrap_or(&ast::WindowFrameBound::CurrentRow);
-    Refusal::new(
-        format!(
-            "the frame `{} BETWEEN {} AND {end}` of a window is not supported",
-            frame.units, frame.start_bound
-        ),
-        format!(
-            "ORDER BY … ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, with at most {MAX_ROWS} rows, or \
-             UNBOUNDED PRECEDING and FOLLOWING; RANGE from UNBOUNDED PRECEDING"
-        ),
-    )
 }
 
 impl Resolve for Windows<'_> {

@@ -3,7 +3,7 @@
 use hushtable_lang::{ColumnType, Expr, Refusal};
 use serde::{Deserialize, Serialize};
 
-use super::{Field, NamedExpr, Protection, Relation, fields, misfit};
+use super::{Field, NamedExpr, Protection, Relation, RowFrame, fields, frame, misfit};
 
 /// An aggregate of the rows that one unit has for one combination of keys. All are total, and none
 /// depends on the order of rows.
@@ -139,7 +139,7 @@ impl UnitAggregate {
     }
 
     /// Whether operands must be numbers.
-    fn adds(&self) -> bool {
+    pub(super) fn adds(&self) -> bool {
         match self {
             Self::Sum(_) | Self::Average(_) => true,
             Self::Sorted(sorted, _) => sorted.adds(),
@@ -161,25 +161,6 @@ pub struct WindowedColumn {
     pub order_by: Vec<WindowOrder>,
     /// The rows that an aggregate or a value is of; without one, those of the default frame.
     pub frame: Option<RowFrame>,
-}
-
-/// Rows around a row of a window, in its order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RowFrame {
-    /// The first of them.
-    pub start: FrameEnd,
-    /// The last of them.
-    pub end: FrameEnd,
-}
-
-/// An end of the rows of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FrameEnd {
-    /// The first or the last row of the partition.
-    Open,
-    /// The row at that distance: behind the row, or before it where the number is below zero.
-    Rows(i32),
 }
 
 /// The value that a window computes for a row. An aggregate is of the whole partition without an
@@ -332,32 +313,6 @@ fn operand(aggregate: &UnitAggregate, input: &Relation) -> Result<ColumnType, Re
     Ok(aggregate.column_type())
 }
 
-/// Refuses frames whose rows would cost more with each row that they hold.
-fn check_frame(frame: &RowFrame, function: &WindowFunction) -> Result<(), Refusal> {
-    let float = |e: &Expr| e.column_type == ColumnType::Float;
-    match (function, frame.start) {
-        (WindowFunction::Aggregate(aggregate), FrameEnd::Rows(_))
-            if aggregate.adds() && aggregate.operands().iter().any(float) =>
-        {
-            Err(Refusal::new(
-                "a sum of floats over a moving frame is not supported",
-                "CAST(x AS NUMERIC), or a frame from UNBOUNDED PRECEDING",
-            ))
-        }
-        (
-            WindowFunction::Aggregate(_)
-            | WindowFunction::FirstValue(_)
-            | WindowFunction::LastValue(_)
-            | WindowFunction::NthValue(..),
-            _,
-        ) => Ok(()),
-        _ => Err(Refusal::new(
-            "a frame of rows is for aggregates, FIRST_VALUE, LAST_VALUE and NTH_VALUE",
-            "leave ROWS BETWEEN … AND … out",
-        )),
-    }
-}
-
 /// Stable where each partition is of one unit.
 pub(super) fn windowed(
     input: &Relation,
@@ -369,8 +324,8 @@ pub(super) fn windowed(
         named
             .chain(column.function.operands())
             .try_for_each(|e| fields::check(e, &input.fields))?;
-        if let Some(frame) = column.frame {
-            check_frame(&frame, &column.function)?;
+        if let Some(frame) = &column.frame {
+            frame::check(frame, column)?;
         }
         if let WindowFunction::Aggregate(aggregate) = &column.function {
             operand(aggregate, input)?;

@@ -368,8 +368,8 @@ fn no_join(join: &ast::Join) -> Refusal {
 /// `x [NOT] IN (SELECT …)` or `[NOT] EXISTS (SELECT …)`.
 pub(super) struct Membership<'a> {
     node: &'a ast::Expr,
-    value: Option<&'a ast::Expr>,
-    query: &'a ast::Query,
+    pub(super) value: Option<&'a ast::Expr>,
+    pub(super) query: &'a ast::Query,
     negated: bool,
 }
 

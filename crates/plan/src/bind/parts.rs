@@ -7,11 +7,13 @@
 //! the two, so what may touch protected rows is never in the SQL around.
 
 mod budget;
+mod comparisons;
 mod consistent_levels;
 mod extract;
 mod level_shares;
 mod levels;
 mod looked_up;
+mod lookup_groups;
 mod lookup_table;
 mod named_windows;
 mod names_around;

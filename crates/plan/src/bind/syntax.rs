@@ -186,3 +186,54 @@ pub(super) fn not_a_table(factor: &ast::TableFactor) -> Refusal {
     };
     Refusal::new(format!("`{factor}` in FROM is not supported"), hint).at(factor)
 }
+
+/// A sub-query in FROM.
+pub(super) fn derived(query: ast::Query, name: &str) -> ast::TableWithJoins {
+    let relation = ast::TableFactor::Derived {
+        lateral: false,
+        subquery: Box::new(query),
+        alias: Some(ast::TableAlias {
+            explicit: true,
+            name: ast::Ident::new(name),
+            columns: Vec::new(),
+            at: None,
+        }),
+        sample: None,
+    };
+    ast::TableWithJoins { relation, joins: Vec::new() }
+}
+
+/// `COUNT(*)`.
+pub(super) fn count_all() -> ast::Expr {
+    let all = ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard);
+    let mut count = call("COUNT", Vec::new());
+    if let ast::Expr::Function(function) = &mut count
+        && let ast::FunctionArguments::List(list) = &mut function.args
+    {
+        list.args.push(all);
+    }
+    count
+}
+
+/// All of some conditions; `None` where there is none.
+pub(super) fn all_of_them(conditions: impl Iterator<Item = ast::Expr>) -> Option<ast::Expr> {
+    conditions.reduce(|left, right| ast::Expr::BinaryOp {
+        left: Box::new(left),
+        op: ast::BinaryOperator::And,
+        right: Box::new(right),
+    })
+}
+
+/// A whole number.
+pub(super) fn number(value: u32) -> ast::Expr {
+    ast::Expr::Value(ast::Value::Number(value.to_string(), false).with_empty_span())
+}
+
+/// `left = right`.
+pub(super) fn equality(left: ast::Expr, right: ast::Expr) -> ast::Expr {
+    ast::Expr::BinaryOp {
+        left: Box::new(left),
+        op: ast::BinaryOperator::Eq,
+        right: Box::new(right),
+    }
+}

@@ -12,7 +12,7 @@ use hushtable_contract::TableUnit;
 use hushtable_lang::{Placed, Refusal};
 use sqlparser::ast;
 
-use super::lookup_table::{Looking, LookupTable, Role};
+use super::lookup_table::{Looking, LookupTable, Role, tables_of};
 use super::names_around::FromNames;
 use super::splitter::{CteNames, RowsKind, Splitter};
 use crate::bind::select::default_name;
@@ -36,11 +36,17 @@ impl Splitter<'_> {
             let columns = table_of(name)?.columns.iter();
             Some(columns.map(|column| column.name.clone()).collect())
         };
+        let unit_of = |name: &str| match &table_of(name)?.unit {
+            TableUnit::Column(column) => Some(column.clone()),
+            TableUnit::Row | TableUnit::Through { .. } | TableUnit::Public => None,
+        };
         let around = select.from.iter().map(|from| FromNames::of([from], &columns_of)).collect();
         let mut looking = Looking {
             around,
             is_public: &is_public,
             columns_of: &columns_of,
+            unit_of: &unit_of,
+            tables: select.from.iter().map(|from| tables_of(from).cloned().collect()).collect(),
             found: Vec::new(),
             refusal: None,
         };

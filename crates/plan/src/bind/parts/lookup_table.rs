@@ -4,10 +4,13 @@ use hushtable_lang::Refusal;
 use hushtable_lang::aggregate_names::{aggregate_name, calls_aggregate};
 use sqlparser::ast;
 
+use super::comparisons::Comparisons;
 use super::names_around::{FromNames, Outside};
-use crate::bind::from::{membership, terms};
-use crate::bind::select::limits;
-use crate::bind::syntax::{call, plain_table, query_of, select_of, select_of_mut, simple_select};
+use crate::bind::from::{Membership, membership};
+use crate::bind::syntax::{
+    all_of_them, call, count_all, derived, equality, number, plain_table, query_of, select_of,
+    simple_select,
+};
 use crate::bind::walk::{any, is_name, looks_around, operands_mut, select_list, table_name};
 
 /// A sub-query as a table that is joined with the rows around it.
@@ -45,6 +48,10 @@ pub(super) struct Looking<'a> {
     pub(super) is_public: &'a dyn Fn(&str) -> bool,
     /// The columns of the table of that name, where the contract has it.
     pub(super) columns_of: &'a dyn Fn(&str) -> Option<Vec<String>>,
+    /// The column that is the unit of the table of that name, where it has one.
+    pub(super) unit_of: &'a dyn Fn(&str) -> Option<String>,
+    /// The tables of each item of FROM.
+    pub(super) tables: Vec<Vec<ast::TableFactor>>,
     /// The tables of the sub-queries that were found.
     pub(super) found: Vec<LookupTable>,
     /// The refusal of the first one that names the rows around it and is no table.
@@ -54,11 +61,9 @@ pub(super) struct Looking<'a> {
 impl LookupTable {
     /// The condition of the join.
     pub(super) fn condition(&self) -> ast::Expr {
-        let equal = self.equal.iter().enumerate().map(|(key, around)| ast::Expr::BinaryOp {
-            left: Box::new(around.clone()),
-            op: ast::BinaryOperator::Eq,
-            right: Box::new(column_of(&self.alias, &key_name(key))),
-        });
+        let equal = self.equal.iter().enumerate();
+        let equal = equal
+            .map(|(key, around)| equality(around.clone(), column_of(&self.alias, &key_name(key))));
         let always = || ast::Expr::Value(ast::Value::Boolean(true).with_empty_span());
         all_of_them(equal.chain(self.conditions.iter().cloned())).unwrap_or_else(always)
     }
@@ -68,7 +73,7 @@ impl Looking<'_> {
     /// Puts columns in the place of the sub-queries of WHERE, but for semi-joins.
     pub(super) fn put_in_terms(&mut self, node: &mut ast::Expr) {
         match node {
-            _ if membership(node).is_some() => {}
+            _ if membership(node).is_some_and(|term| self.is_semi_join(&term)) => {}
             ast::Expr::Nested(inner) => self.put_in_terms(inner),
             ast::Expr::BinaryOp { left, op: ast::BinaryOperator::And, right } => {
                 self.put_in_terms(left);
@@ -89,21 +94,16 @@ impl Looking<'_> {
         }
         let table = match &*node {
             ast::Expr::Subquery(query) => self.table(node, query, None),
-            ast::Expr::Exists { subquery, negated: _ } => {
-                let rows = rows_of(subquery, true);
-                rows.and_then(|(query, _)| self.table(node, &query, None))
-            }
+            ast::Expr::Exists { subquery, negated: _ } => self.rows_table(node, subquery, None),
             // NOT IN of what may be NULL is not the opposite of IN.
             ast::Expr::InSubquery { expr, subquery, negated: false } if role == Role::Condition => {
-                rows_of(subquery, false).and_then(|(query, column)| {
-                    self.table(node, &query, Some((column?, expr.as_ref().clone())))
-                })
+                self.rows_table(node, subquery, Some(expr))
             }
             _ => None,
         };
         if let Some(mut table) = table {
             let compared = |op| {
-                let (left, right) = (Box::new(table.value.clone()), Box::new(zero()));
+                let (left, right) = (Box::new(table.value.clone()), Box::new(number(0)));
                 ast::Expr::Nested(Box::new(ast::Expr::BinaryOp { left, op, right }))
             };
             table.value = match node {
@@ -130,7 +130,9 @@ impl Looking<'_> {
 
     /// Keeps the refusal of a sub-query that names columns around it and is no table.
     fn refuse_other_comparisons(&mut self, node: &ast::Expr) {
-        let (ast::Expr::Subquery(query) | ast::Expr::Exists { subquery: query, negated: _ }) = node
+        let (ast::Expr::Subquery(query)
+        | ast::Expr::Exists { subquery: query, negated: _ }
+        | ast::Expr::InSubquery { expr: _, subquery: query, negated: _ }) = node
         else {
             return;
         };
@@ -143,67 +145,93 @@ impl Looking<'_> {
             let refusal = Refusal::new(
                 "a sub-query reads the rows around it in a way that is not supported where it \
                  stands",
-                "one SELECT of aggregates without GROUP BY, HAVING and LIMIT that compares by \
-                 equality in WHERE: (SELECT MAX(y) FROM t WHERE t.unit = rows.unit); other \
-                 comparisons in WHERE EXISTS (…), or in a join in FROM",
+                "one SELECT of aggregates without LIMIT whose WHERE compares columns with =, <, > \
+                 or BETWEEN: (SELECT MAX(y) FROM t WHERE t.unit = rows.unit AND t.day < rows.day); \
+                 other conditions in WHERE EXISTS (…), or in a join in FROM",
             );
             self.refusal = Some(refusal.at(node));
         }
     }
 
-    /// The sub-query as a table, if it is made of aggregates of rows that are equal to those around
-    /// it in some values, or of public rows. `equal` is compared beside the values of WHERE.
-    fn table(
+    /// Whether a sub-query of WHERE is a semi-join as it is. EXISTS of groups, and an IN that names
+    /// the rows around, are not.
+    fn is_semi_join(&self, term: &Membership<'_>) -> bool {
+        let Ok(select) = select_of(term.query) else { return true };
+        let inner = FromNames::of(&select.from, self.columns_of);
+        let outside = Outside { inner: &inner, around: &self.around };
+        let names_around = |e: &ast::Expr| outside.item_named(e).is_some();
+        match term.value {
+            Some(_) => !select.selection.iter().any(|node| any(node, &names_around)),
+            None => !has_groups(select),
+        }
+    }
+
+    /// The item of FROM that the value before IN is of.
+    pub(super) fn item_of_value(&self, outside: &Outside<'_>, value: &ast::Expr) -> Option<usize> {
+        // It stands outside: a name without a table is one of a single item, whatever columns that
+        // has.
+        let only = (self.around.len() == 1).then_some(0);
+        outside.item(value)?.or(only)
+    }
+
+    /// The sub-query as a table, if it is made of aggregates of rows that are compared with those
+    /// around it, or of public rows. `equal` is compared beside the values of WHERE.
+    pub(super) fn table(
         &self,
         written: &ast::Expr,
         query: &ast::Query,
         equal: Option<(ast::Expr, ast::Expr)>,
     ) -> Option<LookupTable> {
-        let (select, value) = one_aggregate(query)?;
+        let (select, value) = one_value(query)?;
         let inner = FromNames::of(&select.from, self.columns_of);
         let outside = Outside { inner: &inner, around: &self.around };
         let mut item = None;
         if let Some((column, value)) = &equal {
-            // IN compares a value that stands outside: a name without a table is one of a single
-            // item, whatever columns that has.
-            let only = (self.around.len() == 1).then_some(0);
-            item = Some(outside.item(value)?.or(only)?);
+            item = Some(self.item_of_value(&outside, value)?);
             if outside.item(column)?.is_some() {
                 return None;
             }
         }
-        let mut equal: Vec<(ast::Expr, ast::Expr)> = equal.into_iter().collect();
-        let (mut rest, mut conditions) = (Vec::new(), Vec::new());
-        for term in select.selection.iter().flat_map(terms) {
-            let Some(of) = outside.item(term)? else {
-                rest.push(term.clone());
-                continue;
-            };
-            if item.is_some_and(|item| item != of) {
-                return None;
-            }
-            item = Some(of);
-            match outside.equality(term) {
-                Some(pair) => equal.push(pair),
-                None if outside.is_around(term) => conditions.push(term.clone()),
-                None => return None,
-            }
-        }
-        if equal.is_empty() && !self.is_of_public_tables(select) {
+        let mut compared = Comparisons::new(&outside, select.selection.as_ref(), item)?;
+        let value = only_groups(select, value, &compared)?;
+        if !any(&value, &calls_aggregate) {
             return None;
         }
+        let mut from = select.from.clone();
+        let is_public = self.is_of_public_tables(select);
+        self.add_candidates(&outside, &mut compared, is_public, &mut from)?;
+        compared.equal.splice(0..0, equal);
+        if compared.equal.is_empty() && !is_public {
+            return None;
+        }
+        let is_outside = |name: &ast::Expr| outside.item_named(name).is_some();
+        let select_token = select.select_token.clone();
+        let of = ast::Select { select_token, from, ..simple_select() };
+        self.looked_up(written, of, compared, value, &is_outside)
+    }
+
+    /// The table in which the value is looked up, of the rows of a SELECT's FROM.
+    pub(super) fn looked_up(
+        &self,
+        written: &ast::Expr,
+        of: ast::Select,
+        compared: Comparisons,
+        mut value: ast::Expr,
+        is_outside: &dyn Fn(&ast::Expr) -> bool,
+    ) -> Option<LookupTable> {
+        let Comparisons { item, equal, otherwise: _, rest, conditions } = compared;
         let alias = self.free_alias();
-        let (mut value, mut aggregates) = (value.clone(), Vec::new());
+        let mut aggregates = Vec::new();
         put_aggregates(&mut value, &alias, &mut aggregates)?;
-        let is_outside = |name: &ast::Expr| match name {
+        let is_known = |name: &ast::Expr| match name {
             ast::Expr::CompoundIdentifier(path)
                 if path.first().is_some_and(|p| p.value == alias) =>
             {
                 true
             }
-            _ => outside.item_named(name).is_some(),
+            _ => is_outside(name),
         };
-        if any(&value, &|e| is_name(e) && !is_outside(e)) {
+        if any(&value, &|e| is_name(e) && !is_known(e)) {
             return None;
         }
         let (keys, equal): (Vec<ast::Expr>, Vec<ast::Expr>) = equal.into_iter().unzip();
@@ -211,19 +239,72 @@ impl Looking<'_> {
             |(expr, name)| ast::SelectItem::ExprWithAlias { expr, alias: ast::Ident::new(name) };
         let key_columns = keys.iter().cloned().enumerate().map(|(n, key)| (key, key_name(n)));
         let values = aggregates.into_iter().enumerate().map(|(n, one)| (one, value_name(n)));
-        let table = ast::Select {
+        let select = ast::Select {
             projection: key_columns.chain(values).map(named).collect(),
             selection: all_of_them(rest.into_iter()),
             group_by: ast::GroupByExpr::Expressions(keys, Vec::new()),
-            ..select.clone()
+            ..of
         };
-        let item = item.unwrap_or(0);
-        let written = written.clone();
-        Some(LookupTable { written, alias, item, select: table, equal, conditions, value })
+        let (item, written) = (item.unwrap_or(0), written.clone());
+        Some(LookupTable { written, alias, item, select, equal, conditions, value })
+    }
+
+    /// Joins the different values around that the sub-query's rows are compared with otherwise than
+    /// by equality, so that all of them are keys. Rows that are not public must equal one, too.
+    pub(super) fn add_candidates(
+        &self,
+        outside: &Outside<'_>,
+        compared: &mut Comparisons,
+        is_public: bool,
+        from: &mut Vec<ast::TableWithJoins>,
+    ) -> Option<()> {
+        if compared.otherwise.is_empty() {
+            return Some(());
+        }
+        if compared.equal.is_empty() && !is_public {
+            return None;
+        }
+        let table = format!("{}_keys", self.free_alias());
+        let mut around: Vec<ast::Expr> = Vec::new();
+        for (inner, value) in std::mem::take(&mut compared.equal) {
+            let key = key_of(&value, &mut around, &table);
+            compared.rest.push(equality(inner, key));
+        }
+        for term in std::mem::take(&mut compared.otherwise) {
+            compared
+                .rest
+                .push(outside.keyed(&term, &mut |value| key_of(value, &mut around, &table))?);
+        }
+        let factor = self.tables.get(compared.item?)?.iter().find(|factor| {
+            let alone = ast::TableWithJoins { relation: (*factor).clone(), joins: Vec::new() };
+            let names = [FromNames::of([&alone], self.columns_of)];
+            let of_table = Outside { inner: outside.inner, around: &names };
+            around.iter().all(|value| of_table.is_around(value))
+        })?;
+        let (name, alias) = plain_table(factor)?;
+        if let Some(unit) = (self.unit_of)(&table_name(name)) {
+            let of = alias.map_or_else(|| table_name(name), |alias| alias.name.value.clone());
+            key_of(&column_of(&of, &unit), &mut around, &table);
+        }
+        let named = |(number, expr): (usize, &ast::Expr)| ast::SelectItem::ExprWithAlias {
+            expr: expr.clone(),
+            alias: ast::Ident::new(key_name(number)),
+        };
+        let keys = ast::Select {
+            distinct: Some(ast::Distinct::Distinct),
+            projection: around.iter().enumerate().map(named).collect(),
+            from: vec![ast::TableWithJoins { relation: factor.clone(), joins: Vec::new() }],
+            ..simple_select()
+        };
+        from.insert(0, derived(query_of(keys), &table));
+        let keyed = around.into_iter().enumerate();
+        compared.equal =
+            keyed.map(|(number, value)| (column_of(&table, &key_name(number)), value)).collect();
+        Some(())
     }
 
     /// A name that no table around has.
-    fn free_alias(&self) -> String {
+    pub(super) fn free_alias(&self) -> String {
         let mut number = self.found.len() + 1;
         let name = |number: usize| format!("sub_query_{number}");
         while self.around.iter().any(|names| names.has_table(&name(number))) {
@@ -233,36 +314,90 @@ impl Looking<'_> {
     }
 
     /// Whether a SELECT reads public tables of the contract alone.
-    fn is_of_public_tables(&self, select: &ast::Select) -> bool {
+    pub(super) fn is_of_public_tables(&self, select: &ast::Select) -> bool {
         let is_public = |factor: &ast::TableFactor| {
             plain_table(factor).is_some_and(|(name, _)| (self.is_public)(&table_name(name)))
         };
-        let all = |from: &ast::TableWithJoins| {
-            is_public(&from.relation) && from.joins.iter().all(|join| is_public(&join.relation))
-        };
-        !select.from.is_empty() && select.from.iter().all(all)
+        !select.from.is_empty() && select.from.iter().flat_map(tables_of).all(is_public)
     }
 }
 
-/// The SELECT of a query that shows one expression of aggregates, and that expression.
-fn one_aggregate(query: &ast::Query) -> Option<(&ast::Select, &ast::Expr)> {
+/// The tables of an item of FROM.
+pub(super) fn tables_of(from: &ast::TableWithJoins) -> impl Iterator<Item = &ast::TableFactor> {
+    std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
+}
+
+/// The SELECT of a query that shows one expression, and that expression.
+fn one_value(query: &ast::Query) -> Option<(&ast::Select, &ast::Expr)> {
+    let select = plain_groups(query)?;
+    match select.projection.as_slice() {
+        [
+            ast::SelectItem::UnnamedExpr(value)
+            | ast::SelectItem::ExprWithAlias { expr: value, alias: _ },
+        ] => Some((select, value)),
+        _ => None,
+    }
+}
+
+/// The SELECT of a query that has nothing but a list, FROM, WHERE, GROUP BY and HAVING.
+pub(super) fn plain_groups(query: &ast::Query) -> Option<&ast::Select> {
     let select = select_of(query).ok()?;
-    let [
-        ast::SelectItem::UnnamedExpr(value)
-        | ast::SelectItem::ExprWithAlias { expr: value, alias: _ },
-    ] = select.projection.as_slice()
-    else {
-        return None;
-    };
     let plain = ast::Select {
         select_token: select.select_token.clone(),
         projection: select.projection.clone(),
         from: select.from.clone(),
         selection: select.selection.clone(),
+        group_by: select.group_by.clone(),
+        having: select.having.clone(),
         ..simple_select()
     };
-    let is_plain = *select == plain && *query == query_of(plain);
-    (is_plain && any(value, &calls_aggregate)).then_some((select, value))
+    (*select == plain && *query == query_of(plain)).then_some(select)
+}
+
+/// The value of the one group of a SELECT that HAVING lets through. Its keys are values that are
+/// equal to the rows around: without rows there is no group.
+fn only_groups(
+    select: &ast::Select,
+    value: &ast::Expr,
+    compared: &Comparisons,
+) -> Option<ast::Expr> {
+    let ast::GroupByExpr::Expressions(keys, more) = &select.group_by else { return None };
+    let is_compared = |key: &ast::Expr| compared.equal.iter().any(|(inner, _)| inner == key);
+    if !more.is_empty() || !keys.iter().all(is_compared) {
+        return None;
+    }
+    let has_rows = (!keys.is_empty()).then(|| ast::Expr::BinaryOp {
+        left: Box::new(count_all()),
+        op: ast::BinaryOperator::Gt,
+        right: Box::new(number(0)),
+    });
+    let having = select.having.iter().map(|having| ast::Expr::Nested(Box::new(having.clone())));
+    Some(match all_of_them(has_rows.into_iter().chain(having)) {
+        Some(condition) => {
+            let null = ast::Expr::Value(ast::Value::Null.with_empty_span());
+            call("IF", vec![condition, value.clone(), null])
+        }
+        None => value.clone(),
+    })
+}
+
+/// Whether a SELECT has GROUP BY, HAVING or aggregates.
+pub(super) fn has_groups(select: &ast::Select) -> bool {
+    let keys = match &select.group_by {
+        ast::GroupByExpr::Expressions(keys, more) => !keys.is_empty() || !more.is_empty(),
+        ast::GroupByExpr::All(_) => true,
+    };
+    keys || select.having.is_some() || select_list(select).any(|node| any(node, &calls_aggregate))
+}
+
+/// The column of a table of keys that has a value, which is added if it is not among them.
+fn key_of(value: &ast::Expr, keys: &mut Vec<ast::Expr>, table: &str) -> ast::Expr {
+    let known = keys.iter().position(|key| key == value);
+    let number = known.unwrap_or_else(|| {
+        keys.push(value.clone());
+        keys.len() - 1
+    });
+    column_of(table, &key_name(number))
 }
 
 /// Puts columns of the table in the place of the aggregates of an expression. A count of no rows is
@@ -277,7 +412,7 @@ fn put_aggregates(
         let index = known.unwrap_or(aggregates.len());
         let column = column_of(table, &value_name(index));
         let counts = aggregate_name(node).is_some_and(|(_, name)| name.contains("COUNT"));
-        let in_place = if counts { call("COALESCE", vec![column, zero()]) } else { column };
+        let in_place = if counts { call("COALESCE", vec![column, number(0)]) } else { column };
         let aggregate = std::mem::replace(node, in_place);
         if known.is_none() {
             aggregates.push(aggregate);
@@ -320,59 +455,14 @@ fn operands_in_roles(node: &mut ast::Expr, role: Role) -> Vec<(&mut ast::Expr, R
     }
 }
 
-/// A sub-query of EXISTS or IN as the number of its rows, and the column that it shows.
-fn rows_of(query: &ast::Query, exists: bool) -> Option<(ast::Query, Option<ast::Expr>)> {
-    let select = select_of(query).ok()?;
-    let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else { return None };
-    let has_groups = !keys.is_empty() || select.having.is_some();
-    if has_groups || select_list(select).any(|node| any(node, &calls_aggregate)) {
-        return None;
-    }
-    let column = match select.projection.as_slice() {
-        [
-            ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, alias: _ },
-        ] => Some(e.clone()),
-        _ => None,
-    };
-    let all = ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard);
-    let mut count = call("COUNT", Vec::new());
-    if let ast::Expr::Function(function) = &mut count
-        && let ast::FunctionArguments::List(list) = &mut function.args
-    {
-        list.args.push(all);
-    }
-    let mut query = query.clone();
-    // A LIMIT of one row or more leaves one, if there is any.
-    if exists && matches!(limits(&query), Ok((Some(1..), 0))) {
-        (query.order_by, query.limit_clause) = (None, None);
-    }
-    let counted = select_of_mut(&mut query).ok()?;
-    // Equal rows are there or are not, all of them.
-    counted.distinct = None;
-    counted.projection = vec![ast::SelectItem::UnnamedExpr(count)];
-    Some((query, column))
-}
-
-fn all_of_them(conditions: impl Iterator<Item = ast::Expr>) -> Option<ast::Expr> {
-    conditions.reduce(|left, right| ast::Expr::BinaryOp {
-        left: Box::new(left),
-        op: ast::BinaryOperator::And,
-        right: Box::new(right),
-    })
-}
-
-fn zero() -> ast::Expr {
-    ast::Expr::Value(ast::Value::Number("0".to_owned(), false).with_empty_span())
-}
-
-fn key_name(number: usize) -> String {
+pub(super) fn key_name(number: usize) -> String {
     format!("key_{}", number + 1)
 }
 
-fn value_name(number: usize) -> String {
+pub(super) fn value_name(number: usize) -> String {
     format!("value_{}", number + 1)
 }
 
-fn column_of(table: &str, name: &str) -> ast::Expr {
+pub(super) fn column_of(table: &str, name: &str) -> ast::Expr {
     ast::Expr::CompoundIdentifier(vec![ast::Ident::new(table), ast::Ident::new(name)])
 }

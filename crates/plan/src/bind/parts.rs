@@ -18,6 +18,7 @@ mod lookup_table;
 mod named_windows;
 mod names_around;
 mod open_limits;
+mod pivot;
 mod private;
 mod released;
 mod settle;

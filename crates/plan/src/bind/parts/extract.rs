@@ -9,6 +9,7 @@ use hushtable_lang::{Placed, Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
 use super::budget::PartRole;
+use super::pivot::{shown_columns, write_pivots};
 use super::splitter::{CteNames, RowsKind, Splitter, mixed};
 use super::{MAX_NAMES, ReleasedColumn, private};
 use crate::bind::aliases::{reads_earlier, write_out_earlier};
@@ -164,6 +165,7 @@ impl Splitter<'_> {
 
     fn select(&mut self, query: &mut ast::Query, names: &CteNames) -> Result<RowsKind, Refusal> {
         let select = select_of_mut(query)?;
+        write_pivots(select, &|name| self.columns_of(name, names))?;
         let mut sources: Option<RowsKind> = None;
         for from in &mut select.from {
             let joined = from.joins.iter_mut().map(|join| &mut join.relation);
@@ -187,6 +189,25 @@ impl Splitter<'_> {
                 Ok(RowsKind::Around)
             }
         }
+    }
+
+    /// The columns of the table or of the rows of that name, where they are known.
+    fn columns_of(&self, name: &str, names: &CteNames) -> Option<Vec<String>> {
+        if names.kind(name).is_none() {
+            let columns = self.contract.table(name)?.columns.iter();
+            return Some(columns.map(|column| column.name.clone()).collect());
+        }
+        let is_named = |cte: &&Rc<ast::Cte>| cte.alias.name.value.eq_ignore_ascii_case(name);
+        let cte = names.rows.iter().rfind(is_named)?;
+        if !cte.alias.columns.is_empty() {
+            return Some(cte.alias.columns.iter().map(|c| c.name.value.clone()).collect());
+        }
+        // It may name those before it, and not itself.
+        let of_table = |name: &str| match names.kind(name) {
+            None => self.columns_of(name, names),
+            Some(_) => None,
+        };
+        shown_columns(&cte.query, &of_table)
     }
 
     /// One table or sub-query of FROM.

@@ -270,6 +270,26 @@ impl Settling {
                 self.tables.push((table_name(name), self.times));
                 Ok(())
             }
+            ast::TableFactor::Pivot {
+                table,
+                aggregate_functions,
+                value_column: _,
+                value_source,
+                default_on_null: _,
+                alias: _,
+            } => {
+                self.operator()?;
+                self.factor(table, depth.within()?)?;
+                if let ast::PivotValueSource::List(values) = value_source {
+                    // Each aggregate is written for each value.
+                    for _ in values {
+                        for aggregate in &mut *aggregate_functions {
+                            self.expression(&mut aggregate.expr, depth)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -22,7 +22,7 @@ pub struct QuestionQuote {
     pub around: Option<String>,
     /// The precision of levels that are adjusted to each other.
     pub consistent: Vec<ConsistentPrecision>,
-    /// The joint promise of all queries of a workload.
+    /// The joint promise of all queries of a workload that one population pays for.
     pub together: Option<JointExplanation>,
     /// The accounts that would pay; the one of the population that the first part bounds is first.
     pub accounts: Vec<AccountQuote>,

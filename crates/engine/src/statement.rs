@@ -30,7 +30,7 @@ pub struct Statement {
     pub randomness: String,
     /// The loss of each population's units, by all parts together.
     pub totals: Vec<PopulationTotal>,
-    /// The joint promise of all queries of a workload.
+    /// The joint promise of all queries of a workload that one population pays for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<JointPromise>,
     /// The private parts, each after those that it reads.

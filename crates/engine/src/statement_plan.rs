@@ -334,16 +334,18 @@ impl StatementPlan {
         })
     }
 
-    /// The promise of all queries of a workload together.
+    /// The promise of all queries of a workload together; `None` where several populations pay,
+    /// each for its own queries.
     fn joint(&self) -> Result<Option<JointExplanation>, EngineError> {
         let QuestionOrigin::Workload(_) = &self.origin else { return Ok(None) };
+        let payers = self.payers_of_all();
+        let [payer] = payers.as_slice() else { return Ok(None) };
         let parts = self.statement.parts.iter().zip(&self.parts);
         // One release is paid for once.
         let paid = parts.filter(|(_, planned)| planned.same_as.is_none());
         let each = paid.map(|(part, planned)| {
             (part.name.as_str(), &planned.question.quote, &planned.question.explanation)
         });
-        let payer = self.part(0)?.payer()?;
         let table = self.session.contract().tables.get(&payer.population);
         Ok(Some(JointExplanation::new(&each.collect::<Vec<_>>(), table)?))
     }

@@ -144,6 +144,29 @@ fn levels_of_quantiles_are_composed_adaptively() {
     assert_eq!(epsilon, adaptive.unwrap().to_f64());
 }
 
+/// Each population pays for its own queries, which share the whole of the budget by weight.
+#[test]
+fn populations_have_a_budget_each() {
+    let workload = of_queries(&[
+        (1, "SELECT COUNT(*) AS n FROM firms"),
+        (2, "SELECT COUNT(*) AS n FROM people"),
+        (3, "SELECT state, SUM(loan) AS s FROM firms GROUP BY state"),
+        (1, "SELECT town, COUNT(*) AS n FROM people GROUP BY town"),
+    ]);
+    let quotes = priced(&workload, &contract()).unwrap();
+    let priced: Vec<_> = quotes
+        .iter()
+        .map(|quote| (quote.query().population(), quote.query().loss().to_string()))
+        .collect();
+    let expected = [
+        ("firms", "rho = 0.75"),
+        ("people", "rho = 2"),
+        ("firms", "rho = 2.25, delta = 1e-6"),
+        ("people", "rho = 1, delta = 1e-6"),
+    ];
+    assert_eq!(priced, expected.map(|(population, loss)| (population, loss.to_owned())));
+}
+
 #[test]
 fn wrong_workloads() {
     let mut errors = String::new();
@@ -177,7 +200,6 @@ fn wrong_workloads() {
         ("file = \"all.sql\"", ""),
         ("file = \"all.sql\"", "file = \"all.sql\"\nsql = \"SELECT\""),
         ("file = \"all.sql\"", "sql = \"SELECT COUNT(*) FROM nowhere\""),
-        ("file = \"all.sql\"", "sql = \"SELECT COUNT(*) FROM people\""),
         ("file = \"all.sql\"", "sql = \"SELECT SUM(state) FROM firms\""),
         (
             "file = \"all.sql\"",

@@ -2,7 +2,7 @@
 
 use hushtable_contract::{AUTO, Contract, ContractError};
 use hushtable_lang::Refusal;
-use hushtable_privacy::Delta;
+use hushtable_privacy::{Delta, Loss};
 
 use super::{Workload, WorkloadQuery};
 use crate::bind::{
@@ -13,14 +13,15 @@ use crate::bind::{
 type QueryParts = Vec<Part>;
 
 impl Workload {
-    /// Checks all queries against a contract, each with its share of the budget: epsilon or rho by
-    /// weight, and delta by weight among those that choose groups privately, as the others use
-    /// none. A clipping report has a tenth of its query's share, and so have the histograms from
-    /// which its limits are chosen. The shares add up to the whole exactly.
+    /// Checks all queries against a contract, each with its share of the budget, which is that of
+    /// each population: epsilon or rho by weight among the queries about it, and delta by weight
+    /// among those that choose groups privately, as the others use none. A clipping report has a
+    /// tenth of its query's share, and so have the histograms from which its limits are chosen. The
+    /// shares add up to the whole exactly.
     ///
     /// # Errors
-    /// For the first query that would be refused by itself, names its own budget, is about another
-    /// table than the first, or asks the same as one before; and where a level is no column.
+    /// For the first query that would be refused by itself, names its own budget, or asks the same
+    /// as one before; and where a level is no column.
     pub fn bind(
         &self,
         contract: &Contract,
@@ -37,20 +38,15 @@ impl Workload {
     fn parts(&self, contract: &Contract) -> Result<Vec<QueryParts>, ContractError> {
         self.check_levels(contract)?;
         let weights: Vec<u32> = self.queries.iter().map(|query| query.weight).collect();
-        let mut all: Vec<QueryParts> = Vec::with_capacity(weights.len());
-        for (query, share) in self.queries.iter().zip(self.loss.split(&weights)) {
-            // Any delta, until it is known which queries use one.
-            let share = WorkloadShare {
-                loss: share.with_delta(Delta::from_units(1).unwrap_or(Delta::ZERO)),
-                defaults: &self.defaults,
-                clipping_report: self.clipping_report,
-            };
-            let bound = bind_part(&query.sql, contract, share);
-            all.push(bound.map_err(|refusal| self.refuse(query, &refusal))?);
+        let mut all = self.bound_at(self.loss.split(&weights), contract)?;
+        let payers = Payers::of(&all);
+        if payers.are_several() {
+            // Whose budgets pay is known now: each has all of the loss for its own queries.
+            let shares = payers.split(&weights, |weights| self.loss.split(weights));
+            all = self.bound_at(shares, contract)?;
         }
         let queries = all.iter().flatten().filter(|part| part.is_requested());
         let queries: Vec<PrivateQuery> = queries.map(|part| part.query.clone()).collect();
-        self.check_populations(&queries)?;
         self.check_reports(&all)?;
         self.check_chosen(&queries)?;
         let mut queries = self.fitting(queries)?;
@@ -64,7 +60,7 @@ impl Workload {
         let chooses = |query: &PrivateQuery| matches!(query.groups(), Groups::Private { .. });
         let chooses_groups: Vec<u32> =
             queries.iter().zip(&weights).map(|(q, &w)| if chooses(q) { w } else { 0 }).collect();
-        let deltas = self.loss.delta().split(&chooses_groups);
+        let deltas = payers.split(&chooses_groups, |weights| self.loss.delta().split(weights));
         for ((query, bound), delta) in self.queries.iter().zip(&mut queries).zip(deltas) {
             if chooses(bound) && delta.is_zero() {
                 return Err(self.error(
@@ -80,6 +76,25 @@ impl Workload {
             self.settled(query, &bound, parts)?;
         }
         Ok(all)
+    }
+
+    /// Binds all queries, each at its share.
+    fn bound_at(
+        &self,
+        shares: Vec<Loss>,
+        contract: &Contract,
+    ) -> Result<Vec<QueryParts>, ContractError> {
+        let bind = |(query, share): (&WorkloadQuery, Loss)| {
+            // Any delta, until it is known which queries use one.
+            let share = WorkloadShare {
+                loss: share.with_delta(Delta::from_units(1).unwrap_or(Delta::ZERO)),
+                defaults: &self.defaults,
+                clipping_report: self.clipping_report,
+            };
+            let bound = bind_part(&query.sql, contract, share);
+            bound.map_err(|refusal| self.refuse(query, &refusal))
+        };
+        self.queries.iter().zip(shares).map(bind).collect()
     }
 
     /// Puts a query in its place, and its report, which is about the rows that the query is about
@@ -147,20 +162,6 @@ impl Workload {
         Ok(())
     }
 
-    /// One population, as its budget pays for all.
-    fn check_populations(&self, queries: &[PrivateQuery]) -> Result<(), ContractError> {
-        let Some(first) = queries.first().map(|query| query.population()) else { return Ok(()) };
-        match self.queries.iter().zip(queries).find(|(_, query)| query.population() != first) {
-            None => Ok(()),
-            Some((query, other)) => Err(self.error(
-                query,
-                &format!("it is about `{}`, but others are about `{first}`", other.population()),
-                "write a workload for each population: a budget is for one analyst on one \
-                 population",
-            )),
-        }
-    }
-
     /// Tables whose limits are chosen each for itself do not fit each other.
     fn check_chosen(&self, queries: &[PrivateQuery]) -> Result<(), ContractError> {
         let mut chosen = self.queries.iter().zip(queries).filter(|(_, q)| !q.automatic().is_none());
@@ -213,5 +214,30 @@ impl Workload {
             seen.push((release, &query.name));
         }
         Ok(())
+    }
+}
+
+/// The population that pays for each query of a workload.
+struct Payers(Vec<String>);
+
+impl Payers {
+    fn of(queries: &[QueryParts]) -> Self {
+        let requested = queries.iter().flatten().filter(|part| part.is_requested());
+        Self(requested.map(|part| part.query.population().to_owned()).collect())
+    }
+
+    fn are_several(&self) -> bool {
+        self.0.windows(2).any(|two| two[0] != two[1])
+    }
+
+    /// What each query has of an amount that is split by weight among the queries of each
+    /// population.
+    fn split<T>(&self, weights: &[u32], split: impl Fn(&[u32]) -> Vec<T>) -> Vec<T> {
+        let share = |(index, payer): (usize, &String)| {
+            let of_payer = self.0.iter().zip(weights);
+            let of_payer = of_payer.map(|(other, &weight)| if other == payer { weight } else { 0 });
+            split(&of_payer.collect::<Vec<_>>()).into_iter().nth(index)
+        };
+        self.0.iter().enumerate().filter_map(share).collect()
     }
 }

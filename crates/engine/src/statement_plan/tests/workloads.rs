@@ -430,3 +430,48 @@ fn queries_with_one_release_on_record_are_answered() {
         assert_eq!(statements[0], statements[1]);
     }
 }
+
+/// Each query is paid for by its own population, for whose queries the whole budget is.
+#[test]
+fn populations_of_a_workload_pay_for_their_own_queries() {
+    let people = r#"
+[tables.people]
+path = "people.csv"
+unit = { of = "person", column = "id" }
+columns = { id = { type = "int" } }
+[units.person]
+budgets.ana = { epsilon = 1 }
+defaults = { max_groups_contributed = 1, max_rows_per_group = 1 }
+"#;
+    let workload = r#"
+epsilon = 1
+[[queries]]
+name = "jobs"
+sql = "SELECT SUM(jobs) AS s FROM firms"
+[[queries]]
+name = "firms"
+sql = "SELECT COUNT(*) AS n FROM firms"
+[[queries]]
+name = "people"
+sql = "SELECT COUNT(*) AS n FROM people"
+weight = 2
+"#;
+    let files = [
+        ("firms.csv", "county,town,jobs\nA,x,3\nB,y,4\n"),
+        ("people.csv", "id\n1\n2\n"),
+        ("workload.toml", workload),
+    ];
+    let fixture = Fixture::new(&format!("{LEVELS}{people}"), &files);
+    let quoted = plan(&fixture).quoted().unwrap();
+    assert!(quoted.together.is_none());
+    let price = |population: &str| (population.to_owned(), "epsilon = 1".to_owned());
+    let expected = [price("firms"), price("person")];
+    let accounts = quoted.accounts.iter();
+    let totals = accounts.map(|a| (a.population.clone(), a.total.to_string()));
+    assert_eq!(totals.collect::<Vec<_>>(), expected);
+    let (statement, tables) = run(&fixture, 1, 3);
+    let totals = statement.unwrap().totals;
+    let totals = totals.iter().map(|t| (t.population.clone(), t.total.to_string()));
+    assert_eq!(totals.collect::<Vec<_>>(), expected);
+    assert_eq!(tables.len(), 3);
+}

@@ -95,18 +95,18 @@ pub mod query {
     pub use hushtable_mechanisms::Strategy;
     pub use hushtable_numbers::{MAX_LATTICE, Number};
     pub use hushtable_plan::{
-        AutomaticLimit, Clamps, LearntColumns, PrivateQuery, Relation, Warning, WarningCode,
-        Workload, WorkloadQuery, option_names, summary,
+        AutomaticLimit, Clamps, LearntColumns, LimitSource, PrivateQuery, Relation, Warning,
+        WarningCode, Workload, WorkloadQuery, option_names, summary,
     };
     pub use hushtable_quote::{
         ChoiceExplanation, ClassesExplanation, ConsistentPrecision, EpsilonAt, ExchangeExplanation,
         Explanation, GroupSize, GroupsExplanation, HalfWidth, INTERVAL_LEVEL, IntervalExplanation,
-        IntervalsExplanation, JointExplanation, JointPolicy, JointTerm, KeepProbability,
-        LimitExplanation, MeasurementExplanation, MechanismComparison, MechanismsExplanation,
-        MechanismsOnData, NoInterval, OutputExplanation, PerRowExplanation, PolicyExample,
-        PolicyExplanation, PolicyTermExplanation, PrecisionExplanation, PrivateGroups,
-        QuantileExplanation, ReachExplanation, RoundExplanation, RunnerUp, SimultaneousInterval,
-        SizeQuantile, Usefulness,
+        IntervalsExplanation, JoinExplanation, JoinLimitExplanation, JointExplanation, JointPolicy,
+        JointTerm, KeepProbability, LimitExplanation, MeasurementExplanation, MechanismComparison,
+        MechanismsExplanation, MechanismsOnData, NoInterval, OutputExplanation, PerRowExplanation,
+        PolicyExample, PolicyExplanation, PolicyTermExplanation, PrecisionExplanation,
+        PrivateGroups, QuantileExplanation, ReachExplanation, RoundExplanation, RunnerUp,
+        SimultaneousInterval, SizeQuantile, TighterLimit, Usefulness,
     };
 }
 

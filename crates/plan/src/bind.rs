@@ -19,6 +19,7 @@ mod full_joins;
 mod gaussian;
 mod group_by;
 mod grouping_sets;
+mod join_limits;
 mod joins;
 mod leaf;
 mod learning;
@@ -65,6 +66,7 @@ pub use self::automatic_limits::{
 pub use self::automatic_limits::{EXAMPLE_BOUND, EXAMPLE_ROWS};
 pub use self::count_release::{CountRelease, bind_count_release};
 pub use self::gaussian::{as_gaussian, delta_shares, gaussian_choices, is_gaussian};
+pub use self::join_limits::{LimitSource, LimitSources};
 pub use self::leaf::{Leaf, numbered};
 pub use self::learning::{Learning, LearntColumns};
 pub use self::listed_groups::{known_groups, public_groups};

@@ -370,6 +370,9 @@ impl Relation {
             operators,
         };
         relation.rows_of_a_unit = relation.bounded_rows();
+        if relation.rows_of_a_unit == Some(1) && relation.unique.is_none() {
+            relation.unique = relation.protection.unit().map(|unit| vec![unit]);
+        }
         Ok(relation)
     }
 

@@ -1,6 +1,7 @@
 //! The quote in words and numbers, for people and for programs.
 
 mod cut_off;
+mod join_limits;
 mod limits;
 mod mechanisms;
 mod policy;
@@ -25,6 +26,7 @@ use crate::measurement_noise::{Noise, NoiseByClass};
 use crate::objective::Usefulness;
 use crate::quote::Quote;
 use crate::runner_up::RunnerUp;
+pub use join_limits::{JoinExplanation, JoinLimitExplanation, TighterLimit};
 pub use limits::LimitExplanation;
 pub use mechanisms::{MechanismComparison, MechanismsExplanation, MechanismsOnData, SizeQuantile};
 pub use policy::{
@@ -76,6 +78,10 @@ pub struct Explanation {
     pub precision: Vec<PrecisionExplanation>,
     /// Changes that would make outputs more precise.
     pub advice: Vec<String>,
+    /// The limits on the rows of a unit in joins that the noise follows from, with the noise that
+    /// tighter ones would give.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub join_limits: Vec<JoinLimitExplanation>,
     /// The scope of intervals.
     pub intervals: IntervalsExplanation,
     /// The loss that is charged.
@@ -485,6 +491,9 @@ impl Explanation {
                 [1e-5, 1e-6, 1e-9].into_iter().map(|d| EpsilonAt::promised(quote, d)).collect()
             }
         };
+        let join_limits = JoinLimitExplanation::of(quote);
+        let mut advice = precision::advice(quote);
+        advice.extend(join_limits.iter().map(|limit| limit.in_words(query)));
         Self {
             population: query.population().to_owned(),
             tables: query.relation().tables().into_iter().map(str::to_owned).collect(),
@@ -506,7 +515,8 @@ impl Explanation {
             measurements,
             outputs,
             precision: precision::precision(quote, MAX_PRECISE / parts.max(1)),
-            advice: precision::advice(quote),
+            advice,
+            join_limits,
             intervals: IntervalsExplanation {
                 cover: "noise only".to_owned(),
                 not_in_them: cut_off::cut_off(query),

@@ -25,12 +25,13 @@ pub use drawn_together::{Joint, QuantileReach};
 pub use explain::{
     ChoiceExplanation, ClassExplanation, ClassThreshold, ClassesExplanation, EpsilonAt,
     ExchangeExplanation, Explanation, GroupsExplanation, HalfWidth, INTERVAL_LEVEL,
-    IntervalExplanation, IntervalsExplanation, JointExplanation, JointPolicy, JointTerm,
-    KeepProbability, LimitExplanation, MeasurementExplanation, MechanismComparison,
-    MechanismsExplanation, MechanismsOnData, Met, OutputExplanation, PerRowExplanation,
-    PolicyExample, PolicyExplanation, PolicyTermExplanation, PrecisionExplanation, PrivateGroups,
-    QuantileExplanation, ReachExplanation, RecordContribution, RoundExplanation,
-    SimultaneousInterval, SizeQuantile, WholePieces, policy_of, policy_of_noise, rho_at,
+    IntervalExplanation, IntervalsExplanation, JoinExplanation, JoinLimitExplanation,
+    JointExplanation, JointPolicy, JointTerm, KeepProbability, LimitExplanation,
+    MeasurementExplanation, MechanismComparison, MechanismsExplanation, MechanismsOnData, Met,
+    OutputExplanation, PerRowExplanation, PolicyExample, PolicyExplanation, PolicyTermExplanation,
+    PrecisionExplanation, PrivateGroups, QuantileExplanation, ReachExplanation, RecordContribution,
+    RoundExplanation, SimultaneousInterval, SizeQuantile, TighterLimit, WholePieces, policy_of,
+    policy_of_noise, rho_at,
 };
 pub use group_size::GroupSize;
 pub use hushtable_mechanisms::Strategy;

@@ -374,6 +374,30 @@ fn explain_reads_no_data_and_writes_nothing() {
     }
 }
 
+/// The noise with tighter limits on joined rows, in words and as data.
+#[test]
+fn explain_says_what_tighter_limits_of_joins_give() {
+    let shop = Shop::new();
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_per_group = 5, max_rows_joined = \
+               4) COUNT(*) AS n FROM visits AS v JOIN visits AS w ON w.customer = v.customer";
+    let page = shop.run(&["explain", sql]).success();
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in [
+        "a tighter limit in the join of visits with visits on",
+        "with max_rows_joined = 4 (set in OPTIONS)",
+        "`unique` in the contract (visits.customer)",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let json = shop.run(&["explain", "--format", "json", sql]).success();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let limit = &json["parts"][0]["explanation"]["join_limits"][0];
+    assert_eq!((&limit["rows"], &limit["from"]), (&4.into(), &"options".into()), "{json}");
+    let (now, one) = (&limit["deviation"], &limit["tighter"][0]);
+    assert_eq!(one["rows"], 1);
+    assert!(one["deviation"].as_f64().unwrap() < 0.3 * now.as_f64().unwrap(), "{json}");
+}
+
 #[test]
 fn explain_knows_what_is_on_record_and_what_is_too_much() {
     let shop = Shop::new();

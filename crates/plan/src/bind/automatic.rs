@@ -25,6 +25,7 @@ use super::automatic_limits::{
 };
 use super::clipping::{PerUnit, added_up, call, compare, float, named_unit, number, numbered};
 use super::describe::short;
+use super::join_limits::LimitSources;
 use super::{Groups, Key, Measure, Measurement, Output, PrivateQuery};
 use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
 
@@ -231,6 +232,7 @@ impl PrivateQuery {
             prefer: Prefer::default(),
             noise_delta: Delta::ZERO,
             intervals: None,
+            limit_sources: LimitSources::default(),
             warnings: Vec::new(),
             listed: Vec::new(),
             learnt: Vec::new(),

@@ -75,6 +75,8 @@ pub(super) fn bind(
     mut conditions: Vec<Expr>,
     options: &Options,
 ) -> Result<PrivateQuery, Refusal> {
+    let limited = table.with_rows_joined(options.max_rows_joined)?;
+    let table = limited.as_ref().unwrap_or(table);
     let stored = table.stored_columns();
     let mut row_conditions = Conditions::of_rows(table);
 
@@ -181,6 +183,7 @@ pub(super) fn bind(
         prefer: options.prefer,
         noise_delta: Delta::ZERO,
         intervals: options.intervals,
+        limit_sources: options.limit_sources,
         warnings,
         listed: names,
         learnt,

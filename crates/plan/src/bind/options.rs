@@ -12,6 +12,7 @@ use hushtable_lang::{Refusal, did_you_mean, similar};
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
 use super::automatic_limits::ChosenLimits;
+use super::join_limits::{LimitSource, LimitSources};
 use super::view::{QueryUnit, View};
 use hushtable_mechanisms::Strategy;
 
@@ -49,6 +50,8 @@ pub(super) struct Options {
     pub(super) max_rows_joined: Option<u32>,
     /// Most rows of a unit of a further population, where rows belong to units of two.
     pub(super) max_rows_contributed: Option<u32>,
+    /// Where these two come from.
+    pub(super) limit_sources: LimitSources,
     pub(super) strategy: Option<Strategy>,
     pub(super) selection_weight: Option<u32>,
     /// The noise that the query names, which it has or is refused.
@@ -110,6 +113,10 @@ impl Options {
             max_rows_per_group: defaults.max_rows_per_group,
             max_rows_joined: defaults.max_rows_joined,
             max_rows_contributed: table.max_rows_contributed,
+            limit_sources: LimitSources {
+                joined: LimitSource::of_default(defaults.max_rows_joined),
+                contributed: LimitSource::of_default(table.max_rows_contributed),
+            },
             strategy: defaults.group_selection_strategy,
             selection_weight: None,
             noise: None,
@@ -146,10 +153,12 @@ impl Options {
                         options.max_rows_per_group = Some(unit_limit(option, MAX_ROWS)?);
                     }
                     "max_rows_joined" => {
-                        options.max_rows_joined = Some(count(option, MAX_ROWS_JOINED)?)
+                        options.max_rows_joined = Some(count(option, MAX_ROWS_JOINED)?);
+                        options.limit_sources.joined = LimitSource::Options;
                     }
                     "max_rows_contributed" => {
-                        options.max_rows_contributed = Some(rows_contributed(option, table)?)
+                        options.max_rows_contributed = Some(rows_contributed(option, table)?);
+                        options.limit_sources.contributed = LimitSource::Options;
                     }
                     "group_selection_weight" => {
                         options.selection_weight = Some(count(option, MAX_WEIGHT)?)

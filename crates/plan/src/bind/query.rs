@@ -8,6 +8,7 @@ use hushtable_numbers::MAX_LATTICE;
 use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};
 use serde::{Deserialize, Serialize};
 
+use super::join_limits::LimitSources;
 use super::listed_groups::listed_groups;
 use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output};
 use crate::relation::Relation;
@@ -76,6 +77,9 @@ pub struct PrivateQuery {
     /// they follow from what is released.
     #[serde(skip)]
     pub(super) intervals: Option<IntervalRequest>,
+    /// Where its limits on the rows of a unit in joins come from, for readers.
+    #[serde(skip)]
+    pub(super) limit_sources: LimitSources,
     /// Probable mistakes in it. They are no part of what is asked.
     #[serde(skip)]
     pub(super) warnings: Vec<Warning>,
@@ -308,6 +312,7 @@ impl PrivateQuery {
             offset: 0,
             usual_noise: None,
             intervals: None,
+            limit_sources: LimitSources::default(),
             warnings: Vec::new(),
             listed: Vec::new(),
             learnt: Vec::new(),

@@ -319,7 +319,7 @@ impl RowSet {
 }
 
 /// The columns of the contract's tables that tell rows apart.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct References {
     /// Columns that lead to the same unit wherever they are equal: a column that others refer to,
     /// and those that refer to it.

@@ -14,7 +14,7 @@ use super::rowset::{References, RowSet};
 use crate::relation::{KnownValues, Operator, Origin, Protection, Relation};
 
 /// Protected rows that a query's GROUP BY and aggregates are about.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) relation: Relation,
     /// Whose budget pays.
@@ -49,6 +49,16 @@ pub(crate) enum QueryUnit {
 }
 
 impl View {
+    /// The same rows, where the query limits those of a unit in joins; `None` where it does not, or
+    /// they cannot meet each other.
+    pub(super) fn with_rows_joined(&self, most: Option<u32>) -> Result<Option<Self>, Refusal> {
+        let Some(rows) = most.filter(|_| self.relation.has_meeting_rows()) else {
+            return Ok(None);
+        };
+        let relation = self.relation.clone().with_rows_joined(rows)?;
+        Ok(Some(Self { relation, ..self.clone() }))
+    }
+
     /// The rows on which conditions hold.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 
 use hushtable_lang::{Expr, Refusal};
 
-use super::{JoinKind, Operator, Protection, Relation};
+use super::{JoinKind, Operator, Origin, Protection, Relation};
 
 impl Relation {
     /// Whether the node is a join in which several rows of a unit can meet several of its rows.
@@ -124,6 +124,32 @@ impl Relation {
     pub fn max_rows_joined(&self) -> Option<u32> {
         let limit = self.row_limits().into_iter().flatten().next();
         limit.or_else(|| self.inputs().into_iter().find_map(Self::max_rows_joined))
+    }
+
+    /// The joins with a limit on the rows of a unit: of its own rows, or of those of a further
+    /// population.
+    pub fn limited_joins(&self) -> Vec<&Self> {
+        let of_two = matches!(self.operator(), Operator::Join { .. })
+            && self.beside().is_some()
+            && self.inputs().into_iter().all(|side| side.beside().is_none());
+        let is_limited = of_two || self.row_limits() != [None, None];
+        let inner = self.inputs().into_iter().flat_map(Self::limited_joins);
+        is_limited.then_some(self).into_iter().chain(inner).collect()
+    }
+
+    /// The unit's column in the one protected table that the rows are of, where nothing repeats
+    /// them.
+    pub fn unit_of_one_table(&self) -> Option<&Origin> {
+        match self.operator() {
+            Operator::Filter { input, .. } | Operator::Project { input, .. } => {
+                input.unit_of_one_table()
+            }
+            Operator::Scan { .. } => {
+                let unit = self.protection().unit()?;
+                self.fields().get(unit)?.origin.as_ref()
+            }
+            _ => None,
+        }
     }
 
     /// Limits the rows of a unit in every join in which they can meet each other.

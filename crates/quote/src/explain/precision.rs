@@ -265,26 +265,15 @@ pub(super) fn advice(quote: &Quote) -> Vec<String> {
     all
 }
 
-/// The limit on rows of a further population's unit with which both populations need the same
-/// noise.
+/// The limit on rows of a further population's unit up to which it costs no noise, where there is a
+/// tighter one.
 fn of_rows_beside(quote: &Quote, beside: &Beside) -> Option<String> {
-    let query = quote.query();
-    let (rows, even) = (beside.rows, query.most_rows_beside());
-    let (one, other) = (query.population(), &beside.population);
-    let limit = format!("max_rows_contributed = {even} in place of {rows}");
-    if rows < even {
-        return Some(format!(
-            "{limit}: no more noise, and fewer rows of one unit of {other} are cut off"
-        ));
-    }
-    let fewer = Quote::new(query.clone().with_rows_beside(even).ok()?).ok()?;
-    let times = |index: usize| Some(quote.deviation(index)? / fewer.deviation(index)?);
-    let times = (0..query.measurements().len()).filter_map(times).fold(1.0, f64::max);
-    (times > 1.05).then(|| {
+    let (rows, even) = (beside.rows, quote.query().most_rows_beside());
+    (rows < even).then(|| {
         format!(
-            "{limit}: up to {} times less noise, as units of {one} need no more; more rows of \
-             one unit of {other} are cut off",
-            rounded(times)
+            "max_rows_contributed = {even} in place of {rows}: no more noise, and fewer rows of \
+             one unit of {} are cut off",
+            beside.population
         )
     })
 }

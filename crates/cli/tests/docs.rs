@@ -424,12 +424,12 @@ fn the_reference_has_every_name_that_the_code_knows() {
             "docs/options.md lacks {option}"
         );
     }
-    let sql = "SELECT SUM(ZZZ(quantity)) FROM visits";
-    let (functions, functions_page) = (hint(sql, "the functions are "), page("functions.md"));
-    for function in functions.split_whitespace() {
+    let functions: Vec<&str> = hushtable::query::function_names().collect();
+    let functions_page = page("functions.md");
+    for function in &functions {
         assert!(documents(&functions_page, function), "docs/functions.md lacks {function}");
     }
-    assert!(options.split(", ").count() > 10 && functions.split_whitespace().count() > 50);
+    assert!(options.split(", ").count() > 10 && functions.len() > 50);
 
     let contract = [page("contract.md"), page("tables.md")].concat();
     let schema: serde_json::Value =

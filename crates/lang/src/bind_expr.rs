@@ -4,6 +4,7 @@ mod buckets;
 mod calls;
 mod common_types;
 mod dates;
+mod filled;
 mod json;
 mod literals;
 mod mixed_types;
@@ -12,6 +13,8 @@ mod patterns;
 mod placeholder;
 mod row_scope;
 mod row_values;
+
+use std::fmt::Display;
 
 use sqlparser::ast::{self, BinaryOperator, CastKind, UnaryOperator};
 
@@ -100,10 +103,24 @@ pub fn number_of(expr: Expr, node: &ast::Expr, context: &str) -> Result<Expr, Re
     if expr.column_type.is_numeric() {
         return Ok(expr);
     }
-    Err(Refusal::new(
-        format!("{context} needs a number; `{node}` is of type {}", expr.column_type),
-        "CAST(… AS INT64) or CAST(… AS FLOAT64)",
-    ))
+    let hint = match expr.column_type {
+        ColumnType::Date | ColumnType::Timestamp => {
+            format!("EXTRACT(YEAR FROM {node}), or DATE_DIFF({node}, DATE '2026-01-31', DAY)")
+        }
+        ColumnType::Bool => format!("IF({node}, 1, 0)"),
+        _ => format!("CAST({node} AS INT64) or CAST({node} AS FLOAT64)"),
+    };
+    let what = format!("{context} needs a number; `{node}` is of type {}", expr.column_type);
+    Err(Refusal::new(what, hint))
+}
+
+/// A condition on a value, as an example for who forgot to write one.
+fn condition_on(node: &dyn Display, column_type: ColumnType) -> String {
+    match column_type {
+        ColumnType::Bool | ColumnType::String => format!("{node} = 'x'"),
+        ColumnType::Int | ColumnType::Decimal { .. } | ColumnType::Float => format!("{node} > 0"),
+        ColumnType::Date | ColumnType::Timestamp => format!("{node} >= '2026-01-31'"),
+    }
 }
 
 impl<'a, R: Resolve> Binder<'a, R> {
@@ -127,7 +144,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
         };
         self.depth -= 1;
         let sized = bound.and_then(|bound| check_size(&bound).map(|()| bound));
-        sized.map_err(|refusal| refusal.at(node))
+        sized.map_err(|refusal| refusal.filled(node).at(node))
     }
 
     pub(super) fn boxed(&mut self, node: &ast::Expr) -> Result<Box<Expr>, Refusal> {
@@ -141,7 +158,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
         }
         Err(Refusal::new(
             format!("{context} needs a condition; `{node}` is of type {}", expr.column_type),
-            "compare it with something, as in x > 0",
+            format!("compare it, as in {}", condition_on(node, expr.column_type)),
         ))
     }
 
@@ -155,7 +172,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
         }
         Err(Refusal::new(
             format!("{context} needs text; `{node}` is of type {}", expr.column_type),
-            "CAST(… AS STRING)",
+            format!("CAST({node} AS STRING)"),
         ))
     }
 
@@ -191,9 +208,13 @@ impl<'a, R: Resolve> Binder<'a, R> {
             E::UnaryOp { op: UnaryOperator::Plus, expr } => self.number(expr, "+")?,
             // Engines differ in which comes first.
             E::UnaryOp { op: UnaryOperator::Minus, expr } if is_power(expr) => {
+                let inner = match expr.as_ref() {
+                    E::BinaryOp { left, op, right } => format!(", or (-{left}) {op} {right}"),
+                    _ => String::new(),
+                };
                 return Err(Refusal::new(
                     format!("`{node}` is read in two ways"),
-                    format!("-({expr}), or with the sign in the brackets: (-x) ** 2"),
+                    format!("-({expr}){inner}"),
                 ));
             }
             E::UnaryOp { op: UnaryOperator::Minus, expr } => negate(self.number(expr, "-")?),
@@ -360,13 +381,14 @@ fn listed(array: &ast::Expr) -> Option<&[ast::Expr]> {
     }
 }
 
-/// Refuses an expression that is no condition; errors call it by its `context`.
-pub fn condition(expr: Expr, context: &str) -> Result<Expr, Refusal> {
+/// Refuses an expression that is no condition, and which `node` was bound to; errors call it by its
+/// `context`.
+pub fn condition(expr: Expr, node: &dyn Display, context: &str) -> Result<Expr, Refusal> {
     if expr.column_type == ColumnType::Bool {
         return Ok(expr);
     }
     Err(Refusal::new(
         format!("{context} needs a condition, not a value of type {}", expr.column_type),
-        format!("{context} x > 0"),
+        condition_on(node, expr.column_type),
     ))
 }

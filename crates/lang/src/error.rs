@@ -54,6 +54,11 @@ impl Refusal {
         Self { hint_in_code: Some(hint.into().into()), ..self }
     }
 
+    /// Whether a piece of SQL has been named.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.place.is_some()
+    }
+
     /// Says which piece of SQL is meant, where nothing smaller within it has been named.
     #[cold]
     #[inline(never)]

@@ -36,7 +36,10 @@ impl<R: Resolve> Binder<'_, R> {
             }
         }
         match (name, arguments) {
-            ("MIN" | "MAX", [x]) => Err(extreme(name, x)),
+            ("MIN" | "MAX", [x]) => {
+                let column_type = self.bind(x).ok().map(|of| of.column_type);
+                Err(extreme(name, x, column_type))
+            }
             _ => Err(unknown_function(name, arguments.len())),
         }
     }
@@ -203,18 +206,24 @@ fn quotient(x: Expr, y: Expr) -> Expr {
 }
 
 /// Refuses the least or the greatest value.
-fn extreme(name: &str, of: &ast::Expr) -> Refusal {
+fn extreme(name: &str, of: &ast::Expr, column_type: Option<ColumnType>) -> Refusal {
+    use ColumnType as T;
     let share = if name == "MIN" { "0.01" } else { "0.99" };
-    Refusal::new(
-        format!(
-            "{name}({of}) is the value of one record, and noise that hides it would leave \
-             nothing of it"
+    let frequent = format!("GROUP BY {of} with COUNT(*) shows the values that are frequent");
+    let hint = match column_type {
+        None | Some(T::Int | T::Decimal { .. } | T::Float) => format!(
+            "PERCENTILE_CONT({of}, {share}) for numbers, which all records decide; or {frequent}"
         ),
-        format!(
-            "PERCENTILE_CONT({of}, {share}) for numbers, which all records decide; \
-             GROUP BY {of} with COUNT(*) shows the values that are frequent"
+        Some(T::Date | T::Timestamp) => format!(
+            "PERCENTILE_CONT(DATE_DIFF({of}, DATE '2000-01-01', DAY), {share}, \
+             contribution_bounds_per_row => (-40000, 40000)), in days since then, which all \
+             records decide; or GROUP BY EXTRACT(YEAR FROM {of}) with COUNT(*)"
         ),
-    )
+        Some(T::Bool) => format!("COUNTIF({of}), which says how many there are"),
+        Some(T::String) => frequent,
+    };
+    let what = "is the value of one record, and noise that hides it would leave nothing of it";
+    Refusal::new(format!("{name}({of}) {what}"), hint)
 }
 
 /// Refuses the call of a function that there is not, or not with so many arguments.
@@ -222,17 +231,19 @@ pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
     let hint = if let Some(hint) = hint_for(name) {
         hint
     } else if AGGREGATES.contains(&name) {
-        "use aggregates in SELECT, HAVING and ORDER BY, not inside WHERE, GROUP BY or one another"
-            .to_owned()
+        format!(
+            "{name}(…) stands in SELECT, HAVING or ORDER BY; for its value beside that of each \
+             row, a sub-query: (SELECT {name}(…) FROM …)"
+        )
     } else if let Some(form) = forms(name).next() {
         form.example.to_owned()
     } else {
         let others = all_names().filter_map(|(name, is_primary)| (!is_primary).then_some(name));
         match similar(name, function_names()).or_else(|| similar(name, others)) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => {
-                format!("the functions are {}", scalar_names().collect::<Vec<_>>().join(" "))
-            }
+            None => "write it with functions that there are, which docs/functions.md lists; or \
+                     compute it in a column of the file"
+                .to_owned(),
         }
     };
     unsupported(name, arguments, hint)

@@ -135,7 +135,12 @@ pub fn unify_all(exprs: Vec<Expr>, context: &str) -> Result<Vec<Expr>, Refusal> 
             (Some(a), b) => {
                 return Err(Refusal::new(
                     format!("{context} mixes {a} and {b}"),
-                    format!("CAST one of them, as in CAST(x AS {})", sql_name(a)),
+                    match (a, b) {
+                        (ColumnType::String, _) | (_, ColumnType::String) => {
+                            "cast the other one to text: CAST(x AS STRING)".to_owned()
+                        }
+                        _ => format!("cast one of them: CAST(x AS {})", sql_name(a)),
+                    },
                 ));
             }
         });
@@ -209,8 +214,14 @@ pub(super) fn checked_cast(expr: Expr, target: ColumnType) -> Result<Expr, Refus
     if allowed {
         return Ok(cast(expr, target));
     }
-    Err(Refusal::new(
-        format!("{from} cannot be cast to {target}"),
-        "cast to STRING first, or compare with a constant",
-    ))
+    let hint = match target {
+        _ if target.is_numeric() && matches!(from, T::Date | T::Timestamp) => {
+            "EXTRACT(YEAR FROM x), or DATE_DIFF(x, DATE '2026-01-31', DAY)".to_owned()
+        }
+        T::Date if from.is_numeric() => {
+            "PARSE_DATE('%Y%m%d', CAST(x AS STRING)) for numbers such as 20260131".to_owned()
+        }
+        _ => format!("by way of a text: CAST(CAST(x AS STRING) AS {})", sql_name(target)),
+    };
+    Err(Refusal::new(format!("{from} cannot be cast to {target}"), hint))
 }

@@ -5,7 +5,7 @@ use sqlparser::ast;
 
 use super::common_types::{cast, negate};
 use super::literals::{date_part, integer};
-use super::{Binder, Resolve};
+use super::{Binder, Resolve, number_of};
 use crate::date_forms::{check_format, check_parsed, percent_form};
 use crate::date_part::DatePart;
 use crate::error::{Refusal, did_you_mean, similar};
@@ -108,7 +108,7 @@ impl<R: Resolve> Binder<'_, R> {
         if part.within_day() && inner.column_type == ColumnType::Date {
             return Err(Refusal::new(
                 "a date has no hour, minute or second",
-                "EXTRACT them from a timestamp",
+                "use a column of timestamps; CAST(x AS TIMESTAMP) is the midnight of a date",
             ));
         }
         Ok(Expr::call(Function::DatePart(part), vec![inner], ColumnType::Int))
@@ -130,10 +130,20 @@ impl<R: Resolve> Binder<'_, R> {
         }
         match expr.column_type {
             ColumnType::Date | ColumnType::Timestamp => Ok(expr),
-            other => Err(Refusal::new(
-                format!("{context} needs a date or timestamp; `{node}` is of type {other}"),
-                "CAST(… AS DATE)",
-            )),
+            other => {
+                let hint = match other {
+                    ColumnType::String => {
+                        format!("CAST({node} AS DATE), or PARSE_DATE('%d.%m.%Y', {node})")
+                    }
+                    ColumnType::Bool => "use a column of dates or timestamps".to_owned(),
+                    _ => format!(
+                        "PARSE_DATE('%Y%m%d', CAST({node} AS STRING)) for numbers such as 20260131"
+                    ),
+                };
+                let what = "needs a date or timestamp";
+                let what = format!("{context} {what}; `{node}` is of type {other}");
+                Err(Refusal::new(what, hint))
+            }
         }
     }
 
@@ -338,7 +348,7 @@ impl<R: Resolve> Binder<'_, R> {
         let ExprKind::Literal(Value::String(form)) = self.bind(form)?.kind else {
             return Err(Refusal::new(
                 format!("{name} needs a constant format"),
-                "PARSE_DATE('%d.%m.%Y', x)",
+                format!("PARSE_DATE('%d.%m.%Y', {node})"),
             ));
         };
         check_parsed(&form, target)?;
@@ -348,13 +358,15 @@ impl<R: Resolve> Binder<'_, R> {
     }
 
     fn whole(&mut self, node: &ast::Expr, context: &str) -> Result<Expr, Refusal> {
-        let expr = self.number(node, context)?;
-        if expr.column_type == ColumnType::Int {
+        let expr = self.bind(node)?;
+        if let Ok(expr) = number_of(expr, node, context)
+            && expr.column_type == ColumnType::Int
+        {
             return Ok(expr);
         }
         Err(Refusal::new(
             format!("{context} needs an INTERVAL, or a whole number of days, not `{node}`"),
-            "INTERVAL 30 DAY",
+            "DATE_ADD(x, INTERVAL 30 DAY)",
         ))
     }
 
@@ -387,7 +399,7 @@ impl<R: Resolve> Binder<'_, R> {
         let ExprKind::Literal(Value::String(form)) = self.bind(form)?.kind else {
             return Err(Refusal::new(
                 format!("{name} needs a constant format"),
-                "FORMAT_DATE('%Y-%m', day)",
+                format!("FORMAT_DATE('%Y-%m', {node})"),
             ));
         };
         self.formatted_as(name, node, &form)
@@ -433,7 +445,7 @@ impl<R: Resolve> Binder<'_, R> {
             (T::Date | T::Timestamp, T::Date | T::Timestamp) if minus => {
                 return Err(Refusal::new(
                     "the difference of timestamps needs a date part",
-                    "TIMESTAMP_DIFF(end, start, SECOND), or DATE_DIFF(end, start, DAY)",
+                    "TIMESTAMP_DIFF(x, y, SECOND), or DATE_DIFF(x, y, DAY)",
                 ));
             }
             (T::Date, T::Int) if !right.is_null_literal() => {

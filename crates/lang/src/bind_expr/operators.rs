@@ -169,7 +169,10 @@ impl<R: Resolve> Binder<'_, R> {
                     if side.column_type != ColumnType::Int {
                         return Err(Refusal::new(
                             format!("{name} needs integers, not {}", side.column_type),
-                            "FLOOR(x / y) for other numbers, or / for a quotient with a fraction",
+                            match op {
+                                BinaryOp::Mod => "x - y * FLOOR(x / y)",
+                                _ => "FLOOR(x / y), or / for a quotient with a fraction",
+                            },
                         ));
                     }
                 }
@@ -191,7 +194,7 @@ impl<R: Resolve> Binder<'_, R> {
                                 "a product of decimals would need {scale} decimal places; \
                                  at most {MAX_SCALE} are kept"
                             ),
-                            "cast one of the factors: CAST(… AS FLOAT64)",
+                            "CAST(x AS FLOAT64) * y",
                         ));
                     }
                     let left = cast(left, ColumnType::Decimal { scale: scale_of(a) });
@@ -320,7 +323,7 @@ impl<R: Resolve> Binder<'_, R> {
         let ExprKind::Literal(Value::String(pattern)) = self.bind(pattern)?.kind else {
             return Err(Refusal::new(
                 format!("{name} needs a constant pattern"),
-                format!("for example name {name} 'A%', or STARTS_WITH(name, other)"),
+                format!("x {name} 'A%', or STARTS_WITH(x, y)"),
             ));
         };
         let kind = if any_case && !pattern.is_ascii() {

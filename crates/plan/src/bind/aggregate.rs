@@ -11,7 +11,7 @@ use sqlparser::ast;
 
 use super::automatic_limits::{AutomaticBounds, EXAMPLE_BOUND};
 use super::bounds_in_steps::{in_steps, no_step_within, released_as};
-use super::call_arguments::Arguments;
+use super::call_arguments::{Arguments, needs_numbers};
 use super::collected::Aggregates;
 use super::row_bounds::RowBounds;
 use super::view::QueryUnit;
@@ -44,8 +44,9 @@ impl Aggregates<'_> {
             None => arguments.operand.as_ref().map(|e| self.row(e)).transpose()?,
         };
         if name == "COUNTIF" {
-            let tested = operand.map(|e| condition(e, "COUNTIF")).transpose()?;
-            operand = tested.map(|tested| where_true(tested, None));
+            if let (Some(tested), Some(node)) = (operand.take(), &arguments.operand) {
+                operand = Some(where_true(condition(tested, node, "COUNTIF")?, None));
+            }
         }
         if arguments.distinct {
             return self.count_distinct(arguments, operand, keys);
@@ -189,10 +190,7 @@ impl Aggregates<'_> {
     ) -> Result<Expr, Refusal> {
         let weight = arguments.weight;
         if !operand.column_type.is_numeric() {
-            return Err(Refusal::new(
-                format!("`{function}` needs numbers, not values of type {}", operand.column_type),
-                "CAST(… AS INT64), or COUNT(x) for how many there are",
-            ));
+            return Err(needs_numbers(function, operand.column_type));
         }
         let declared = self.table.bounded_column(&operand);
         let has_bounds = arguments.bounds.is_some() || arguments.row_bounds.is_some();
@@ -243,10 +241,13 @@ impl Aggregates<'_> {
             }
             return Err(Refusal::new(
                 format!("`{function}` has no bounds on what one unit adds to a group"),
-                "contribution_bounds_per_row => (0, 100) for the value of each row, \
-                 or contribution_bounds_per_group for the sum of a unit's rows, \
-                 or bounds or sum_bounds of the column in the contract; \
-                 choose them without looking at the data, or write bounds = AUTO in OPTIONS",
+                format!(
+                    "{}(x, contribution_bounds_per_row => (0, 100)) for the value of each row, \
+                     contribution_bounds_per_group for the sum of a unit's rows, or bounds of the \
+                     column in the contract; choose them without looking at the data, or write \
+                     bounds = AUTO in OPTIONS",
+                    function.name
+                ),
             ));
         };
         let declared_step = declared.and_then(|c| c.granularity);

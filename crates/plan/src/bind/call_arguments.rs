@@ -2,7 +2,7 @@
 
 use hushtable_lang::aggregate_names::{is_of_two, is_percentile};
 use hushtable_lang::bind_expr::condition;
-use hushtable_lang::{Call, Expr, ExprKind, Refusal, Value};
+use hushtable_lang::{Call, ColumnType, Expr, ExprKind, Refusal, Value};
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_numbers::Number;
 use sqlparser::ast;
@@ -35,6 +35,47 @@ pub(super) struct Arguments {
     pub(super) weight: u32,
 }
 
+/// Refuses the values of a call that are no numbers.
+pub(super) fn needs_numbers(function: &ast::Function, column_type: ColumnType) -> Refusal {
+    let name = function.name.to_string();
+    let share = if is_percentile(&name.to_uppercase()) { ", y" } else { "" };
+    let hint = match column_type {
+        ColumnType::Date | ColumnType::Timestamp => format!(
+            "{name}(DATE_DIFF(x, DATE '2000-01-01', DAY){share}, contribution_bounds_per_row => \
+             (-40000, 40000)), in days since then"
+        ),
+        ColumnType::Bool => "COUNTIF(x), or AVG(IF(x, 1, 0))".to_owned(),
+        _ => format!(
+            "{name}(CAST(x AS INT64){share}, contribution_bounds_per_row => (0, 100)), or COUNT(x) \
+             for how many there are"
+        ),
+    };
+    Refusal::new(format!("`{function}` needs numbers, not values of type {column_type}"), hint)
+}
+
+/// The form of an aggregate.
+fn form(name: &str) -> String {
+    let call = match name {
+        "COUNT" | "APPROX_COUNT_DISTINCT" => {
+            "COUNT(*), COUNT(x) or COUNT(DISTINCT x), with contribution_bounds_per_group => (0, 5)"
+                .to_owned()
+        }
+        "COUNTIF" => "COUNTIF(x > 0), with contribution_bounds_per_group => (0, 5)".to_owned(),
+        "SUM" | "AVG" => format!(
+            "COUNT(*) for the number of rows, or {name}(x), with contribution_bounds_per_row => \
+             (0, 100) or contribution_bounds_per_group"
+        ),
+        _ if is_percentile(name) => {
+            format!("{name}(x, 0.9), with contribution_bounds_per_row => (0, 100)")
+        }
+        _ if is_of_two(name) => {
+            format!("{name}(x, y), with contribution_bounds_per_row => ((0, 100), (0, 1))")
+        }
+        _ => format!("{name}(x), with contribution_bounds_per_row => (0, 100)"),
+    };
+    format!("{call} and weight => 2 where wanted")
+}
+
 impl Aggregates<'_> {
     /// Reads the arguments of a call.
     pub(super) fn arguments(
@@ -42,12 +83,7 @@ impl Aggregates<'_> {
         function: &ast::Function,
         name: &str,
     ) -> Result<Arguments, Refusal> {
-        let form = "COUNT(*), COUNTIF(condition), COUNT(x), COUNT(DISTINCT unit), SUM(x), \
-                    AVG(x), each with contribution_bounds_per_group => (low, high) and \
-                    weight => 2 where wanted; MEDIAN(x) and PERCENTILE_CONT(x, 0.9); VARIANCE(x), \
-                    STDDEV(x), COVAR_POP(x, y), \
-                    CORR(x, y); all but COUNT with contribution_bounds_per_row => (low, high)";
-        let odd = || Refusal::new(format!("`{function}` is not supported"), form);
+        let odd = || Refusal::new(format!("`{function}` is not supported"), form(name));
         if function.over.is_some() {
             return Err(Refusal::new(
                 format!("`{function}`: window functions are not supported"),
@@ -60,7 +96,7 @@ impl Aggregates<'_> {
         else {
             return Err(odd());
         };
-        let filter = filter.map(|node| condition(self.row(node)?, "FILTER")).transpose()?;
+        let filter = filter.map(|node| condition(self.row(node)?, node, "FILTER")).transpose()?;
         let mut arguments = Arguments {
             distinct: duplicates == Some(ast::DuplicateTreatment::Distinct)
                 || name == "APPROX_COUNT_DISTINCT",

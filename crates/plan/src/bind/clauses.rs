@@ -123,7 +123,7 @@ pub(super) fn bind(
     let mut scope = OutputScope { aggregates: &mut aggregates, keys: &keys, select };
     let having = select.having.as_ref().map(|node| {
         let bound = scope.bind(node, OutputClause::Having(&aliases))?;
-        condition(bound, "HAVING").map_err(|refusal| refusal.at(node))
+        condition(bound, node, "HAVING").map_err(|refusal| refusal.at(node))
     });
     let having = having.transpose()?;
     let order_by = order_by(query, &mut scope, &aliases)?;
@@ -262,7 +262,9 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
         if table.is_unit(inner) {
             return Err(Refusal::new(
                 format!("GROUP BY {node} would show the privacy units one by one"),
-                "group by something that many units share",
+                format!(
+                    "group by something that many units share; COUNT(DISTINCT {node}) counts them"
+                ),
             )
             .at(node));
         }

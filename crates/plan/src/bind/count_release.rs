@@ -55,8 +55,9 @@ pub fn bind_count_release(
         return Err(Refusal::new("ORDER BY and LIMIT are not supported here", FORM));
     }
     let rows = RowScope::of_columns(columns);
-    let filter = select.selection.as_ref().map(|node| bind_row_expression(node, &rows));
-    let filter = filter.transpose()?.map(|expr| condition(expr, "WHERE")).transpose()?;
+    let filter = select.selection.as_ref();
+    let filter = filter.map(|node| condition(bind_row_expression(node, &rows)?, node, "WHERE"));
+    let filter = filter.transpose()?;
     let mut keys: Vec<(String, Expr)> = Vec::new();
     for (node, expr) in bound_keys(select, &rows)? {
         keys.push((unique(default_name(node, keys.len()), &keys), expr));

@@ -97,7 +97,7 @@ impl<'a> QueryTables<'a> {
                 match membership(term) {
                     Some(membership) => memberships.push(membership),
                     None => {
-                        let bound = condition(bind_row_expression(term, &scope)?, "WHERE");
+                        let bound = condition(bind_row_expression(term, &scope)?, term, "WHERE");
                         conditions.extend(conjuncts(bound.map_err(|refusal| refusal.at(term))?));
                     }
                 }
@@ -291,7 +291,7 @@ impl<'a> QueryTables<'a> {
             ast::JoinConstraint::On(node) => {
                 let both = left.columns.iter().map(|c| c.visible.clone());
                 let scope = RowScope::new(both.chain(right.columns.iter().map(shifted)).collect());
-                equal = conjuncts(condition(bind_row_expression(node, &scope)?, "ON")?);
+                equal = conjuncts(condition(bind_row_expression(node, &scope)?, node, "ON")?);
             }
             ast::JoinConstraint::Using(names) => {
                 let (left_scope, right_scope) =
@@ -521,9 +521,13 @@ impl FromItems {
             let next = items.clone().find(alike).or_else(|| items.clone().next());
             let next = next.or_else(unlinked);
             let next = next.ok_or_else(|| {
+                let equal = pending.iter().flatten().find_map(|other| rows.equal_units(other));
                 Refusal::new(
                     "FROM has tables that no equality in WHERE joins with the others",
-                    "JOIN … ON a.key = b.key",
+                    match equal {
+                        Some(equal) => format!("WHERE {equal}, which compares their units"),
+                        None => "JOIN … ON a.key = b.key".to_owned(),
+                    },
                 )
             })?;
             let right = pending[next].take().ok_or_else(lost)?;

@@ -4,7 +4,7 @@ use hushtable_lang::bind_expr::balanced;
 use hushtable_lang::{Expr, ExprKind, Refusal, Value};
 
 use super::rowset::{References, RowSet, equality, sides};
-use crate::relation::{JoinKind, Operator, Protection, Relation};
+use crate::relation::{JoinKind, Operator, Origin, Protection, Relation};
 
 /// The values that a join compares, the left side's and the right side's.
 type JoinEqualities = Vec<(Expr, Expr)>;
@@ -135,8 +135,77 @@ impl RowSet {
         let moved = |c: usize| if c < shift { c } else { c - shift + moved };
         let condition = (!rest.is_empty()).then(|| balanced(rest, &Expr::and).moved(&moved));
         let sides = (&left.relation, &right.relation);
-        let relation = paired(kind, sides, on, condition, references)?;
+        let relation = match paired(kind, sides, on.clone(), condition, references) {
+            Ok(relation) => relation,
+            Err(refusal) => return Err(left.without_unit(kind, &right, &on, refusal)),
+        };
         Ok(Self::combined(kind, left, right, relation))
+    }
+
+    /// The equality of both sides' units as the query may write it, where they are of one
+    /// population.
+    pub(super) fn equal_units(&self, other: &Self) -> Option<String> {
+        let populations = (&self.relation, &other.relation);
+        let population = |relation: &Relation| match relation.protection() {
+            Protection::Unit { population, .. } => Some(population.clone()),
+            _ => None,
+        };
+        let alike = population(populations.0)? == population(populations.1)?;
+        let (one, mut another) = (self.unit_in_sql()?, other.unit_in_sql()?);
+        // A table that is joined with itself needs another name.
+        if one == another {
+            another = format!("b.{}", another.rsplit('.').next()?);
+        }
+        alike.then(|| format!("{one} = {another}"))
+    }
+
+    /// The unit's column as the query may name it.
+    fn unit_in_sql(&self) -> Option<String> {
+        let unit = self.relation.protection().unit()?;
+        self.in_sql(unit).or_else(|| {
+            let Origin { table, column } = self.relation.fields().get(unit)?.origin.as_ref()?;
+            Some(format!("{table}.{column}"))
+        })
+    }
+
+    /// A column as the query may name it.
+    fn in_sql(&self, column: usize) -> Option<String> {
+        let named = self.columns.iter().find(|c| c.visible.expr.is_column(column))?;
+        let name = &named.visible.name;
+        let table = named.visible.qualifiers.first();
+        Some(table.map_or_else(|| name.clone(), |table| format!("{table}.{name}")))
+    }
+
+    /// The refusal of a join, with the equality of units that it lacks.
+    fn without_unit(
+        &self,
+        kind: JoinKind,
+        right: &Self,
+        on: &[(Expr, Expr)],
+        mut refusal: Refusal,
+    ) -> Refusal {
+        let is_equal =
+            |(l, r): &(Expr, Expr)| self.relation.is_unit(l) && right.relation.is_unit(r);
+        let Some(equal) = self.equal_units(right).filter(|_| !on.iter().any(is_equal)) else {
+            return refusal;
+        };
+        // A unit's column that is NULL where an outer join finds nothing is not the unit.
+        let nulled = on.iter().filter(|(_, key)| right.relation.is_unit(key));
+        let mut nulled = nulled.filter_map(|(key, _)| match key.kind {
+            ExprKind::Column(column) if is_nulled(&self.relation, column) => self.in_sql(column),
+            _ => None,
+        });
+        let hint = match (nulled.next(), kind.shows_right()) {
+            (Some(column), _) => format!(
+                "{equal} in its place: `{column}` is NULL where the LEFT JOIN before finds no row"
+            ),
+            (None, true) => format!("join them on the privacy unit as well: ON {equal} AND …"),
+            (None, false) => format!(
+                "compare the privacy unit as well: EXISTS (SELECT 1 FROM … WHERE {equal} AND …)"
+            ),
+        };
+        refusal.hint = hint;
+        refusal
     }
 
     fn combined(kind: JoinKind, left: Self, right: Self, relation: Relation) -> Self {
@@ -153,6 +222,20 @@ impl RowSet {
         let unknown = matches!(relation.protection(), Protection::Reference { .. });
         let owners = left.owners.or(right.owners).filter(|_| unknown);
         Self { relation, owners, columns }.with_one_unit()
+    }
+}
+
+/// Whether an outer join puts NULL into a column where it finds no row.
+fn is_nulled(relation: &Relation, column: usize) -> bool {
+    match relation.operator() {
+        Operator::Filter { input, .. } => is_nulled(input, column),
+        Operator::Join { kind, left, .. } if column < left.fields().len() => {
+            kind.shows_right() && is_nulled(left, column)
+        }
+        Operator::Join { kind, left, right, .. } => {
+            *kind == JoinKind::Left || is_nulled(right, column - left.fields().len())
+        }
+        _ => false,
     }
 }
 

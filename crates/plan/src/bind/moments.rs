@@ -10,7 +10,7 @@ use hushtable_lang::{BinaryOp, ColumnType, Expr, ExprKind, Function, Refusal, Va
 use sqlparser::ast;
 
 use super::Clamps;
-use super::call_arguments::Arguments;
+use super::call_arguments::{Arguments, needs_numbers};
 use super::collected::Aggregates;
 use super::row_bounds::RowBounds;
 
@@ -117,10 +117,7 @@ impl Aggregates<'_> {
         arguments: &Arguments,
     ) -> Result<CentredValue, Refusal> {
         if !operand.column_type.is_numeric() {
-            return Err(Refusal::new(
-                format!("`{function}` needs numbers, not values of type {}", operand.column_type),
-                "CAST(… AS INT64), or COUNT(x) for how many there are",
-            ));
+            return Err(needs_numbers(function, operand.column_type));
         }
         let declared = self.table.bounded_column(operand).and_then(|c| c.bounds);
         let numbers = given.or(declared).or_else(|| self.learnt(operand, 1));

@@ -76,17 +76,29 @@ impl InClause<'_, '_> {
                 hidden_key(node, alias)
             }
             (OutputClause::Select(_), _) => single_rows(self.select, self.aggregates.table, node)
-                .unwrap_or_else(|| not_grouped(node)),
-            _ => not_grouped(node),
+                .unwrap_or_else(|| self.no_key(node)),
+            _ => self.no_key(node),
         }
+    }
+
+    fn no_key(&self, column: &ast::Expr) -> Refusal {
+        let bound = bind_row_expression(column, &self.aggregates.table.scope);
+        let sum = match bound.is_ok_and(|bound| bound.column_type.is_numeric()) {
+            true => format!("SUM({column}) or "),
+            false => String::new(),
+        };
+        Refusal::new(
+            format!("`{column}` is neither grouped by nor aggregated"),
+            format!("add {column} to GROUP BY, or write {sum}COUNT({column})"),
+        )
     }
 }
 
-fn not_grouped(column: &ast::Expr) -> Refusal {
-    Refusal::new(
-        format!("`{column}` is neither grouped by nor aggregated"),
-        format!("add {column} to GROUP BY, or write SUM({column}) or COUNT({column})"),
-    )
+/// Whether a node is the least or greatest of rows' values, which is refused by their type.
+fn is_extreme(node: &ast::Expr) -> bool {
+    let ast::Expr::Function(function) = node else { return false };
+    let name = function.name.to_string();
+    function.over.is_none() && ["MIN", "MAX"].iter().any(|of| name.eq_ignore_ascii_case(of))
 }
 
 impl Resolve for InClause<'_, '_> {
@@ -122,7 +134,7 @@ impl Resolve for InClause<'_, '_> {
                 named.then(|| Err(self.not_grouped(node)))
             }
             // An unknown name is an error; any other node may still be made of known parts.
-            Err(refusal) => named.then_some(Err(refusal)),
+            Err(refusal) => (named || is_extreme(node)).then_some(Err(refusal)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! MEDIAN and PERCENTILE_CONT: the range that the quantile is chosen from, and how many of a unit's
 //! rows count.
 
+use hushtable_lang::aggregate_names::is_percentile;
 use hushtable_lang::bind_expr::cast;
 use hushtable_lang::{ColumnType, Expr, Refusal};
 use hushtable_mechanisms::Percentile;
@@ -8,7 +9,7 @@ use hushtable_numbers::{MAX_LATTICE, Number};
 use sqlparser::ast;
 
 use super::bounds_in_steps::{in_steps, released_as};
-use super::call_arguments::Arguments;
+use super::call_arguments::{Arguments, needs_numbers};
 use super::collected::Aggregates;
 use super::row_bounds::RowBounds;
 use super::{Measure, Measurement};
@@ -27,10 +28,7 @@ impl Aggregates<'_> {
         let operand = self.operand(arguments, function)?;
         let column_type = operand.column_type;
         if !column_type.is_numeric() {
-            return Err(Refusal::new(
-                format!("`{function}` needs numbers, not values of type {column_type}"),
-                "CAST(… AS INT64), or COUNT(x) for how many there are",
-            ));
+            return Err(needs_numbers(function, column_type));
         }
         let percentile = match &arguments.percentile {
             Some(node) => self.percentile(node)?,
@@ -64,9 +62,12 @@ impl Aggregates<'_> {
                 let Some(known) = known else {
                     return Err(Refusal::new(
                         format!("`{function}` has no bounds on its values"),
-                        "MEDIAN(x, contribution_bounds_per_row => (0, 100)), or bounds of the \
-                         column in the contract; choose them without looking at the data, or \
-                         write bounds = AUTO in OPTIONS",
+                        format!(
+                            "{name}(x, {}contribution_bounds_per_row => (0, 100)), or bounds of \
+                             the column in the contract; choose them without looking at the data, \
+                             or write bounds = AUTO in OPTIONS",
+                            if is_percentile(name) { "y, " } else { "" }
+                        ),
                     ));
                 };
                 let step = known.step(&operand, declared_step);

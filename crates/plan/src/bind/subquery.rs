@@ -87,7 +87,7 @@ impl<'a> QueryTables<'a> {
             let columns = outputs(select, &rows, &mut |node| windows.bind(node))?;
             let qualify = select.qualify.as_ref();
             let qualify =
-                qualify.map(|node| condition(windows.bind(node)?, "QUALIFY")).transpose()?;
+                qualify.map(|node| condition(windows.bind(node)?, node, "QUALIFY")).transpose()?;
             let mut rows = windows.applied(rows)?;
             if let Some(condition) = qualify {
                 rows = rows.filtered(condition)?;
@@ -196,7 +196,8 @@ fn aggregated(
     aggregates.aliases =
         columns.iter().map(|(name, expr, _)| (name.clone(), expr.clone())).collect();
     let having = select.having.as_ref();
-    let having = having.map(|node| condition(aggregates.bind(node)?, "HAVING")).transpose()?;
+    let having =
+        having.map(|node| condition(aggregates.bind(node)?, node, "HAVING")).transpose()?;
     let aggregates = aggregates.aggregates;
     let named = |(index, key): (usize, &Expr)| NamedExpr {
         name: rows.declared(key, &format!("key_{index}")).name,

@@ -25,7 +25,7 @@ pub(super) fn unit_aggregate(
     };
     let distinct = duplicates == Some(ast::DuplicateTreatment::Distinct);
     let name = function.name.to_string().to_uppercase();
-    let filter = filter.map(|node| condition(bind_row_expression(node, scope)?, "FILTER"));
+    let filter = filter.map(|node| condition(bind_row_expression(node, scope)?, node, "FILTER"));
     let filter = filter.transpose()?;
     let whole = |argument: &ast::FunctionArg| {
         matches!(argument, ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard))
@@ -46,9 +46,12 @@ pub(super) fn unit_aggregate(
         _ => Err(odd()),
     };
     let mut operands = arguments.iter().map(operand).collect::<Result<Vec<_>, _>>()?;
+    let written = arguments.first().map(ToString::to_string).unwrap_or_default();
     if let [operand] = operands.as_mut_slice() {
         match name.as_str() {
-            "COUNTIF" => *operand = where_true(condition(operand.clone(), "COUNTIF")?, None),
+            "COUNTIF" => {
+                *operand = where_true(condition(operand.clone(), &written, "COUNTIF")?, None);
+            }
             // The sum of a condition is the number of rows on which it holds.
             "SUM" if operand.column_type == ColumnType::Bool && !distinct => {
                 let counted = where_true(operand.clone(), None);
@@ -61,7 +64,7 @@ pub(super) fn unit_aggregate(
                 *operand = cast(operand.clone(), ColumnType::Int);
             }
             "LOGICAL_OR" | "LOGICAL_AND" | "BOOL_OR" | "BOOL_AND" | "EVERY" => {
-                *operand = condition(operand.clone(), &name)?;
+                *operand = condition(operand.clone(), &written, &name)?;
             }
             _ => {}
         }
@@ -76,7 +79,12 @@ pub(super) fn unit_aggregate(
     {
         return Err(Refusal::new(
             format!("`{function}` needs numbers, not values of type {}", operand.column_type),
-            "CAST(… AS INT64)",
+            match operand.column_type {
+                ColumnType::Date | ColumnType::Timestamp => {
+                    format!("{name}(DATE_DIFF({written}, DATE '2000-01-01', DAY))")
+                }
+                _ => format!("{name}(CAST({written} AS INT64))"),
+            },
         ));
     }
     match <[Expr; 1]>::try_from(operands) {

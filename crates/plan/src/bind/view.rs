@@ -76,7 +76,7 @@ impl View {
         let Some(population) = population.and_then(|p| contract.populations.get(p)) else {
             return Err(Refusal::new(
                 format!("the query reads public tables only ({name})"),
-                "read the file itself; noise is for tables of privacy units",
+                "read the file itself, or join it with a table of privacy units: noise is for these",
             ));
         };
         let mut max_rows_contributed = None;

@@ -278,12 +278,17 @@ pub(super) fn aggregated(
     let protection = match &input.protection {
         Protection::Public if keys.is_empty() => Err(misfit("an aggregate has no key")),
         Protection::Public => Ok(Protection::Public),
-        Protection::Unit { population, .. } => input.protection.moved(unit_column).ok_or_else(|| {
-            Refusal::new(
-                format!("a sub-query's GROUP BY brings units of `{population}` together"),
-                "add the privacy unit to its GROUP BY: the sub-query then has rows for each unit",
-            )
-        }),
+        Protection::Unit { population, .. } => {
+            input.protection.moved(unit_column).ok_or_else(|| {
+                Refusal::new(
+                    format!("a sub-query's GROUP BY brings units of `{population}` together"),
+                    format!(
+                        "add {} to its GROUP BY: the sub-query then has rows for each unit",
+                        input.unit_column()
+                    ),
+                )
+            })
+        }
         Protection::Rows { population, .. } => Err(Refusal::new(
             format!("a sub-query's GROUP BY brings rows of `{population}` together"),
             "GROUP BY in the outer query: each row is a privacy unit",
@@ -350,7 +355,13 @@ pub(super) fn windowed(
         if !within {
             return Err(Refusal::new(
                 "a window over protected rows looks at rows of several units",
-                "OVER (PARTITION BY the privacy unit, … ORDER BY …)",
+                match &input.protection {
+                    Protection::Unit { .. } => format!(
+                        "PARTITION BY {} in OVER, before other columns: the rows of one unit",
+                        input.unit_column()
+                    ),
+                    _ => "GROUP BY in the outer query: each row is a privacy unit".to_owned(),
+                },
             ));
         }
         let (name, column_type) = (column.name.clone(), column.function.column_type());

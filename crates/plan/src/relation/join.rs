@@ -115,18 +115,18 @@ fn protection(
         ) if kind == JoinKind::Inner => {
             same_population(population, other)?;
             if !left.refers_to(right, on.iter().map(|(l, r)| (l, r))) {
-                return Err(unknown_units(references));
+                return Err(unknown_units(left, right, references));
             }
             Ok(P::Unit { population: population.clone(), column: shift + unit })
         }
         (P::Unit { population, .. }, P::Reference { population: other, references, .. }) => {
             same_population(population, other)?;
             if !right.refers_to(left, on.iter().map(|(l, r)| (r, l))) {
-                return Err(unknown_units(references));
+                return Err(unknown_units(left, right, references));
             }
             Ok(left.protection.clone())
         }
-        (P::Reference { references, .. }, _) => Err(unknown_units(references)),
+        (P::Reference { references, .. }, _) => Err(unknown_units(left, right, references)),
     }
 }
 
@@ -161,10 +161,21 @@ impl Relation {
     }
 }
 
-fn unknown_units(references: &Origin) -> Refusal {
+/// Refuses rows that refer to others without these.
+fn unknown_units(left: &Relation, right: &Relation, references: &Origin) -> Refusal {
     let Origin { table, column } = references;
+    let referring = [left, right].into_iter().find_map(|side| match &side.protection {
+        Protection::Reference { column, references: of, .. } if of == references => {
+            side.fields.get(*column)?.origin.as_ref()
+        }
+        _ => None,
+    });
+    let on = match referring {
+        Some(from) => format!("ON {table}.{column} = {}.{}", from.table, from.column),
+        None => format!("on {table}.{column}"),
+    };
     Refusal::new(
         format!("rows that reach their privacy unit through `{table}` are used without it"),
-        format!("JOIN {table} on {table}.{column}"),
+        format!("JOIN {table} {on}"),
     )
 }

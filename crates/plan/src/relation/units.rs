@@ -13,6 +13,12 @@ impl Relation {
         &self.units
     }
 
+    /// The name of the column that names the unit, for readers.
+    pub(super) fn unit_column(&self) -> &str {
+        let unit = self.protection.unit().and_then(|unit| self.fields.get(unit));
+        unit.map_or("the privacy unit", |field| &field.name)
+    }
+
     /// Whether an expression is the unit, by whichever of its columns.
     pub fn is_unit(&self, expr: &Expr) -> bool {
         matches!(expr.kind, ExprKind::Column(column) if self.units.contains(&column))

@@ -141,7 +141,7 @@ impl TreeWalk<'_> {
         let keeps_rows = matches!(clause, "WHERE" | "HAVING" | "QUALIFY");
         self.has(scalar.planned_again(keeps_rows)).map_err(|refusal| refusal.at(node))?;
         let Scalar { expr, operands } = scalar;
-        let expr = condition(expr, clause).map_err(|refusal| refusal.at(node))?;
+        let expr = condition(expr, node, clause).map_err(|refusal| refusal.at(node))?;
         Ok(Scalar { expr, operands })
     }
 }
@@ -525,7 +525,7 @@ fn typed(
     };
     Ok(match function {
         W::Aggregate(A::Count) if name == "COUNTIF" => {
-            change(&|expr, _| Ok(where_true(condition(expr, name)?, None)))?;
+            change(&|expr, node| Ok(where_true(condition(expr, node, name)?, None)))?;
             ColumnType::Int
         }
         W::Aggregate(A::Count | A::Grouping(_)) => ColumnType::Int,
@@ -534,7 +534,7 @@ fn typed(
             operands.first().map_or(first, |operand| operand.expr.column_type)
         }
         W::Aggregate(A::All | A::Any) => {
-            change(&|expr, _| condition(expr, name))?;
+            change(&|expr, node| condition(expr, node, name))?;
             ColumnType::Bool
         }
         W::Aggregate(A::Min | A::Max) | W::FirstValue | W::LastValue => first,

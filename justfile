@@ -53,6 +53,11 @@ wheel:
 python:
     tests/python.sh
 
+# Build and check the package for R
+r:
+    cargo build --quiet --locked -p hushtable-cli
+    tests/r.sh "${CARGO_TARGET_DIR:-target}/debug/hushtable"
+
 # Run everything that must hold before a change lands
 ci:
     .ci/run

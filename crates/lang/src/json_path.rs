@@ -2,8 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// Deepest nesting of JSON that is read, and so the longest path.
-pub const MAX_JSON_DEPTH: usize = 128;
+use crate::json::MAX_JSON_DEPTH;
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]

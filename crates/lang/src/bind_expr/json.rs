@@ -7,7 +7,8 @@ use super::{Binder, Resolve};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind};
 use crate::functions::Function;
-use crate::json_path::{JsonPath, JsonStep, MAX_JSON_DEPTH};
+use crate::json::MAX_JSON_DEPTH;
+use crate::json_path::{JsonPath, JsonStep};
 use crate::types::{ColumnType, Value, text_as_sql};
 
 impl<R: Resolve> Binder<'_, R> {

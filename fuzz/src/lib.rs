@@ -18,5 +18,6 @@ pub use reactions::Reaction;
 pub use stored_inputs::{corpus, minimise, store, stored};
 pub use stress::statements;
 pub use targets::{
-    TARGETS, arrow, contract, csv, explain, ledger_file, model_file, parquet, plan, sql, workload,
+    TARGETS, arrow, contract, csv, explain, json_lines, ledger_file, model_file, parquet, plan,
+    sql, workload,
 };

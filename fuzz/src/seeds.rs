@@ -107,6 +107,15 @@ pub(crate) fn csv() -> Vec<Vec<u8>> {
     ])
 }
 
+pub(crate) fn json_lines() -> Vec<Vec<u8>> {
+    texts(&[
+        "{\"id\":1,\"town\":\"Ashford\",\"amount\":12.50,\"day\":\"2024-01-31\"}\n\
+         {\"id\":2.0,\"town\":\"W\\u00edck \\ud83d\\ude00\\n\",\"amount\":-3e2,\"day\":null}\n",
+        "\u{feff}{\"a\": [1, {\"b\": [[]]}], \"a\": \"\\ud800\"}\r\n\r\n[]\n{\"c\" : true } \n{\"a\":",
+        "{\"x\":1e400,\"y\":99999999999999999999}\n{}\n{\"x\":\"007\"}",
+    ])
+}
+
 /// Rows of several types.
 fn columns() -> [(&'static str, ArrayRef); 3] {
     let numbers: Vec<Option<i64>> = (0..40).map(|i| (i % 7 != 0).then_some(i * 1_000)).collect();

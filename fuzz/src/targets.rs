@@ -29,13 +29,14 @@ const BATCHES: usize = 3;
 const PARTS: usize = 3;
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     target("sql", sql, seeds::statements, Limits::STATEMENT),
     target("explain", explain, seeds::statements, Limits::UNTIL_THE_CHARGE),
     target("contract", contract, seeds::contracts, Limits::USUAL),
     target("workload", workload, seeds::workloads, Limits::STATEMENT),
     target("model_file", model_file, seeds::models, Limits::USUAL),
     target("csv", csv, seeds::csv, Limits::FILES),
+    target("json_lines", json_lines, seeds::json_lines, Limits::FILES),
     target("parquet", parquet, seeds::parquet, Limits::FILES),
     target("arrow", arrow, seeds::arrow, Limits::FILES),
     target("plan", plan, charged_plan::seeds, Limits::PLAN),
@@ -171,6 +172,11 @@ pub fn csv(input: &[u8]) -> Reaction {
     read("input.csv", input)
 }
 
+/// A file of JSON lines.
+pub fn json_lines(input: &[u8]) -> Reaction {
+    read("input.jsonl", input)
+}
+
 /// A file of Parquet.
 pub fn parquet(input: &[u8]) -> Reaction {
     read("input.parquet", input)
@@ -216,9 +222,7 @@ fn read(name: &str, input: &[u8]) -> Reaction {
         Ok(csv) => csv,
         Err(failed) => return error(failed),
     };
-    if let Some(csv) = &csv {
-        let _ = look_at(&files, csv);
-    }
+    let _ = look_at(&files, csv.as_ref());
     let schema = match file_schema(&files, csv.as_ref()) {
         Ok(schema) => schema,
         Err(failed) => return error(failed),

@@ -364,7 +364,8 @@ Examples:
 The contract declares every column by its name and type. On a terminal, the owner of the data is \
 asked for each decision; elsewhere, or with --yes, open decisions are marked with TODO. All files \
 share one kind of privacy unit. How their tables refer to each other is a suggestion: check it. \
-Without --look-at-data, only the names and types of columns are read, never a value.";
+Without --look-at-data, only the names and types of columns are read, never a value; those of JSON \
+lines are the keys of their first rows.";
 
 /// Write a first contract for some files
 #[derive(Debug, Args)]
@@ -382,12 +383,12 @@ pub(crate) struct InitArguments {
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
 
-    /// Also read the first rows of CSV files, to propose types and formats of values
+    /// Also read the first rows of CSV files and JSON lines, to propose types and formats of values
     #[arg(long)]
     pub(crate) look_at_data: bool,
 
-    /// Parquet or CSV (.csv, .csv.gz, .csv.zst): a file, a folder or a quoted pattern for each
-    /// table
+    /// Parquet, Arrow, CSV or JSON lines (.csv, .jsonl, .ndjson, also with .gz or .zst): a file, a
+    /// folder or a quoted pattern for each table
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
 }

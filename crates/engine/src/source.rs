@@ -1,5 +1,5 @@
-//! Reads tables totally, from Parquet, Arrow and CSV files and from programs: no value in the data
-//! can make an error.
+//! Reads tables totally, from Parquet, Arrow and CSV files, JSON lines and programs: no value in the
+//! data can make an error.
 //!
 //! Noise protects what a query releases, but not whether it fails. So everything that may fail is
 //! decided from the contract and the files' schemas before a value is read, and from then on a
@@ -20,6 +20,7 @@ mod csv;
 mod csv_rows;
 mod decode;
 mod decoders;
+mod decompress;
 mod error;
 mod exec;
 mod files;
@@ -27,6 +28,8 @@ mod folders;
 mod from_text;
 mod guess;
 mod ipc;
+mod json_fields;
+mod json_lines;
 mod logs;
 mod look;
 mod memory_table;
@@ -42,6 +45,7 @@ mod stored;
 mod table;
 mod table_data;
 pub(crate) mod text_form;
+mod text_rows;
 mod utf8_texts;
 
 use std::collections::BTreeSet;
@@ -164,6 +168,11 @@ pub enum FileFormat {
         /// How the text is compressed.
         compression: Compression,
     },
+    /// `.jsonl` or `.ndjson`, with `.gz` or `.zst` behind it or not: an object on each line.
+    JsonLines {
+        /// How the text is compressed.
+        compression: Compression,
+    },
 }
 
 impl FileFormat {
@@ -173,11 +182,12 @@ impl FileFormat {
             Self::Parquet => "Parquet",
             Self::Arrow => "Arrow",
             Self::Csv { .. } => "CSV",
+            Self::JsonLines { .. } => "JSON lines",
         }
     }
 }
 
-/// Compression of a CSV file.
+/// Compression of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Compression {
     /// Plain text.
@@ -198,8 +208,8 @@ pub struct FileColumn {
     /// times of day and durations are not read, nor files that differ too much in the column.
     pub column_type: Option<ColumnType>,
     /// The type as the files say it (`int32`, `decimal(12, 2)`, `timestamp(ms, UTC)`), with ` / `
-    /// between the types of files that differ; `text` for CSV, `folder` for a column in the names
-    /// of folders.
+    /// between the types of files that differ; `text` for CSV, `JSON` for JSON lines, `folder` for
+    /// a column in the names of folders.
     pub file_type: String,
 }
 
@@ -254,6 +264,12 @@ impl ReadRequest {
 /// row that is too short has NULLs at its end, fields beyond the header are ignored, and an empty
 /// line is no row. A field in quotes that is longer than it may be ends with its line, as NULL. A
 /// column in the names of folders has the value of a file's folder in all rows of the file.
+///
+/// In JSON lines, a column is a key of the objects, and NULL where an object lacks it; of several
+/// members with one key, the last counts. Texts are read as those of CSV, but an empty one is a
+/// string. Numbers are read however they are written: `7.0` is an integer. Under `string`, all other
+/// values are as they are written. A line that is no object, or has more than 16 MiB, is a row of
+/// NULLs, and a blank line is none.
 ///
 /// Units are the values of their column, but those of an `int` column are whole numbers of up to 38
 /// digits: a unit that does not fit 64 bits must not be left out.

@@ -8,7 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use hushtable_contract::CsvSettings;
 use hushtable_engine::{
-    FileColumn, ProposedType, SuggestedTypes, file_schema, guess_csv, list_files, look_at,
+    FileColumn, FileFormat, ProposedType, SuggestedTypes, file_schema, guess_csv, list_files,
+    look_at,
 };
 use hushtable_lang::ColumnType;
 
@@ -75,6 +76,18 @@ const CSV: &str = "\
 # thousands, currency and dates, such as { decimal = \",\", thousands = \".\", dates = \"DMY\" }.
 ";
 
+const JSON_COLUMNS: &str = "\
+# They are the keys of the first rows. JSON does not say what type a column has, so choose: bool,
+# int, decimal(2), float, string, date, timestamp.
+";
+
+const LOOKED_AT: &str = "\
+types below: proposed from the first rows, as the owner asked with
+# --look-at-data. They follow from the data, and one odd row can change them: check them against
+# what you know of such data. Bounds and public_keys are never taken from the data; a choice of
+# yours must not be, either.
+";
+
 const SETTINGS: &str = "
 # What a column may have besides its type:
 #   bounds        SUM, AVG and MEDIAN need them: the least and the greatest value of a row. \
@@ -101,6 +114,8 @@ struct DraftTable {
     columns: Vec<FileColumn>,
     /// How its CSV is written.
     csv: Option<CsvSettings>,
+    /// Whether its files are JSON lines.
+    json: bool,
     /// Types and spellings that its rows suggest, where the owner had them looked at.
     looked_at: Option<SuggestedTypes>,
 }
@@ -112,7 +127,7 @@ impl DraftTable {
         let taken = |name: &str| others.iter().any(|t| t.name.eq_ignore_ascii_case(name));
         let numbered = (2..).map(|i: u32| format!("{base}_{i}"));
         let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name));
-        Self { name: name.unwrap_or(base), path, columns, csv: None, looked_at: None }
+        Self { name: name.unwrap_or(base), path, columns, csv: None, json: false, looked_at: None }
     }
 
     /// Sets how its CSV is written.
@@ -120,9 +135,9 @@ impl DraftTable {
         Self { csv: Some(csv), ..self }
     }
 
-    /// Adds what was found in its CSV's rows.
+    /// Adds what was found in its rows.
     fn looked_at(self, found: SuggestedTypes) -> Self {
-        Self { csv: Some(found.csv.clone()), looked_at: Some(found), ..self }
+        Self { csv: found.csv.clone(), looked_at: Some(found), ..self }
     }
 
     fn proposed(&self, column: &FileColumn) -> Option<&ProposedType> {
@@ -161,7 +176,7 @@ pub struct Draft {
 
 impl Draft {
     /// Drafts a contract for the tables at some locations, as the contract's folder sees them.
-    /// With `look`, the first rows of CSV files are read, too, and the draft says so.
+    /// With `look`, the first rows of CSV files and JSON lines are read, too, and the draft says so.
     ///
     /// # Errors
     /// When there are no files at a location, or one cannot be opened.
@@ -205,11 +220,12 @@ fn read(locations: &[String], folder: &Path, look: bool) -> Result<Vec<DraftTabl
         let csv = guess_csv(&files)?;
         let columns = file_schema(&files, csv.as_ref())?;
         let mut table = DraftTable::new(location, seen_from(folder, location), columns, &tables);
-        if let Some(csv) = csv {
-            table = match look {
-                true => table.looked_at(look_at(&files, &csv)?),
-                false => table.text(csv),
-            };
+        let format = files.first().map(|file| file.format);
+        table.json = matches!(format, Some(FileFormat::JsonLines { .. }));
+        if look && (table.json || csv.is_some()) {
+            table = table.looked_at(look_at(&files, csv.as_ref())?);
+        } else if let Some(csv) = csv {
+            table = table.text(csv);
         }
         tables.push(table);
     }
@@ -338,17 +354,15 @@ fn head(table: &DraftTable) -> String {
     let _ = write!(out, "\n[tables.{}]\n", table.name);
     let _ = writeln!(out, "# A file, a folder or a pattern, relative to this file.");
     let _ = writeln!(out, "path = {}", text(&table.path));
-    let Some(csv) = &table.csv else { return out };
+    let Some(csv) = &table.csv else {
+        if table.looked_at.is_some() {
+            let _ = write!(out, "\n# The {LOOKED_AT}");
+        }
+        return out;
+    };
     match &table.looked_at {
         Some(_) => {
-            out.push_str(
-                "
-# How the CSV is written, and the types below: proposed from the first rows, as the owner asked with
-# --look-at-data. They follow from the data, and one odd row can change them: check them against
-# what you know of such data. Bounds and public_keys are never taken from the data; a choice of
-# yours must not be, either.
-",
-            );
+            let _ = write!(out, "\n# How the CSV is written, and the {LOOKED_AT}");
         }
         None => out.push_str(CSV),
     }
@@ -364,6 +378,9 @@ fn columns(table: &DraftTable) -> String {
     if table.csv.is_some() && table.looked_at.is_none() {
         out.push_str(TEXT_COLUMNS);
     }
+    if table.json && table.looked_at.is_none() {
+        out.push_str(JSON_COLUMNS);
+    }
     let _ = writeln!(out, "[tables.{name}.columns]");
     let declared: Vec<(String, Option<String>)> = table
         .columns
@@ -373,7 +390,7 @@ fn columns(table: &DraftTable) -> String {
             let comment = match table.proposed(column).and_then(|proposed| proposed.note) {
                 Some(note) => Some(note.to_owned()),
                 None if column.file_type == "folder" => Some("in the names of folders".to_owned()),
-                None if table.csv.is_some() => None,
+                None if table.csv.is_some() || table.json => None,
                 None => Some(format!("{} in the file", visible(&column.file_type))),
             };
             Some((declaration(column, column_type), comment))
@@ -483,7 +500,10 @@ fn text(value: &str) -> String {
 
 /// An SQL name from the last segment of a location that says something.
 fn table_name(location: &str) -> String {
-    let extensions = [".gz", ".zst", ".csv", ".parquet", ".pq", ".arrow", ".arrows", ".feather"];
+    let extensions = [
+        ".gz", ".zst", ".csv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".arrows",
+        ".feather",
+    ];
     for segment in Path::new(location).components().rev() {
         let segment = segment.as_os_str().to_string_lossy();
         let mut stem = segment.as_ref();

@@ -69,6 +69,10 @@ fn of_table(table: &TableCheck) -> String {
         let unclosed = number_and_share(table.unclosed_quotes, table.rows);
         facts.push(["unclosed quotes", &format!("{unclosed}; such fields end with a line")]);
     }
+    if table.lines_not_objects > 0 {
+        let lines = number_and_share(table.lines_not_objects, table.rows);
+        facts.push(["lines that are no object", &format!("{lines}; rows without a value")]);
+    }
     match (&table.rows_per_unit, table.units) {
         (None, Some(_)) => facts.push(["privacy units", "every row is one"]),
         (_, None) => facts.push(["privacy units", &visible(&table.privacy_unit)]),

@@ -1,43 +1,19 @@
 //! CSV files.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hushtable_contract::CsvSettings;
-use hushtable_lang::MAX_STRING_BYTES;
 
 use super::convert::StoredType;
 use super::csv_rows::{CsvRecords, Limits, Record};
 use super::decoders::Bytes;
-use super::from_text::TextColumn;
 use super::parse::{ParsedField, TextParser};
 use super::sink::{Misfit, OddRow, Sink};
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
-use super::{
-    BATCH_ROWS, Compression, DataFile, FileFormat, ReadProgress, SourceError, SourceIdentity,
-    decode,
-};
-
-/// A file that tells how much of it has been read.
-struct ProgressFile {
-    file: File,
-    progress: Arc<ReadProgress>,
-}
-
-impl Read for ProgressFile {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let bytes = self.file.read(buffer)?;
-        self.progress.advance(bytes as u64);
-        Ok(bytes)
-    }
-}
-
-const BUFFER: usize = 1 << 18;
-
-/// A batch ends at this size of text even if it has few rows.
-const BATCH_BYTES: usize = 1 << 23;
+use super::text_rows::TextRows;
+use super::{Compression, DataFile, FileFormat, ReadProgress, SourceError, SourceIdentity, decode};
 
 /// A CSV file and its header.
 #[derive(Debug)]
@@ -62,7 +38,7 @@ impl CsvFile {
     ) -> Result<Self, SourceError> {
         let compression = match file.format {
             FileFormat::Csv { compression } => compression,
-            FileFormat::Parquet | FileFormat::Arrow => Compression::None,
+            _ => Compression::None,
         };
         let path = &file.path;
         let identity = path
@@ -120,18 +96,14 @@ impl CsvFile {
         most_fields: usize,
     ) -> Result<CsvRows<'_>, SourceError> {
         let damaged = |e: std::io::Error| SourceError::from_io(&self.path, &e, self.format());
-        let input = open(&self.path, self.compression, progress).map_err(damaged)?;
+        let input = self.compression.open(&self.path, progress).map_err(damaged)?;
         let input = decode::utf8(input, self.settings.encoding()).map_err(damaged)?;
         let records = CsvRecords::new(input, &self.settings, &self.limits, most_fields);
         Ok(CsvRows { file: self, records })
     }
 
     fn format(&self) -> &'static str {
-        match self.compression {
-            Compression::None => "CSV",
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "Zstandard",
-        }
+        self.compression.format("CSV")
     }
 }
 
@@ -170,47 +142,29 @@ impl Source for CsvFile {
             return Err(planned_otherwise());
         }
         let mut records = self.records(progress)?;
-        let parser = Arc::new(TextParser::new(self.settings.values()));
-        let column = |pick: &ColumnPick| TextColumn::new(pick.to, &parser, BATCH_ROWS);
-        let mut builders: Vec<TextColumn> = picks.iter().map(column).collect();
-        loop {
-            let (mut rows, mut bytes, mut more) = (0, 0, true);
-            while rows < BATCH_ROWS && bytes < BATCH_BYTES {
-                let Some(record) = records.next()? else {
-                    more = false;
-                    break;
-                };
-                rows += 1;
-                for (column, (pick, builder)) in picks.iter().zip(&mut builders).enumerate() {
-                    let field = record.field(pick.index);
-                    bytes += field.map_or(0, |field| field.len().min(MAX_STRING_BYTES));
-                    if builder.push(field) == ParsedField::Unfit {
-                        sink.misfit(
-                            column,
-                            match record.unclosed() == Some(pick.index) {
-                                true => Misfit::Unclosed,
-                                false => Misfit::Text(field.unwrap_or_default()),
-                            },
-                        );
-                    }
-                }
-                if record.unclosed().is_some() {
-                    sink.odd_row(OddRow::Unclosed);
-                }
-                if record.fields() != self.columns.len() {
-                    sink.odd_row(OddRow::Ragged);
+        let parser = TextParser::new(self.settings.values());
+        TextRows::read(picks, parser, sink, |rows, sink| {
+            let Some(record) = records.next()? else { return Ok(false) };
+            for (column, pick) in picks.iter().enumerate() {
+                let field = record.field(pick.index);
+                if rows.push(column, field) == ParsedField::Unfit {
+                    sink.misfit(
+                        column,
+                        match record.unclosed() == Some(pick.index) {
+                            true => Misfit::Unclosed,
+                            false => Misfit::Text(field.unwrap_or_default()),
+                        },
+                    );
                 }
             }
-            if rows > 0 {
-                let arrays: Result<_, _> = builders.iter_mut().map(|b| b.finish()).collect();
-                if !sink.batch(arrays.map_err(|_| planned_otherwise())?, rows) {
-                    return Ok(());
-                }
+            if record.unclosed().is_some() {
+                sink.odd_row(OddRow::Unclosed);
             }
-            if !more {
-                return Ok(());
+            if record.fields() != self.columns.len() {
+                sink.odd_row(OddRow::Ragged);
             }
-        }
+            Ok(true)
+        })
     }
 }
 
@@ -226,26 +180,4 @@ impl CsvRows<'_> {
         let file = self.file;
         self.records.next().map_err(|e| SourceError::from_io(&file.path, &e, file.format()))
     }
-}
-
-/// The bytes of a file, decompressed.
-pub(super) fn open(
-    path: &Path,
-    compression: Compression,
-    progress: &Arc<ReadProgress>,
-) -> std::io::Result<Box<dyn Read>> {
-    let file = ProgressFile { file: File::open(path)?, progress: Arc::clone(progress) };
-    Ok(match compression {
-        Compression::None => Box::new(file),
-        Compression::Gzip => {
-            Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BUFFER, file)))
-        }
-        Compression::Zstd => {
-            let buffered = BufReader::with_capacity(BUFFER, file);
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
-            // As large as the format allows (`zstd --long=31`).
-            decoder.window_log_max(31)?;
-            Box::new(decoder)
-        }
-    })
 }

@@ -235,8 +235,8 @@ impl Hint for SourceError {
                 Some(
                     "name a file, a folder of files or a pattern such as \
                  `claims/*.parquet`, relative to the contract's folder; files \
-                 end in .parquet, .pq, .arrow, .arrows, .feather, .csv, .csv.gz \
-                 or .csv.zst"
+                 end in .parquet, .pq, .arrow, .arrows, .feather, .csv, .jsonl or \
+                 .ndjson, the last three also with .gz or .zst behind"
                         .to_owned(),
                 ),
             ),
@@ -246,8 +246,8 @@ impl Hint for SourceError {
                     shown(path)
                 ),
                 Some(
-                    "rename it to .parquet, .pq, .arrow, .arrows, .feather, .csv, \
-                 .csv.gz or .csv.zst, or narrow the pattern"
+                    "rename it to .parquet, .pq, .arrow, .arrows, .feather, .csv, .jsonl or \
+                     .ndjson, the last three also with .gz or .zst behind, or narrow the pattern"
                         .to_owned(),
                 ),
             ),

@@ -168,6 +168,7 @@ fn modified_ns(found: &Metadata) -> i128 {
 pub(super) fn format_of(path: &Path) -> Option<FileFormat> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let csv = |compression| FileFormat::Csv { compression };
+    let json = |compression| FileFormat::JsonLines { compression };
     [
         (".parquet", FileFormat::Parquet),
         (".pq", FileFormat::Parquet),
@@ -177,6 +178,12 @@ pub(super) fn format_of(path: &Path) -> Option<FileFormat> {
         (".csv", csv(Compression::None)),
         (".csv.gz", csv(Compression::Gzip)),
         (".csv.zst", csv(Compression::Zstd)),
+        (".jsonl", json(Compression::None)),
+        (".jsonl.gz", json(Compression::Gzip)),
+        (".jsonl.zst", json(Compression::Zstd)),
+        (".ndjson", json(Compression::None)),
+        (".ndjson.gz", json(Compression::Gzip)),
+        (".ndjson.zst", json(Compression::Zstd)),
     ]
     .into_iter()
     .find_map(|(end, format)| name.ends_with(end).then_some(format))

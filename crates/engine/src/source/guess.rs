@@ -6,7 +6,7 @@ use std::sync::Arc;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use hushtable_contract::{CsvSettings, TextFormat};
 
-use super::{DataFile, FileFormat, SourceError, csv};
+use super::{DataFile, FileFormat, SourceError};
 
 /// The longest header line that is read.
 const HEADER_BYTES: u64 = 1 << 20;
@@ -25,7 +25,7 @@ pub fn guess_csv(files: &[DataFile]) -> Result<Option<CsvSettings>, SourceError>
         return Ok(None);
     };
     let damaged = |e: std::io::Error| SourceError::from_io(path, &e, "CSV");
-    let input = csv::open(path, *compression, &Arc::default()).map_err(damaged)?;
+    let input = compression.open(path, &Arc::default()).map_err(damaged)?;
     let mut line = Vec::new();
     let mut input = BufReader::new(input.take(HEADER_BYTES));
     input.read_until(b'\n', &mut line).map_err(damaged)?;

@@ -1,20 +1,19 @@
-//! Types of CSV columns from some of their rows: for the owner of the data, who asked to have it
+//! Types of the columns of CSV and JSON lines from some of their rows: for the owner of the data, who asked to have it
 //! looked at.
 
 use std::sync::Arc;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use hushtable_contract::{CsvSettings, DateOrder, NumberFormat, TextFormat};
-use hushtable_lang::ColumnType;
+use hushtable_lang::{ColumnType, JsonKind, JsonValue};
 
 use super::csv::CsvFile;
+use super::json_lines::{JsonLinesFile, KeyIndices};
+use super::open::ROWS_LOOKED_AT;
 use super::parse::{ParsedField, TextParser};
 use super::stored::Source;
 use super::text_form::form;
 use super::{DataFile, FileFormat, SourceError, file_schema};
-
-/// Rows that are looked at, from the beginnings of all files.
-const ROWS: usize = 10_000;
 
 /// Longer fields are text, whatever is in them.
 const LONGEST: usize = 100;
@@ -54,13 +53,13 @@ const NUMBERS: [(char, Option<char>); 8] = [
     (',', Some('\'')),
 ];
 
-/// Types and spellings that rows of a CSV table suggest.
+/// Types and spellings that rows of a table suggest.
 #[derive(Clone, Debug)]
 pub struct SuggestedTypes {
     /// How many rows.
     pub rows: usize,
-    /// How the files are written.
-    pub csv: CsvSettings,
+    /// How the files are written, where they are CSV.
+    pub csv: Option<CsvSettings>,
     /// A type for each column, in the order of [`file_schema`].
     pub columns: Vec<ProposedType>,
 }
@@ -80,26 +79,36 @@ pub struct ProposedType {
     pub forms: Vec<String>,
 }
 
-/// Looks at rows of a CSV table that is delimited and encoded as `csv` says, and proposes its types
-/// and how its values are written. The proposal follows from the data, and a single row can change
+/// Looks at rows of a CSV table that is delimited and encoded as `csv` says, or of JSON lines, and
+/// proposes its types and how its values are written. Texts in JSON are no numbers, whatever is in
+/// them, as 007 and 7 may be two of them. The proposal follows from the data, and a single row can change
 /// it.
 ///
 /// # Errors
 ///
 /// When the files cannot be read, or differ in their columns.
-pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<SuggestedTypes, SourceError> {
+pub fn look_at(
+    files: &[DataFile],
+    csv: Option<&CsvSettings>,
+) -> Result<SuggestedTypes, SourceError> {
+    let Some(csv) = csv else {
+        let Sample { rows, columns, .. } = Sample::of(files, None)?;
+        let parser = TextParser::default();
+        let columns = columns.iter().map(|column| column.proposed(&parser, &[])).collect();
+        return Ok(SuggestedTypes { rows, csv: None, columns });
+    };
     let internal = |_| SourceError::Internal { what: "a proposal for CSV was refused" };
     let encoded = |encoding: &'static Encoding, values| {
         let settings = CsvSettings::new(csv.delimiter(), csv.quote(), encoding.name(), values);
         settings.map_err(internal)
     };
-    let mut sample = Sample::of(files, csv)?;
+    let mut sample = Sample::of(files, Some(csv))?;
     let mut encoding = csv.encoding();
     // A header line in ASCII does not tell. By far the most common encoding of those that the bytes
     // do not tell apart.
     if encoding == UTF_8 && sample.not_utf8 > sample.beyond_ascii {
         encoding = WINDOWS_1252;
-        sample = Sample::of(files, &encoded(encoding, TextFormat::default())?)?;
+        sample = Sample::of(files, Some(&encoded(encoding, TextFormat::default())?))?;
     }
     let (stored, folders) = sample.columns.split_at(sample.from_files);
     let (values, unclear) = format_of(stored).map_err(internal)?;
@@ -108,7 +117,8 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<SuggestedTypes, 
     let stored = stored.iter().map(|column| column.proposed(&parser, &unclear));
     let folders = folders.iter().map(|column| column.proposed(&programs, &[]));
     let columns = stored.chain(folders).collect();
-    Ok(SuggestedTypes { rows: sample.rows, csv: encoded(encoding, values)?, columns })
+    let csv = Some(encoded(encoding, values)?);
+    Ok(SuggestedTypes { rows: sample.rows, csv, columns })
 }
 
 /// Rows from the beginnings of all files.
@@ -124,24 +134,31 @@ struct Sample {
 }
 
 impl Sample {
-    fn of(files: &[DataFile], csv: &CsvSettings) -> Result<Self, SourceError> {
-        let schema = file_schema(files, Some(csv))?;
+    fn of(files: &[DataFile], csv: Option<&CsvSettings>) -> Result<Self, SourceError> {
+        let schema = file_schema(files, csv)?;
         let columns: Vec<SampledTexts> = schema
             .into_iter()
-            .map(|column| SampledTexts { name: column.name, texts: Vec::new() })
+            .map(|column| SampledTexts { name: column.name, texts: Vec::new(), quoted: 0 })
             .collect();
         let from_files = columns.len() - files.first().map_or(0, |file| file.folders.len());
         let mut sample = Self { rows: 0, columns, from_files, not_utf8: 0, beyond_ascii: 0 };
-        let settings = Arc::new(csv.clone());
-        let each = (ROWS / files.len().max(1)).max(1);
+        let settings = Arc::new(csv.cloned().unwrap_or_default());
+        let each = (ROWS_LOOKED_AT / files.len().max(1)).max(1);
         for data in files {
             for value in &data.folders {
                 let mut columns = sample.columns.iter_mut();
                 let column = columns.find(|column| column.name == value.column);
                 column.into_iter().for_each(|column| column.add(value.text.as_deref()));
             }
-            if matches!(data.format, FileFormat::Csv { .. }) && sample.rows < ROWS {
-                sample.add(&CsvFile::open(data, &settings, &[])?, each)?;
+            match data.format {
+                _ if sample.rows >= ROWS_LOOKED_AT => {}
+                FileFormat::Csv { .. } => {
+                    sample.add(&CsvFile::open(data, &settings, &[])?, each)?;
+                }
+                FileFormat::JsonLines { .. } => {
+                    sample.add_json(&JsonLinesFile::open(data, &[])?, each)?;
+                }
+                FileFormat::Parquet | FileFormat::Arrow => {}
             }
         }
         Ok(sample)
@@ -170,6 +187,23 @@ impl Sample {
         }
         Ok(())
     }
+
+    /// Adds at most `most` lines of a file.
+    fn add_json(&mut self, file: &JsonLinesFile, most: usize) -> Result<(), SourceError> {
+        let (from_files, _) = self.columns.split_at_mut(self.from_files);
+        let names: Vec<String> = from_files.iter().map(|column| column.name.clone()).collect();
+        let indices = KeyIndices::of(names.iter().map(String::as_str));
+        let mut lines = file.lines(&Arc::default())?;
+        for _ in 0..most {
+            let Some(line) = lines.next()? else { break };
+            self.rows += 1;
+            let values = indices.values(line).unwrap_or_default();
+            for (column, value) in from_files.iter_mut().zip(values) {
+                value.into_iter().for_each(|value| column.add_json(value));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Some texts of a column.
@@ -177,6 +211,8 @@ struct SampledTexts {
     name: String,
     /// The texts that are not empty; `None` for fields that are too long or not text.
     texts: Vec<Option<String>>,
+    /// How many of them are values that JSON has as texts.
+    quoted: usize,
 }
 
 /// A part of how values are written that the rows leave open, and what to say of the columns.
@@ -188,6 +224,20 @@ impl SampledTexts {
         let text = if field.len() > LONGEST { None } else { std::str::from_utf8(field).ok() };
         if text.is_none_or(|text| !text.trim_ascii().is_empty()) {
             self.texts.push(text.map(|text| text.trim_ascii().to_owned()));
+        }
+    }
+
+    fn add_json(&mut self, value: JsonValue<'_>) {
+        match (value.kind(), value.text()) {
+            (JsonKind::Null, _) => {}
+            (JsonKind::Bool | JsonKind::Number, _) => self.add(Some(value.written())),
+            (JsonKind::Text, Some(text)) => {
+                let trimmed = text.trim_ascii();
+                let is_value = !trimmed.is_empty() && !NULLS.contains(&trimmed);
+                self.quoted += usize::from(is_value);
+                self.add(Some(text.as_bytes()));
+            }
+            (JsonKind::Text | JsonKind::Array | JsonKind::Object, _) => self.texts.push(None),
         }
     }
 
@@ -258,9 +308,10 @@ impl SampledTexts {
                 return (ColumnType::String, Some(note));
             }
         }
+        let quoted = too_many(self.quoted, self.count());
         let letters = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
         let mut bools = self.fitting(parser, ColumnType::Bool);
-        if self.typed(parser, ColumnType::Bool) > 0 && bools.all(letters) {
+        if !quoted && self.typed(parser, ColumnType::Bool) > 0 && bools.all(letters) {
             return (ColumnType::Bool, None);
         }
         let code = |text: &str| {
@@ -278,12 +329,15 @@ impl SampledTexts {
         let moments = self.fitting(parser, ColumnType::Timestamp);
         let with_time = moments.clone().filter(|text| text.contains(':')).count();
         let timed = with_time * ONE_OF_SO_MANY > moments.count();
+        // Eight digits in a text may be a code.
+        let digits_alone = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let dated = !quoted || !self.fitting(parser, ColumnType::Date).any(digits_alone);
         let candidates = [
-            (true, ColumnType::Int),
-            (fixed && scale > 0, ColumnType::Decimal { scale }),
-            (true, ColumnType::Float),
-            (!timed, ColumnType::Date),
-            (timed, ColumnType::Timestamp),
+            (!quoted, ColumnType::Int),
+            (!quoted && fixed && scale > 0, ColumnType::Decimal { scale }),
+            (!quoted, ColumnType::Float),
+            (dated && !timed, ColumnType::Date),
+            (dated && timed, ColumnType::Timestamp),
         ];
         // The type of the most values, and of several the plainest.
         let mut best = (0, ColumnType::String);

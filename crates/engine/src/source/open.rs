@@ -12,13 +12,18 @@ use super::csv::CsvFile;
 use super::decoders::Bytes;
 use super::folders::FolderValue;
 use super::ipc::ArrowFile;
+use super::json_lines::{JsonLinesFile, first_keys};
 use super::parquet::ParquetFile;
 use super::stored::{Source, StoredColumn};
-use super::{DataFile, FileColumn, FileFormat, SourceError, TableData};
+use super::{DataFile, FileColumn, FileFormat, ReadRequest, SourceError, TableData};
+
+/// Rows whose keys are taken for those of all rows, where the files do not name their columns.
+pub(super) const ROWS_LOOKED_AT: usize = 10_000;
 
 /// The columns that all of a table's files have, in the order of the first file, from their footers
 /// or header lines alone: never from values, statistics or row counts. After them those in the
-/// names of folders.
+/// names of folders. JSON lines name columns in their rows alone: there, they are the keys of the
+/// first rows of all files.
 ///
 /// Columns without a name (a comma at the end of a CSV header) are left out.
 ///
@@ -30,7 +35,8 @@ pub fn file_schema(
     files: &[DataFile],
     csv: Option<&CsvSettings>,
 ) -> Result<Vec<FileColumn>, SourceError> {
-    let files = open_all(files, csv, &[])?;
+    let wanted = ReadRequest { csv: csv.cloned(), ..ReadRequest::default() };
+    let files = open_all(files, &wanted, &keys_of(files)?)?;
     check_columns(&files)?;
     let first = files.first().ok_or(SourceError::NoFiles)?;
     let mut schema = Vec::new();
@@ -62,6 +68,18 @@ pub fn file_schema(
     Ok(schema)
 }
 
+/// The keys of the first rows of JSON lines; of other files none.
+fn keys_of(files: &[DataFile]) -> Result<Vec<String>, SourceError> {
+    let mut keys = Vec::new();
+    let each = (ROWS_LOOKED_AT / files.len().max(1)).max(1);
+    for file in files {
+        if let FileFormat::JsonLines { .. } = file.format {
+            keys.extend(first_keys(file, each)?);
+        }
+    }
+    Ok(keys)
+}
+
 /// A file whose schema has been read.
 #[derive(Debug)]
 pub(super) struct OpenedSource {
@@ -80,12 +98,14 @@ pub(super) enum ColumnOrigin<'a> {
 /// Opens all sources of a table.
 pub(super) fn open_data(
     data: &TableData,
-    csv: Option<&CsvSettings>,
-    text_bytes: &[(String, usize)],
+    wanted: &ReadRequest,
 ) -> Result<Vec<OpenedSource>, SourceError> {
     match data {
-        TableData::Files(files) => open_all(files, csv, text_bytes),
-        TableData::Provided(table) if csv.is_some() => {
+        TableData::Files(files) => {
+            let names = wanted.columns.iter().chain(&wanted.unit).map(|(name, _)| name.clone());
+            open_all(files, wanted, &names.collect::<Vec<String>>())
+        }
+        TableData::Provided(table) if wanted.csv.is_some() => {
             let path = table.path().to_owned();
             Err(SourceError::CsvSettingsForOther { path, format: "Arrow" })
         }
@@ -95,39 +115,42 @@ pub(super) fn open_data(
     }
 }
 
-/// Opens a file of any format.
+/// Opens a file of any format. `names` are the columns of one that does not name them.
 fn open(
     file: &DataFile,
     settings: &Arc<CsvSettings>,
     text_bytes: &[(String, usize)],
+    names: &[String],
 ) -> Result<Arc<dyn Source>, SourceError> {
     let at = PathBuf::clone(&file.path);
     Ok(match file.format {
         FileFormat::Csv { .. } => Arc::new(CsvFile::open(file, settings, text_bytes)?),
         FileFormat::Parquet => Arc::new(ParquetFile::open(at)?),
         FileFormat::Arrow => Arc::new(ArrowFile::open(at)?),
+        FileFormat::JsonLines { .. } => Arc::new(JsonLinesFile::open(file, names)?),
     })
 }
 
 /// Opens all files, as they were when they were listed.
 fn open_all(
     files: &[DataFile],
-    csv: Option<&CsvSettings>,
-    text_bytes: &[(String, usize)],
+    wanted: &ReadRequest,
+    names: &[String],
 ) -> Result<Vec<OpenedSource>, SourceError> {
     if files.is_empty() {
         return Err(SourceError::NoFiles);
     }
-    let settings = Arc::new(csv.cloned().unwrap_or_default());
+    let settings = Arc::new(wanted.csv.clone().unwrap_or_default());
     let mut opened: Vec<OpenedSource> = Vec::with_capacity(files.len());
     for file in files {
-        if let (true, FileFormat::Parquet | FileFormat::Arrow) = (csv.is_some(), file.format) {
+        let is_csv = matches!(file.format, FileFormat::Csv { .. });
+        if wanted.csv.is_some() && !is_csv {
             let (path, format) = (file.path.clone(), file.format.name());
             return Err(SourceError::CsvSettingsForOther { path, format });
         }
         // The file must be the one that was listed, as a release is about that. Another one may
         // look damaged.
-        let source = open(file, &settings, text_bytes);
+        let source = open(file, &settings, &wanted.text_bytes, names);
         let changed = match &source {
             Ok(source) => source.identity() != file.identity(),
             Err(_) => file.path.identity().is_ok_and(|now| now != file.identity()),

@@ -229,7 +229,7 @@ impl TextParser {
 
 /// Whether a whole number is written with no more signs than it takes: no plus, no zero in front,
 /// no blanks around it.
-fn is_plain(number: &[u8]) -> bool {
+pub(super) fn is_plain(number: &[u8]) -> bool {
     let digits = number.strip_prefix(b"-").unwrap_or(number);
     match digits {
         b"0" => digits.len() == number.len(),

@@ -38,13 +38,15 @@ pub(crate) enum Misfit<'a> {
     Unclosed,
 }
 
-/// A row of CSV text that is not as all should be.
+/// A row of text that is not as all should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OddRow {
     /// It has more or fewer fields than the header line.
     Ragged,
     /// A field in quotes had to end with its line, and the row with it.
     Unclosed,
+    /// A line of JSON lines that is not an object, or too long to be read as one. It has no value.
+    NotAnObject,
 }
 
 /// A sink that reports progress by the share of rows that have been read.

@@ -76,7 +76,7 @@ impl SourceTable {
     /// # Errors
     /// All from their schemas, before any value is read.
     pub(crate) fn open(data: &TableData, wanted: &ReadRequest) -> Result<Self, SourceError> {
-        let opened = open_data(data, wanted.csv.as_ref(), &wanted.text_bytes)?;
+        let opened = open_data(data, wanted)?;
         let mut fields = Vec::new();
         let mut columns: Vec<(&str, ColumnType, ReadType)> = Vec::new();
         for (name, declared) in &wanted.columns {

@@ -5,6 +5,7 @@ mod csv;
 mod encodings;
 mod files;
 mod folders;
+mod json_lines;
 mod memory;
 mod parquet;
 mod parquet_raw;

@@ -91,6 +91,67 @@ fn queries_and_checks_see_the_same_rows_behind_a_quote() {
     assert_eq!(fixture.rows(&exactly("COUNT(DISTINCT id) AS n FROM t WHERE id > 10")), "1989\n");
 }
 
+/// The same table in three formats has the same units, rows and exact groups.
+#[test]
+fn answers_from_json_lines_are_those_from_csv_and_parquet() {
+    use datafusion::arrow::array::{Int64Array, StringArray};
+    let (mut csv, mut json) = ("id,note,n\n".to_owned(), String::new());
+    let (mut ids, mut notes, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..600_i64 {
+        let id = row * 31 % 97;
+        let (note, n) = (format!("note {}", id % 7), id % 11);
+        csv += &format!("{id},{note},{n}\n");
+        // Written in any way, and some with keys that nobody asks for.
+        json += &match row % 3 {
+            0 => format!("{{\"id\": {id}, \"note\": \"{note}\", \"n\": {n}}}\n"),
+            1 => format!(
+                "{{\"n\":{n}.0,\"more\":[{{}}],\"note\":\"n\\u006fte {}\",\"id\":{id}.0}}\n",
+                id % 7
+            ),
+            _ => format!("{{\"n\":99,\"id\":\"{id}\",\"note\":\"{note}\",\"n\":\"{n}\"}}\r\n\n"),
+        };
+        ids.push(id);
+        notes.push(note);
+        numbers.push(n);
+    }
+    let csv = table("int", &[("a.csv", &csv)]);
+    let json = table("int", &[("a.jsonl", &json)]);
+    let parquet = table("int", &[]);
+    std::fs::create_dir(parquet.path().join("t")).unwrap();
+    let batch = RecordBatch::try_from_iter([
+        ("id", Arc::new(Int64Array::from(ids)) as ArrayRef),
+        ("note", Arc::new(StringArray::from(notes))),
+        ("n", Arc::new(Int64Array::from(numbers))),
+    ]);
+    let batch = batch.unwrap();
+    let file = File::create(parquet.path().join("t/a.parquet")).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    assert_eq!(units(&json), ("97|600\n".to_owned(), 97, 0));
+    for sql in [
+        "note, COUNT(*) AS c, COUNT(DISTINCT id) AS u, SUM(n) AS s FROM t GROUP BY note ORDER BY note",
+        "n, COUNT(*) AS c FROM t WHERE note <> 'note 3' GROUP BY n ORDER BY n",
+    ] {
+        let [found, first, second] = [&json, &csv, &parquet].map(|t| t.rows(&exactly(sql)));
+        assert!(found.lines().count() > 6, "{found}");
+        assert_eq!((&found, &found), (&first, &second));
+    }
+}
+
+/// A key that no line has is a column of NULLs: which keys there are is known from the rows alone.
+#[test]
+fn lines_that_are_no_object_are_rows_without_a_unit() {
+    let text = "{\"id\":1,\"n\":2}\n{\"id\":\n[3]\n{\"id\":4.5,\"n\":1}\n";
+    let fixture = table("int", &[("a.ndjson", text)]);
+    assert_eq!(units(&fixture), ("1|1\n".to_owned(), 1, 3));
+    let report = fixture.session().check_data(None, None, &Progress::default()).wait().unwrap();
+    let found = &report.tables[0];
+    assert_eq!((found.rows, found.lines_not_objects, found.ragged_rows), (4, 2, 0));
+    assert!(found.advice.iter().any(|advice| advice.found.contains("50 % of the lines")));
+    assert_eq!(fixture.rows(&exactly("COUNT(note) AS n, SUM(n) AS s FROM t")), "0|2\n");
+}
+
 #[cfg(unix)]
 #[test]
 fn rows_behind_two_links_count_once() {

@@ -56,7 +56,7 @@ fn drafts_from_rows_say_so() {
         misfits: usize::from(column.name == "day"),
         forms: (column.name == "day").then_some("a.A.".to_owned()).into_iter().collect(),
     });
-    let found = SuggestedTypes { rows: 1234, csv: csv.clone(), columns: proposed.collect() };
+    let found = SuggestedTypes { rows: 1234, csv: Some(csv.clone()), columns: proposed.collect() };
     let draft = Draft { tables: vec![table.looked_at(found)] };
     let text = draft.text();
     insta::assert_snapshot!("looked_at", text);
@@ -71,6 +71,30 @@ fn drafts_from_rows_say_so() {
     );
     let contract = hushtable_contract::Contract::parse(&decided, "hushtable.toml").unwrap();
     assert_eq!(contract.tables["x"].csv, Some(csv));
+}
+
+/// Columns are keys, and types are proposed only where the owner asks for a look.
+#[test]
+fn drafts_of_json_lines_read_keys_and_values_only_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = (1..100).map(|n| format!("{{\"id\":\"{n:03}\",\"paid\":{n}.25,\"n\":{n}}}\n"));
+    let path = folder.path().join("visits.jsonl");
+    std::fs::write(&path, rows.collect::<String>()).unwrap();
+    let locations = [path.to_str().unwrap().to_owned()];
+    let text = |look| Draft::of(&locations, Path::new(""), look).unwrap().text();
+    let (unseen, looked) = (text(false), text(true));
+    for (text, expected) in [
+        (&unseen, "[tables.visits]\n"),
+        (&unseen, "no value was read"),
+        (&unseen, "# They are the keys of the first rows."),
+        (&unseen, "\nid = { type = \"string\" }\npaid = { type = \"string\" }\nn = { type"),
+        (&looked, "\n# The types below: proposed from the first rows, as the owner asked with\n"),
+        (&looked, "\nid = { type = \"string\" }        # codes with a zero in front\n"),
+        (&looked, "\npaid = { type = \"decimal(2)\" }\nn = { type = \"int\" }\n"),
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    assert!(![&unseen, &looked].iter().any(|text| text.contains("csv = ")));
 }
 
 #[test]
@@ -99,6 +123,8 @@ fn tables_get_names_that_sql_knows() {
         ("claims/", "claims"),
         ("a/**/*.pq", "a"),
         ("part-*.CSV.ZST", "part"),
+        ("visits.jsonl", "visits"),
+        ("visits.ndjson.gz", "visits"),
         ("2024.csv", "table_2024"),
         ("Order.csv", "table_Order"),
         ("./*.csv", "data"),

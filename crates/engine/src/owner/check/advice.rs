@@ -80,6 +80,14 @@ fn odd_rows_advice(report: &TableCheck, say: &mut Say<'_>) {
         );
         say(&report.table, found, change);
     }
+    if report.lines_not_objects > 0 {
+        let found = format!(
+            "{} of the lines are not one JSON object of at most 16 MiB, and are rows without a value",
+            percent(report.lines_not_objects, report.rows)
+        );
+        let change = "write each object on a line of its own, with line ends within texts as `\\n`";
+        say(&report.table, found, change.to_owned());
+    }
 }
 
 fn column_advice(

@@ -58,6 +58,7 @@ pub(super) fn read(
         rows: 0,
         ragged: 0,
         unclosed: 0,
+        not_objects: 0,
         unit: unit.map(|column| RowsPerUnit {
             column,
             interner: None,
@@ -100,6 +101,7 @@ pub(super) fn read(
         rows: rows.rows,
         ragged_rows: rows.ragged,
         unclosed_quotes: rows.unclosed,
+        lines_not_objects: rows.not_objects,
         privacy_unit: match &table.unit {
             TableUnit::Row => "row".to_owned(),
             TableUnit::Column(name) => name.clone(),
@@ -132,6 +134,8 @@ struct CheckedRows {
     ragged: u64,
     /// Rows of CSV files with a field in quotes that do not end.
     unclosed: u64,
+    /// Lines of JSON lines that are no object.
+    not_objects: u64,
     unit: Option<RowsPerUnit>,
     parser: TextParser,
     failed: Option<EngineError>,
@@ -207,6 +211,7 @@ impl Sink for CheckedRows {
         match what {
             OddRow::Ragged => self.ragged += 1,
             OddRow::Unclosed => self.unclosed += 1,
+            OddRow::NotAnObject => self.not_objects += 1,
         }
     }
 }

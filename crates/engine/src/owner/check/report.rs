@@ -26,6 +26,8 @@ pub struct TableCheck {
     /// Rows of CSV files with a field whose quotes do not end within the bytes that it may have. It
     /// ends at the next line end, and lines up to there are parts of it.
     pub unclosed_quotes: u64,
+    /// Lines of JSON lines that are not an object, or too long to be read: rows without a value.
+    pub lines_not_objects: u64,
     /// The column that names the privacy unit, or `row`.
     pub privacy_unit: String,
     /// Privacy units; `None` where the table alone does not determine them.

@@ -447,6 +447,12 @@ fn rows_of_a_program_stay_in_it() {
 /// A plan that another process could not read is refused before the charge.
 #[test]
 fn plans_are_read_before_they_are_paid() {
+    // The engine's threads have room for deep plans, those of tests do not.
+    let deep = std::thread::Builder::new().stack_size(16 << 20).spawn(deep_plans_are_refused);
+    deep.unwrap().join().unwrap();
+}
+
+fn deep_plans_are_refused() {
     let fixture = fixture();
     let elsewhere = with(&fixture, Shares(whole, |groups| groups));
     let query = |terms: usize| {

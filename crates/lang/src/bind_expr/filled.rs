@@ -54,6 +54,8 @@ fn filled(hint: &str, operands: &[&ast::Expr]) -> String {
         };
         let (word, after) = rest.split_at(length);
         let operand = match word {
+            // A column that has such a name is meant as it is.
+            _ if operands.iter().any(|node| node.to_string() == word) => None,
             SECOND => second,
             _ if FIRST.contains(&word) => first,
             _ => None,

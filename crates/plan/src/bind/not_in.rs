@@ -61,10 +61,10 @@ impl RowSet {
     /// choice of the values in which one is NULL.
     ///
     /// Of others that are protected, a unit's rows may look at its own alone. That is enough where
-    /// values that are never NULL lead to one unit. One value alone that may be NULL is compared so,
-    /// too: NULL among the others takes away the rows of its unit. Whether there are any others at
-    /// all follows from everybody's rows; there are some in all questions that make sense, so a row
-    /// whose value is NULL is left out.
+    /// values that are never NULL lead to one unit. One value alone that may be NULL is compared
+    /// so, too: NULL among the others takes away the rows of its unit. Whether there are any others
+    /// at all follows from everybody's rows; there are some in all questions that make sense, so a
+    /// row whose value is NULL is left out.
     pub(super) fn not_in(
         self,
         others: Self,

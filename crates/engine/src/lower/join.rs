@@ -20,9 +20,9 @@ use crate::error::EngineError;
 use crate::source::TableData;
 
 impl Lowering<'_> {
-    /// A join. One side is hashed into tables, the other looks up in them: a public side into one
-    /// table for all partitions, of two protected sides the one with the smaller files into one
-    /// table for each. The time depends on the files' sizes; the result does not. Where only the
+    /// A join. One side is hashed into tables, the other looks up in them: a public side, or of two
+    /// protected ones the one with the smaller files. It is one table for all partitions, or one
+    /// for each. The time depends on the files' sizes; the result does not. Where only the
     /// existence of a partner matters, equal partners count once.
     pub(super) async fn join(
         &self,
@@ -100,9 +100,10 @@ impl Lowering<'_> {
             _ if kind != JoinKind::Inner => false,
             _ => self.bytes(left) <= self.bytes(right),
         };
-        let shared = match build_left {
-            true => public(left) && !public(right),
-            false => public(right) && !public(left),
+        let (built, probed) = if build_left { (left, right) } else { (right, left) };
+        let shared = match (public(built), public(probed)) {
+            (true, false) => true,
+            _ => !is_limited && self.is_one_table(built, probed),
         };
         let (build, probe, build_keys, probe_keys) = match build_left {
             true => (left_plan, right_plan, left_keys, right_keys),
@@ -232,6 +233,14 @@ impl Lowering<'_> {
             });
         }
         Ok((needed.project(&all, plan, self.padded)?, indices))
+    }
+
+    /// Whether rows that look up stay where they are, and one thread puts the others into one
+    /// table: where those that would move are many times as many. With more threads, more of them
+    /// wait for that one.
+    fn is_one_table(&self, built: &Relation, probed: &Relation) -> bool {
+        let others = u64::try_from(self.unit_partitions - 1).unwrap_or(u64::MAX);
+        self.bytes(built).saturating_mul(others) <= self.bytes(probed)
     }
 
     /// Bytes of the tables that a relation reads.

@@ -1,5 +1,5 @@
-//! Reads tables totally, from Parquet, Arrow and CSV files, JSON lines and programs: no value in the
-//! data can make an error.
+//! Reads tables totally, from Parquet, Arrow and CSV files, JSON lines and programs: no value in
+//! the data can make an error.
 //!
 //! Noise protects what a query releases, but not whether it fails. So everything that may fail is
 //! decided from the contract and the files' schemas before a value is read, and from then on a
@@ -267,9 +267,9 @@ impl ReadRequest {
 ///
 /// In JSON lines, a column is a key of the objects, and NULL where an object lacks it; of several
 /// members with one key, the last counts. Texts are read as those of CSV, but an empty one is a
-/// string. Numbers are read however they are written: `7.0` is an integer. Under `string`, all other
-/// values are as they are written. A line that is no object, or has more than 16 MiB, is a row of
-/// NULLs, and a blank line is none.
+/// string. Numbers are read however they are written: `7.0` is an integer. Under `string`, all
+/// other values are as they are written. A line that is no object, or has more than 16 MiB, is a
+/// row of NULLs, and a blank line is none.
 ///
 /// Units are the values of their column, but those of an `int` column are whole numbers of up to 38
 /// digits: a unit that does not fit 64 bits must not be left out.

@@ -176,7 +176,7 @@ pub struct Draft {
 
 impl Draft {
     /// Drafts a contract for the tables at some locations, as the contract's folder sees them.
-    /// With `look`, the first rows of CSV files and JSON lines are read, too, and the draft says so.
+    /// With `look`, the first rows of CSV and JSON lines are read, too, and the draft says so.
     ///
     /// # Errors
     /// When there are no files at a location, or one cannot be opened.

@@ -5,7 +5,7 @@ mod calls;
 mod common_types;
 mod dates;
 mod filled;
-mod json;
+mod json_access;
 mod literals;
 mod mixed_types;
 mod operators;

@@ -61,8 +61,8 @@ impl<'a> JsonValue<'a> {
         self.written
     }
 
-    /// The characters of a text, without quotes and escapes. `None` for other kinds, where bytes are
-    /// not UTF-8, and where a half of a surrogate pair stands alone, which is no character.
+    /// The characters of a text, without quotes and escapes. `None` for other kinds, where bytes
+    /// are not UTF-8, and where a half of a surrogate pair stands alone, which is no character.
     pub fn text(self) -> Option<Cow<'a, str>> {
         let within = self.written.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         let mut rest = std::str::from_utf8(within).ok()?;
@@ -176,7 +176,7 @@ impl<'a> Iterator for JsonMembers<'a> {
     }
 }
 
-/// Goes through text from its start. What it reads is `None` where the text does not go on so.
+/// Goes through text from its start. Each reading is `None` where the text does not go on so.
 pub struct JsonScanner<'a> {
     rest: &'a [u8],
 }
@@ -516,7 +516,10 @@ mod tests {
             if ascii {
                 let units = |c: char| match c {
                     ' '..='~' | '\n' => c.to_string(),
-                    c => c.encode_utf16(&mut [0; 2]).iter().map(|u| format!("\\u{u:04x}")).collect(),
+                    c => {
+                        let unit = |unit: &mut u16| format!("\\u{unit:04x}");
+                        c.encode_utf16(&mut [0; 2]).iter_mut().map(unit).collect()
+                    }
                 };
                 written = written.chars().map(units).collect();
             }

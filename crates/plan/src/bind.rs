@@ -19,10 +19,10 @@ mod full_joins;
 mod gaussian;
 mod group_by;
 mod grouping_sets;
-mod join_limits;
 mod joins;
 mod leaf;
 mod learning;
+mod limit_sources;
 mod listed_groups;
 mod measure;
 mod mentions;
@@ -40,6 +40,7 @@ mod quantile;
 mod query;
 mod released_tables;
 mod row_bounds;
+mod rows_joined;
 mod rowset;
 mod same_rows;
 mod select;
@@ -66,9 +67,9 @@ pub use self::automatic_limits::{
 pub use self::automatic_limits::{EXAMPLE_BOUND, EXAMPLE_ROWS};
 pub use self::count_release::{CountRelease, bind_count_release};
 pub use self::gaussian::{as_gaussian, delta_shares, gaussian_choices, is_gaussian};
-pub use self::join_limits::{LimitSource, LimitSources};
 pub use self::leaf::{Leaf, numbered};
 pub use self::learning::{Learning, LearntColumns};
+pub use self::limit_sources::{LimitSource, LimitSources};
 pub use self::listed_groups::{known_groups, public_groups};
 pub use self::measure::{
     Clamps, Classes, Groups, Key, Measure, Measurement, Order, Output, PerRecordSum, Thresholds,

@@ -183,11 +183,15 @@ impl Adding<'_> {
             }
             Operator::Window { input, columns } => {
                 let of = self.relation(input);
+                let bytes = bytes_of(input.fields());
                 for column in columns {
                     let order = column.order_by.iter().map(|o| &o.expr);
                     let exprs = column.partition_by.iter().chain(order);
                     let exprs = exprs.chain(column.function.operands());
-                    self.compute(of.rows, exprs, &bytes_of(input.fields()), SORTED);
+                    // Rows are sorted by all of them: ties, by the columns that are read.
+                    let texts = exprs.clone().map(|expr| expr.most_bytes(&bytes) as u64);
+                    let sorted = SORTED + SORTED_BYTE * texts.fold(0, u64::saturating_add);
+                    self.compute(of.rows, exprs, &bytes, sorted);
                 }
                 of
             }

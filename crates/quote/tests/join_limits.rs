@@ -24,7 +24,10 @@ columns = { id = { type = "int" }, town = { type = "string", public_keys = ["x",
 [tables.visits]
 path = "visits.csv"
 unit = { of = "customer", column = "id" }
-columns = { id = { type = "int" }, day = { type = "int" }, cost = { type = "int", bounds = [0, 90] } }
+[tables.visits.columns]
+id = { type = "int" }
+day = { type = "int" }
+cost = { type = "int", bounds = [0, 90] }
 
 [tables.lines]
 path = "lines.csv"

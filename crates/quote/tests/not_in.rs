@@ -67,7 +67,8 @@ fn values_that_are_never_null_need_no_joins() {
     }
 }
 
-/// What would take too many joins, or compare rows of several units, is refused. Its hint works.
+/// NOT IN that would take too many joins, or compare rows of several units, is refused. The hint
+/// works.
 #[test]
 fn nulls_are_left_out_where_they_would_take_too_many_joins() {
     let all = "(town, sex, age + 1) NOT IN (SELECT town, region, size + 1 FROM towns)";

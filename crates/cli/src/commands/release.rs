@@ -204,8 +204,13 @@ pub(crate) fn account_of(charges: &Charges, engine: &Engine, reports: bool) -> S
         count => format!("{count} queries"),
     };
     let mut out = charges::created(charges, engine);
+    // Of several accounts, each pays for some of the queries.
+    let queries = match charges.accounts.as_slice() {
+        [_] => format!(" for {}", of(charges.new)),
+        _ => String::new(),
+    };
     for account in &charges.accounts {
-        out += &charges::of_account(charges, account, &format!(" for {}", of(charges.new)), "");
+        out += &charges::of_account(charges, account, &queries, "");
     }
     if charges.resumed > 0 {
         out += &format!("taken up: {} paid for before\n", of(charges.resumed));

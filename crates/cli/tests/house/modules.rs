@@ -111,7 +111,8 @@ fn nothing_on_the_analysts_path_uses_owner_tools() {
 }
 
 /// The fields that a pattern leaves out would be accepted in silence once a new version of the
-/// parser adds some. Where an error stands is another matter: nothing is accepted there.
+/// parser adds some. Where an error stands and how its hint reads is another matter: nothing
+/// is accepted there.
 #[test]
 fn syntax_is_taken_apart_whole() {
     let imports = Regex::new(r"\buse (?:sqlparser::)?ast::([^;]+);").unwrap();
@@ -120,7 +121,10 @@ fn syntax_is_taken_apart_whole() {
     let (mut files, mut wrong) = (0, Vec::new());
     let crates = ["crates/lang/src", "crates/contract/src", "crates/plan/src"];
     for (path, text) in crates.into_iter().flat_map(below) {
-        if is_of_tests(&path) || path == "place.rs" || !text.contains("ast::") {
+        if is_of_tests(&path)
+            || ["place.rs", "bind_expr/filled.rs"].contains(&path.as_str())
+            || !text.contains("ast::")
+        {
             continue;
         }
         files += 1;

@@ -79,7 +79,7 @@ fn found<'a>(text: &'a str, path: &[JsonStep], containers: bool) -> Option<Cow<'
                 _ => Some(Cow::Borrowed(written)),
             };
         }
-        // What follows a value: the ends of those around it, then another member, or nothing.
+        // After a value come the ends of those around it, then another member, or nothing.
         loop {
             scanner.skip_blanks();
             let Some(in_object) = open.in_object() else {

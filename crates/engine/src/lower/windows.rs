@@ -220,7 +220,9 @@ fn window_frame(frame: &RowFrame, order_by: &[WindowOrder]) -> WindowFrame {
 
 fn scalar(distance: Distance, scale: u8) -> ScalarValue {
     match distance {
-        Distance::Digits(digits) => ScalarValue::Decimal128(Some(digits), 38, scale.cast_signed()),
+        Distance::Digits(digits) => {
+            ScalarValue::Decimal128(Some(digits.into()), 38, scale.cast_signed())
+        }
         Distance::Float(distance) => ScalarValue::Float64(Some(distance)),
         Distance::Time { months, days, micros } => ScalarValue::IntervalMonthDayNano(Some(
             IntervalMonthDayNano::new(months, days, micros.saturating_mul(1_000)),

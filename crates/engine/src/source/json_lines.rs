@@ -63,7 +63,7 @@ impl JsonLinesFile {
             compression,
             columns: names.iter().filter(|name| others.insert(name.as_str())).map(column).collect(),
         };
-        // What cannot be read is found before a query is charged.
+        // A file that cannot be read is found before a query is charged.
         opened.lines(&Arc::default())?;
         Ok(opened)
     }

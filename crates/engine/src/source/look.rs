@@ -1,5 +1,5 @@
-//! Types of the columns of CSV and JSON lines from some of their rows: for the owner of the data, who asked to have it
-//! looked at.
+//! Types of the columns of CSV and JSON lines from some of their rows: for the owner of the data,
+//! who asked to have it looked at.
 
 use std::sync::Arc;
 
@@ -81,8 +81,8 @@ pub struct ProposedType {
 
 /// Looks at rows of a CSV table that is delimited and encoded as `csv` says, or of JSON lines, and
 /// proposes its types and how its values are written. Texts in JSON are no numbers, whatever is in
-/// them, as 007 and 7 may be two of them. The proposal follows from the data, and a single row can change
-/// it.
+/// them, as 007 and 7 may be two of them. The proposal follows from the data, and a single row can
+/// change it.
 ///
 /// # Errors
 ///

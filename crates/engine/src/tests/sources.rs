@@ -91,7 +91,7 @@ fn queries_and_checks_see_the_same_rows_behind_a_quote() {
     assert_eq!(fixture.rows(&exactly("COUNT(DISTINCT id) AS n FROM t WHERE id > 10")), "1989\n");
 }
 
-/// The same table in three formats has the same units, rows and exact groups.
+/// A table in three formats has the same units, rows and exact groups.
 #[test]
 fn answers_from_json_lines_are_those_from_csv_and_parquet() {
     use datafusion::arrow::array::{Int64Array, StringArray};
@@ -130,7 +130,7 @@ fn answers_from_json_lines_are_those_from_csv_and_parquet() {
     writer.close().unwrap();
     assert_eq!(units(&json), ("97|600\n".to_owned(), 97, 0));
     for sql in [
-        "note, COUNT(*) AS c, COUNT(DISTINCT id) AS u, SUM(n) AS s FROM t GROUP BY note ORDER BY note",
+        "note, COUNT(*) AS c, COUNT(DISTINCT id), SUM(n) AS s FROM t GROUP BY note ORDER BY note",
         "n, COUNT(*) AS c FROM t WHERE note <> 'note 3' GROUP BY n ORDER BY n",
     ] {
         let [found, first, second] = [&json, &csv, &parquet].map(|t| t.rows(&exactly(sql)));

@@ -211,12 +211,12 @@ fn frames_fail_for_nobody() {
     let neighbour = Fixture::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}{}", wild()))]);
     for (order, distance) in [
         ("n", "9223372036854775807"),
-        ("d DESC", "10000000000000000000000000000"),
+        ("d DESC", "90000000000000"),
         ("f", "1e308"),
         ("f * f DESC", "1e308"),
         ("day", "INTERVAL 9999 YEAR"),
         ("day DESC", "1000000"),
-        ("at", "INTERVAL '9999 years 366 days 3 hours'"),
+        ("at", "INTERVAL '3000000 days 3 hours'"),
     ] {
         let frame = |start: &str, end: &str| {
             let sql = exactly(&format!(

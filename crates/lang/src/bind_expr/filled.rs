@@ -105,7 +105,10 @@ fn written(node: &ast::Expr, enclosed: bool) -> Option<String> {
 /// The first operand that is no constant, and no part of a date such as MONTH, where there is
 /// another.
 fn first<'a>(operands: &[&'a ast::Expr]) -> Option<&'a ast::Expr> {
-    let is_part = |node: &ast::Expr| matches!(node, ast::Expr::Identifier(name) if date_part(&name.value).is_ok());
+    let is_part = |node: &ast::Expr| match node {
+        ast::Expr::Identifier(name) => date_part(&name.value).is_ok(),
+        _ => false,
+    };
     let is_upper = |node: &ast::Expr| node.to_string().chars().all(|c| c.is_ascii_uppercase());
     let values = || operands.iter().copied().filter(|node| !is_constant(node));
     let column = values().find(|node| !is_part(node));

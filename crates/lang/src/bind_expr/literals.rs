@@ -104,7 +104,8 @@ pub(super) fn sql_type(data_type: &ast::DataType) -> Result<ColumnType, Refusal>
         D::Timestamp(Some(digits), _) | D::Datetime(Some(digits)) if *digits != 6 => {
             return Err(Refusal::new(
                 format!("the precision in {data_type} is not supported"),
-                "write TIMESTAMP, which has microseconds; or TIMESTAMP_TRUNC(CAST(x AS TIMESTAMP), SECOND)",
+                "write TIMESTAMP, which has microseconds; or TIMESTAMP_TRUNC(CAST(x AS TIMESTAMP), \
+                 SECOND)",
             ));
         }
         _ => {}

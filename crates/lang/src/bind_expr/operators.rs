@@ -5,7 +5,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use super::common_types::{
     balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
 };
-use super::json::json_alone;
+use super::json_access::json_alone;
 use super::literals::{sql_name, text};
 use super::mixed_types::{ComparisonSyntax, compared_with};
 use super::placeholder::released_column;

@@ -25,7 +25,7 @@ use super::automatic_limits::{
 };
 use super::clipping::{PerUnit, added_up, call, compare, float, named_unit, number, numbered};
 use super::describe::short;
-use super::join_limits::LimitSources;
+use super::limit_sources::LimitSources;
 use super::{Groups, Key, Measure, Measurement, Output, PrivateQuery};
 use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
 

@@ -336,7 +336,8 @@ impl<'a> QueryTables<'a> {
 /// An expression as it stands before an operator.
 fn operand(node: &ast::Expr) -> String {
     match node {
-        ast::Expr::BinaryOp { .. } | ast::Expr::UnaryOp { .. } => format!("({node})"),
+        ast::Expr::BinaryOp { left: _, op: _, right: _ }
+        | ast::Expr::UnaryOp { op: _, expr: _ } => format!("({node})"),
         _ => node.to_string(),
     }
 }

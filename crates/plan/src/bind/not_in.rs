@@ -23,7 +23,7 @@ struct ComparedValue {
     other_may_lack: bool,
 }
 
-/// What makes a value of a row and that of one of the others not differ.
+/// Why a value of a row and that of one of the others do not differ.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     /// They are equal.

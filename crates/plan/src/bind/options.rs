@@ -12,7 +12,7 @@ use hushtable_lang::{Refusal, did_you_mean, similar};
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
 use super::automatic_limits::ChosenLimits;
-use super::join_limits::{LimitSource, LimitSources};
+use super::limit_sources::{LimitSource, LimitSources};
 use super::view::{QueryUnit, View};
 use hushtable_mechanisms::Strategy;
 

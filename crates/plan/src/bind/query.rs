@@ -8,7 +8,7 @@ use hushtable_numbers::MAX_LATTICE;
 use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};
 use serde::{Deserialize, Serialize};
 
-use super::join_limits::LimitSources;
+use super::limit_sources::LimitSources;
 use super::listed_groups::listed_groups;
 use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output};
 use crate::relation::Relation;
@@ -104,6 +104,11 @@ pub struct PrivateQuery {
 }
 
 impl PrivateQuery {
+    /// Where its limits on the rows of a unit in joins come from.
+    pub fn limit_sources(&self) -> LimitSources {
+        self.limit_sources
+    }
+
     /// Whose budget pays: a population of the contract.
     pub fn population(&self) -> &str {
         &self.population

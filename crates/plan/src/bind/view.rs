@@ -49,7 +49,7 @@ pub(crate) enum QueryUnit {
 }
 
 impl View {
-    /// The same rows, where the query limits those of a unit in joins; `None` where it does not, or
+    /// Its rows with the query's limit on those of a unit in joins; `None` where there is none, or
     /// they cannot meet each other.
     pub(super) fn with_rows_joined(&self, most: Option<u32>) -> Result<Option<Self>, Refusal> {
         let Some(rows) = most.filter(|_| self.relation.has_meeting_rows()) else {
@@ -76,7 +76,8 @@ impl View {
         let Some(population) = population.and_then(|p| contract.populations.get(p)) else {
             return Err(Refusal::new(
                 format!("the query reads public tables only ({name})"),
-                "read the file itself, or join it with a table of privacy units: noise is for these",
+                "read the file itself, or join it with a table of privacy units: noise is for \
+                 these",
             ));
         };
         let mut max_rows_contributed = None;

@@ -85,7 +85,7 @@ fn distance_of(
     let text = node.to_string();
     let written = WrittenDecimal::read(&text).filter(|written| !written.is_negative());
     let digits = |scale: u8| {
-        written.and_then(|written| i128::try_from(written.exactly(u32::from(scale))?).ok())
+        written.and_then(|written| i64::try_from(written.exactly(u32::from(scale))?).ok())
     };
     Ok(match column_type {
         ColumnType::Int => digits(0).map(Distance::Digits),

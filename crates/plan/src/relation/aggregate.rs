@@ -3,7 +3,7 @@
 use hushtable_lang::{ColumnType, Expr, Refusal};
 use serde::{Deserialize, Serialize};
 
-use super::{Field, NamedExpr, Protection, Relation, RowFrame, fields, frame, misfit};
+use super::{Field, FrameEnd, NamedExpr, Protection, Relation, RowFrame, fields, misfit};
 
 /// An aggregate of the rows that one unit has for one combination of keys. All are total, and none
 /// depends on the order of rows.
@@ -330,7 +330,7 @@ pub(super) fn windowed(
             .chain(column.function.operands())
             .try_for_each(|e| fields::check(e, &input.fields))?;
         if let Some(frame) = &column.frame {
-            frame::check(frame, column)?;
+            check_frame(frame, column)?;
         }
         if let WindowFunction::Aggregate(aggregate) = &column.function {
             operand(aggregate, input)?;
@@ -369,4 +369,38 @@ pub(super) fn windowed(
         fields.push(Field { name, column_type, max_bytes, origin: None });
     }
     Ok((fields, input.protection.clone()))
+}
+
+/// Refuses frames that do not fit their window, and those whose rows would cost more with each row
+/// that they hold.
+fn check_frame(frame: &RowFrame, column: &WindowedColumn) -> Result<(), Refusal> {
+    for distance in frame.distances() {
+        if !matches!(column.order_by.as_slice(), [by] if distance.fits(by.expr.column_type)) {
+            return Err(misfit("a frame whose distance is not of its order"));
+        }
+    }
+    if column.order_by.is_empty() || !frame.is_forward() {
+        return Err(misfit("a frame without an order, or one that ends before it starts"));
+    }
+    let float = |e: &Expr| e.column_type == ColumnType::Float;
+    match &column.function {
+        WindowFunction::Aggregate(aggregate)
+            if frame.start != FrameEnd::Open
+                && aggregate.adds()
+                && aggregate.operands().iter().any(float) =>
+        {
+            Err(Refusal::new(
+                "a sum of floats over a moving frame is not supported",
+                "CAST(x AS NUMERIC), or a frame from UNBOUNDED PRECEDING",
+            ))
+        }
+        WindowFunction::Aggregate(_)
+        | WindowFunction::FirstValue(_)
+        | WindowFunction::LastValue(_)
+        | WindowFunction::NthValue(..) => Ok(()),
+        _ => Err(Refusal::new(
+            "a frame is for aggregates, FIRST_VALUE, LAST_VALUE and NTH_VALUE",
+            "leave ROWS or RANGE BETWEEN … AND … out",
+        )),
+    }
 }

@@ -1,9 +1,7 @@
 //! Frames of windows: the rows that a window's value is of.
 
-use hushtable_lang::{ColumnType, Expr, Refusal};
+use hushtable_lang::ColumnType;
 use serde::{Deserialize, Serialize};
-
-use super::{WindowFunction, WindowedColumn, misfit};
 
 /// Rows around a row of a window, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +33,7 @@ pub enum FrameEnd {
 #[serde(rename_all = "snake_case")]
 pub enum Distance {
     /// Of integers, or of decimals in units of their last digit.
-    Digits(i128),
+    Digits(i64),
     /// Of floats.
     Float(f64),
     /// Of dates and timestamps.
@@ -50,9 +48,8 @@ pub enum Distance {
 }
 
 impl Distance {
-    /// Largest number of digits' units, of months and of days. No sum of a value and a distance
+    /// Largest number of months and of days. No sum of a value and a distance
     /// leaves its type.
-    const LARGEST_DIGITS: i128 = 10i128.pow(37);
     const LARGEST_MONTHS: i32 = 12 * 9_999;
     const LARGEST_DAYS: i32 = 366 * 9_999;
     const DAY: i64 = 86_400_000_000;
@@ -71,8 +68,7 @@ impl Distance {
         use ColumnType as T;
         match self {
             Self::Digits(digits) => {
-                matches!(column_type, T::Int | T::Decimal { .. })
-                    && (0..=Self::LARGEST_DIGITS).contains(&digits)
+                matches!(column_type, T::Int | T::Decimal { .. }) && digits >= 0
             }
             Self::Float(distance) => {
                 column_type == T::Float && distance.is_finite() && distance >= 0.0
@@ -81,6 +77,9 @@ impl Distance {
                 let of_day = if column_type == T::Date { 0..1 } else { 0..Self::DAY };
                 matches!(column_type, T::Date | T::Timestamp)
                     && (0..=Self::LARGEST_MONTHS).contains(&months)
+                    // A month before is the last of February for several days, at the time of
+                    // each: later moments would have earlier ones before them.
+                    && (months == 0 || column_type == T::Date)
                     && (0..=Self::LARGEST_DAYS).contains(&days)
                     && of_day.contains(&micros)
             }
@@ -107,7 +106,8 @@ impl RowFrame {
         self.distances().next().is_some()
     }
 
-    fn distances(&self) -> impl Iterator<Item = Distance> {
+    /// The distances of its ends.
+    pub(super) fn distances(&self) -> impl Iterator<Item = Distance> {
         [self.start, self.end].into_iter().filter_map(|end| match end {
             FrameEnd::Before(distance) | FrameEnd::After(distance) => Some(distance),
             FrameEnd::Open | FrameEnd::Rows(_) | FrameEnd::Peers => None,
@@ -124,40 +124,6 @@ impl RowFrame {
             (E::Open, _) | (_, E::Open) | (E::Before(_) | E::Peers, E::Peers | E::After(_)) => true,
             _ => false,
         }
-    }
-}
-
-/// Refuses frames that do not fit their window, and those whose rows would cost more with each row
-/// that they hold.
-pub(super) fn check(frame: &RowFrame, column: &WindowedColumn) -> Result<(), Refusal> {
-    for distance in frame.distances() {
-        if !matches!(column.order_by.as_slice(), [by] if distance.fits(by.expr.column_type)) {
-            return Err(misfit("a frame whose distance is not of its order"));
-        }
-    }
-    if column.order_by.is_empty() || !frame.is_forward() {
-        return Err(misfit("a frame without an order, or one that ends before it starts"));
-    }
-    let float = |e: &Expr| e.column_type == ColumnType::Float;
-    match &column.function {
-        WindowFunction::Aggregate(aggregate)
-            if frame.start != FrameEnd::Open
-                && aggregate.adds()
-                && aggregate.operands().iter().any(float) =>
-        {
-            Err(Refusal::new(
-                "a sum of floats over a moving frame is not supported",
-                "CAST(x AS NUMERIC), or a frame from UNBOUNDED PRECEDING",
-            ))
-        }
-        WindowFunction::Aggregate(_)
-        | WindowFunction::FirstValue(_)
-        | WindowFunction::LastValue(_)
-        | WindowFunction::NthValue(..) => Ok(()),
-        _ => Err(Refusal::new(
-            "a frame is for aggregates, FIRST_VALUE, LAST_VALUE and NTH_VALUE",
-            "leave ROWS or RANGE BETWEEN … AND … out",
-        )),
     }
 }
 
@@ -198,9 +164,11 @@ mod tests {
         assert_eq!(time, Distance::Time { months: 0, days: 1, micros: 3_600_000_000 });
         assert!(time.fits(T::Timestamp) && !time.fits(T::Date));
         assert!(days(7).fits(T::Date) && !days(-7).fits(T::Date) && !days(7).fits(T::Int));
-        assert!(Distance::Digits(10i128.pow(37)).fits(T::Decimal { scale: 9 }));
-        assert!(!Distance::Digits(10i128.pow(37) + 1).fits(T::Int));
+        assert!(Distance::Digits(i64::MAX).fits(T::Decimal { scale: 9 }));
+        assert!(!Distance::Digits(-1).fits(T::Int));
         assert!(Distance::Float(0.5).fits(T::Float) && !Distance::Float(f64::NAN).fits(T::Float));
+        let month = Distance::of_time(1, 0).unwrap();
+        assert!(month.fits(T::Date) && !month.fits(T::Timestamp));
         assert_eq!(Distance::of_time(i64::MAX, 0), None);
     }
 }

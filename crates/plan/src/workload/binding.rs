@@ -230,7 +230,7 @@ impl Payers {
         self.0.windows(2).any(|two| two[0] != two[1])
     }
 
-    /// What each query has of an amount that is split by weight among the queries of each
+    /// The share of each query in an amount that is split by weight among the queries of each
     /// population.
     fn split<T>(&self, weights: &[u32], split: impl Fn(&[u32]) -> Vec<T>) -> Vec<T> {
         let share = |(index, payer): (usize, &String)| {

@@ -1,4 +1,4 @@
-//! What the hint of each refusal proposes is accepted, for the very query.
+//! The hint of each refusal proposes something that is accepted, for the very query.
 //!
 //! The cases are in text files: a query that is refused, and below it the ways out that its hint
 //! names, each a line of one of these forms:

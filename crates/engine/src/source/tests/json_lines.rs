@@ -170,7 +170,7 @@ fn two_numbers_are_two_units_and_one_number_is_one() {
     assert_eq!(units(&["20240131", "\"20240131\"", "\"2024-01-31\""], Date).null_count(), 2);
 }
 
-/// The same rows in three formats are the same values.
+/// Rows in three formats are the same values.
 #[test]
 fn values_are_those_of_csv_and_parquet() {
     let folder = tempfile::tempdir().unwrap();
@@ -294,7 +294,7 @@ fn texts_that_look_like_numbers_stay_texts() {
     assert_eq!((odd.misfits, odd.forms.clone()), (5, vec!["AA?".to_owned()]));
 }
 
-/// What an owner hears of.
+/// All that an owner hears of.
 #[derive(Default)]
 struct Oddities {
     rows: usize,

@@ -27,7 +27,7 @@ impl Looking<'_> {
             ast::GroupByExpr::Expressions(keys, more) if !keys.is_empty() && more.is_empty() => {
                 return self.groups_table(written, query, value);
             }
-            ast::GroupByExpr::Expressions(..) => {}
+            ast::GroupByExpr::Expressions(_, _) => {}
             ast::GroupByExpr::All(_) => return None,
         }
         // An aggregate without GROUP BY has a row where there are no rows, if HAVING holds.

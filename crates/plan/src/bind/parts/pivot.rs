@@ -28,10 +28,19 @@ pub(super) fn write_pivots(
     for from in &mut select.from {
         let joined = from.joins.iter_mut().map(|join| &mut join.relation);
         for factor in std::iter::once(&mut from.relation).chain(joined) {
-            if let ast::TableFactor::Pivot { alias, .. } = &*factor {
+            if let ast::TableFactor::Pivot {
+                table: _,
+                aggregate_functions: _,
+                value_column: _,
+                value_source: _,
+                default_on_null: _,
+                alias,
+            } = &*factor
+            {
                 let aggregates =
                     aggregates(factor, columns_of).map_err(|refusal| refusal.at(&*factor))?;
-                only = Some(aggregates.clone());
+                // A name may rename its columns.
+                only = alias.is_none().then(|| aggregates.clone());
                 *factor = ast::TableFactor::Derived {
                     lateral: false,
                     alias: alias.clone(),
@@ -167,7 +176,7 @@ fn aggregates(
 fn condition(by: &str, value: &ast::ExprWithAlias) -> Result<(ast::Expr, String), Refusal> {
     let constant = &value.expr;
     let (left, right) = (Box::new(column(by)), Box::new(constant.clone()));
-    let is_null = matches!(constant, ast::Expr::Value(v) if v.value == ast::Value::Null);
+    let is_null = is_null(constant);
     let written = written(constant).ok_or_else(|| {
         Refusal::new(
             format!("PIVOT … FOR {by} IN (…) has `{constant}`, which is no constant"),
@@ -182,6 +191,15 @@ fn condition(by: &str, value: &ast::ExprWithAlias) -> Result<(ast::Expr, String)
     Ok((condition, name))
 }
 
+/// Whether a constant is NULL, in brackets or not.
+fn is_null(constant: &ast::Expr) -> bool {
+    match constant {
+        ast::Expr::Value(value) => value.value == ast::Value::Null,
+        ast::Expr::Nested(inner) => is_null(inner),
+        _ => false,
+    }
+}
+
 /// A constant in the name of a column, as BigQuery writes it: `_2024`, `minus_1_point_5`.
 fn written(constant: &ast::Expr) -> Option<String> {
     match constant {
@@ -194,7 +212,7 @@ fn written(constant: &ast::Expr) -> Option<String> {
             ast::Value::Null => "NULL".to_owned(),
             _ => return None,
         }),
-        ast::Expr::TypedString(ast::TypedString { value, .. }) => {
+        ast::Expr::TypedString(ast::TypedString { data_type: _, value, uses_odbc_syntax: _ }) => {
             let text = value.clone().into_string()?;
             Some(format!("_{}", text.replace(|c: char| !c.is_ascii_alphanumeric(), "_")))
         }
@@ -268,7 +286,7 @@ pub(super) fn shown_columns(query: &ast::Query, columns_of: ColumnsOf<'_>) -> Op
     let select = loop {
         match body {
             ast::SetExpr::Select(select) => break select,
-            ast::SetExpr::SetOperation { left, .. } => body = left,
+            ast::SetExpr::SetOperation { left, op: _, set_quantifier: _, right: _ } => body = left,
             ast::SetExpr::Query(inner) => body = inner.body.as_ref(),
             _ => return None,
         }

@@ -60,7 +60,7 @@ columns = { n = { type = "int" }, m = { type = "int" } }
 "#;
 
 /// A condition, and the text that is dearest for it.
-const TERMS: [(&str, &str); 37] = [
+const TERMS: [(&str, &str); 39] = [
     ("n = 1", "a"),
     ("n + 1 > 2", "a"),
     ("MOD(n, 7) = 1", "a"),

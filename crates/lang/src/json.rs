@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn nesting_has_an_end() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        let deepest = MAX_JSON_DEPTH as usize;
+        let deepest = MAX_JSON_DEPTH;
         assert!(JsonValue::read(nested(deepest).as_bytes()).is_some());
         assert!(JsonValue::read(nested(deepest + 1).as_bytes()).is_none());
         assert!(JsonValue::read(nested(1_000_000).as_bytes()).is_none());

@@ -43,10 +43,10 @@ impl Aggregates<'_> {
             Some(unit) => Some(unit),
             None => arguments.operand.as_ref().map(|e| self.row(e)).transpose()?,
         };
-        if name == "COUNTIF" {
-            if let (Some(tested), Some(node)) = (operand.take(), &arguments.operand) {
-                operand = Some(where_true(condition(tested, node, "COUNTIF")?, None));
-            }
+        if name == "COUNTIF"
+            && let (Some(tested), Some(node)) = (operand.take(), &arguments.operand)
+        {
+            operand = Some(where_true(condition(tested, node, "COUNTIF")?, None));
         }
         if arguments.distinct {
             return self.count_distinct(arguments, operand, keys);

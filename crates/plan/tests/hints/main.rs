@@ -9,7 +9,7 @@
 //!
 //! The texts of all refusals are a snapshot.
 
-#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of a test")]
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -263,10 +263,10 @@ fn texts_that_look_like_numbers_stay_texts() {
             1000 + n,
             n % 28 + 1,
             n % 9,
-            n % 2 == 0,
+            n.is_multiple_of(2),
             n % 28 + 1,
             if n == 7 { n.to_string() } else { "null".to_owned() },
-            if n % 40 == 0 { "\"NA?\"".to_owned() } else { n.to_string() },
+            if n.is_multiple_of(40) { "\"NA?\"".to_owned() } else { n.to_string() },
         )
     };
     let text: String = (0..200).map(row).collect();

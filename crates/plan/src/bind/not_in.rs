@@ -26,11 +26,11 @@ struct ComparedValue {
 /// Why a value of a row and that of one of the others do not differ.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// They are equal.
+    /// Both are equal.
     Equal,
     /// The row's value is NULL.
     NoValue,
-    /// That of the other is NULL.
+    /// The other's value is NULL.
     NoOther,
 }
 

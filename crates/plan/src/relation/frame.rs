@@ -54,7 +54,7 @@ impl Distance {
     const LARGEST_DAYS: i32 = 366 * 9_999;
     const DAY: i64 = 86_400_000_000;
 
-    /// That many months and microseconds, if they are in range.
+    /// A distance of months and microseconds; `None` where it has too many of them.
     pub fn of_time(months: i64, micros: i64) -> Option<Self> {
         Some(Self::Time {
             months: i32::try_from(months).ok()?,

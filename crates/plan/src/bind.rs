@@ -45,6 +45,7 @@ mod rowset;
 mod same_rows;
 mod select;
 mod single_rows;
+mod star;
 mod subquery;
 mod syntax;
 mod thresholds;

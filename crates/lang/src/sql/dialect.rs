@@ -155,6 +155,11 @@ impl Dialect for GoogleSql {
         true
     }
 
+    /// As EXCEPT is called elsewhere.
+    fn supports_select_wildcard_exclude(&self) -> bool {
+        true
+    }
+
     /// The parser and the tokeniser ask for BigQuery's dialect in places.
     fn dialect(&self) -> TypeId {
         self.base.dialect()

@@ -111,11 +111,3 @@ pub(super) fn default_name(node: &ast::Expr, position: usize) -> String {
         _ => format!("column_{}", position + 1),
     }
 }
-
-pub(super) fn is_plain(more: &ast::WildcardAdditionalOptions) -> bool {
-    more.opt_ilike.is_none()
-        && more.opt_exclude.is_none()
-        && more.opt_except.is_none()
-        && more.opt_replace.is_none()
-        && more.opt_rename.is_none()
-}

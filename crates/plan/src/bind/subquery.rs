@@ -11,8 +11,9 @@ use sqlparser::ast;
 use super::from::QueryTables;
 use super::group_by::bound_keys;
 use super::mentions::has_aggregate;
-use super::rowset::{References, RowSet};
-use super::select::{default_name, is_plain, plain_clauses};
+use super::rowset::{References, RowSet, RowsColumn};
+use super::select::{default_name, plain_clauses};
+use super::star::Star;
 use super::unit_aggregate::unit_aggregate;
 use super::windows::Windows;
 use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
@@ -110,46 +111,32 @@ fn outputs<'a>(
 ) -> Result<Vec<(String, Expr, Column)>, Refusal> {
     let mut columns = Vec::new();
     for (position, item) in select.projection.iter().enumerate() {
-        let (node, name) =
-            match item {
-                ast::SelectItem::UnnamedExpr(node) => (node, default_name(node, position)),
-                ast::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
-                ast::SelectItem::Wildcard(more) if is_plain(more) => {
-                    let visible = rows.columns.iter().filter(|c| c.visible.plain);
-                    columns.extend(visible.map(|c| {
-                        (c.visible.name.clone(), c.visible.expr.clone(), c.declared.clone())
-                    }));
-                    continue;
+        if let Some(star) = Star::of(item)? {
+            let is_meant = |c: &&RowsColumn| match star.table() {
+                Some(table) => {
+                    c.visible.qualifiers.iter().any(|name| name.eq_ignore_ascii_case(table))
                 }
-                ast::SelectItem::QualifiedWildcard(
-                    ast::SelectItemQualifiedWildcardKind::ObjectName(table),
-                    more,
-                ) if is_plain(more) => {
-                    let table = table.to_string().replace('`', "");
-                    let of = |q: &String| q.eq_ignore_ascii_case(&table);
-                    let visible =
-                        rows.columns.iter().filter(|c| c.visible.qualifiers.iter().any(of));
-                    let before = columns.len();
-                    columns.extend(visible.map(|c| {
-                        (c.visible.name.clone(), c.visible.expr.clone(), c.declared.clone())
-                    }));
-                    if columns.len() == before {
-                        return Err(Refusal::new(
-                            format!("`{item}`: there is no table `{table}` in FROM"),
-                            "use the name or alias of a table in FROM",
-                        )
-                        .at(item));
-                    }
-                    continue;
-                }
-                other => {
-                    return Err(Refusal::new(
-                        format!("`{other}` in a sub-query's SELECT is not supported"),
-                        "use columns, expressions and *",
-                    )
-                    .at(other));
-                }
+                None => c.visible.plain,
             };
+            let all = rows.columns.iter().filter(is_meant).collect();
+            let kept = star.of_columns(all, |c: &&RowsColumn| &c.visible.name)?;
+            columns.extend(
+                kept.into_iter()
+                    .map(|c| (c.visible.name.clone(), c.visible.expr.clone(), c.declared.clone())),
+            );
+            continue;
+        }
+        let (node, name) = match item {
+            ast::SelectItem::UnnamedExpr(node) => (node, default_name(node, position)),
+            ast::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
+            other => {
+                return Err(Refusal::new(
+                    format!("`{other}` in a sub-query's SELECT is not supported"),
+                    "use columns, expressions and *",
+                )
+                .at(other));
+            }
+        };
         let expr = bind(node)?;
         let declared = rows.declared(&expr, &name);
         columns.push((name, expr, declared));

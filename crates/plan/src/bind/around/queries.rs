@@ -19,7 +19,8 @@ use crate::bind::aliases::{
 use crate::bind::group_by::name_all;
 use crate::bind::grouping_sets::sets;
 use crate::bind::released_tables::MAX_OUTPUTS;
-use crate::bind::select::{default_name, is_plain, limits, plain_clauses};
+use crate::bind::select::{default_name, limits, plain_clauses};
+use crate::bind::star::Star;
 use crate::bind::walk::{any, is_name, select_list};
 
 /// The columns that a query shows.
@@ -311,30 +312,20 @@ impl TreeWalk<'_> {
         let mut all: Vec<(Scalar, String)> = Vec::new();
         for (position, item) in select.projection.iter().enumerate() {
             check_columns(all.len())?;
-            let table = match item {
-                ast::SelectItem::UnnamedExpr(node)
-                | ast::SelectItem::ExprWithAlias { expr: node, alias: _ } => {
-                    let name = alias(item).map(|(name, _)| name);
-                    let name = name.unwrap_or_else(|| default_name(node, position));
-                    let several = Several::Windows(collected);
-                    all.push((self.scalar(node, view, several, tables)?, name));
-                    continue;
-                }
-                ast::SelectItem::Wildcard(more) if is_plain(more) => None,
-                ast::SelectItem::QualifiedWildcard(
-                    ast::SelectItemQualifiedWildcardKind::ObjectName(table),
-                    more,
-                ) if is_plain(more) => Some(table),
-                other => return Err(unsupported(other, "columns, expressions and *").at(other)),
+            let Some(star) = Star::of(item)? else {
+                let (ast::SelectItem::UnnamedExpr(node)
+                | ast::SelectItem::ExprWithAlias { expr: node, alias: _ }) = item
+                else {
+                    return Err(unsupported(item, "columns, expressions and *").at(item));
+                };
+                let name = alias(item).map(|(name, _)| name);
+                let name = name.unwrap_or_else(|| default_name(node, position));
+                let several = Several::Windows(collected);
+                all.push((self.scalar(node, view, several, tables)?, name));
+                continue;
             };
-            let name = table.map(|table| table.to_string().replace('`', ""));
-            let columns = view.scope.all(name.as_deref());
-            if let (Some(table), true) = (table, columns.is_empty()) {
-                return Err(Refusal::new(
-                    format!("`{item}`: there is no table `{table}` in FROM"),
-                    "use the name or alias of a table in FROM",
-                ));
-            }
+            let columns = view.scope.all(star.table());
+            let columns = star.of_columns(columns, |(_, output)| &output.name)?;
             for (column, output) in columns {
                 let (index, column_type) = view.seen(column, &output.name)?;
                 all.push((Scalar::column(index, column_type), output.name));

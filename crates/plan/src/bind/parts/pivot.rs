@@ -8,7 +8,8 @@ use hushtable_lang::Refusal;
 use hushtable_lang::aggregate_names::aggregate_name;
 use sqlparser::ast;
 
-use crate::bind::select::{default_name, is_plain};
+use crate::bind::select::default_name;
+use crate::bind::star::Star;
 use crate::bind::syntax::{plain_table, query_of, simple_select};
 use crate::bind::walk::{column, ident, operands, table_name};
 
@@ -57,8 +58,8 @@ pub(super) fn write_pivots(
         from: select.from.clone(),
         ..simple_select()
     };
-    let shows_all =
-        matches!(all.projection.as_slice(), [ast::SelectItem::Wildcard(more)] if is_plain(more));
+    let shows_all = matches!(all.projection.as_slice(), [ast::SelectItem::Wildcard(more)]
+        if *more == ast::WildcardAdditionalOptions::default());
     let is_alone = matches!(all.from.as_slice(), [from] if from.joins.is_empty());
     if *select == all && shows_all && is_alone {
         *select = ast::Select { select_token: select.select_token.clone(), ..only };
@@ -296,14 +297,15 @@ pub(super) fn shown_columns(query: &ast::Query, columns_of: ColumnsOf<'_>) -> Op
         match item {
             ast::SelectItem::UnnamedExpr(node) => names.push(default_name(node, position)),
             ast::SelectItem::ExprWithAlias { expr: _, alias } => names.push(alias.value.clone()),
-            ast::SelectItem::Wildcard(more) if is_plain(more) => {
+            _ => {
+                let star = Star::of(item).ok()??;
                 let [from] = select.from.as_slice() else { return None };
-                if !from.joins.is_empty() {
+                if !from.joins.is_empty() || star.table().is_some() {
                     return None;
                 }
-                names.extend(columns(&from.relation, columns_of)?);
+                let all = columns(&from.relation, columns_of)?;
+                names.extend(star.of_columns(all, String::as_str).ok()?);
             }
-            _ => return None,
         }
     }
     Some(names)

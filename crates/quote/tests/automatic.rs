@@ -222,6 +222,28 @@ fn parts_about_the_same_rows_have_one_histogram() {
     assert_eq!(statement.parts[2].limits_from, [0]);
 }
 
+/// The usual number of a unit's rows in a join is one that the histograms can have, too.
+#[test]
+fn joined_rows_are_few_enough_for_histograms() {
+    for (limits, aggregate) in [
+        ("max_groups_contributed = AUTO, max_rows_per_group = 2", "COUNT(*)"),
+        ("max_groups_contributed = 2, max_rows_per_group = AUTO", "COUNT(*)"),
+        ("max_groups_contributed = 2, max_rows_per_group = 2, bounds = AUTO", "SUM(a.weight)"),
+        ("max_groups_contributed = 2, max_rows_per_group = AUTO, bounds = AUTO", "AVG(a.weight)"),
+    ] {
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, {limits}) a.lang, {aggregate} \
+             FROM posts a JOIN posts b ON a.author = b.author GROUP BY a.lang"
+        );
+        let statement = SqlStatement::bind(&sql, &common::contract()).unwrap();
+        assert!(statement.parts.iter().any(|part| part.is_histogram));
+        for part in &statement.parts {
+            assert!(part.query.relation().max_rows_joined().unwrap() > 10);
+            part.query.check_row(&[], u32::MAX).unwrap();
+        }
+    }
+}
+
 /// The strategy with which groups are chosen after a histogram of units by their number of groups,
 /// in octaves.
 fn strategy(sql: &str, octaves: &[f64]) -> (Strategy, u32) {

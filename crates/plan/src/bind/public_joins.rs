@@ -206,12 +206,22 @@ impl PrivateQuery {
     /// other: `most`, or as many as one row may add to the query.
     pub(super) fn with_rows_joined(mut self, most: Option<u32>) -> Result<Self, Refusal> {
         if self.relation.has_meeting_rows() {
-            let expressions = self.outer_expressions();
-            let usual = || rows_joined(&self.relation, (&expressions, self.measurements.len()));
-            let rows = most.unwrap_or_else(usual);
+            let rows = match most {
+                Some(rows) => rows,
+                None => self.usual_rows_joined()?,
+            };
             self.relation = self.relation.with_rows_joined(rows)?;
         }
         Ok(self)
+    }
+
+    /// As many rows of a unit in joins as one row may add to the query, and to the histograms from
+    /// which its limits are chosen.
+    fn usual_rows_joined(&self) -> Result<u32, Refusal> {
+        let of = |query: &Self| {
+            rows_joined(&query.relation, (&query.outer_expressions(), query.measurements.len()))
+        };
+        Ok(self.histograms()?.iter().map(of).fold(of(self), u32::min))
     }
 }
 

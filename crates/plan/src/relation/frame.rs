@@ -48,9 +48,9 @@ pub enum Distance {
 }
 
 impl Distance {
-    /// Largest number of months and of days. No sum of a value and a distance
-    /// leaves its type.
+    /// Largest number of months: no sum of a date and a distance leaves Arrow's type.
     const LARGEST_MONTHS: i32 = 12 * 9_999;
+    /// Largest number of days, likewise.
     const LARGEST_DAYS: i32 = 366 * 9_999;
     const DAY: i64 = 86_400_000_000;
 
@@ -94,7 +94,12 @@ impl Distance {
             (
                 Self::Time { months, days, micros },
                 Self::Time { months: other_months, days: other_days, micros: other_micros },
-            ) => months <= other_months && (days, micros) <= (other_days, other_micros),
+            ) => {
+                let longest = 31 * i64::from(months) + i64::from(days) + i64::from(micros > 0);
+                let shortest = 28 * i64::from(other_months) + i64::from(other_days);
+                months <= other_months && (days, micros) <= (other_days, other_micros)
+                    || longest <= shortest
+            }
             _ => false,
         }
     }
@@ -151,6 +156,11 @@ mod tests {
             // Some months are shorter than 30 days.
             (E::Before(month), E::Before(days(30)), false),
             (E::Before(both), E::Before(days(30)), true),
+            (E::Before(month), E::Before(days(28)), true),
+            (E::After(month), E::After(days(31)), true),
+            (E::After(month), E::After(days(30)), false),
+            (E::Before(days(31)), E::Before(month), true),
+            (E::Before(days(30)), E::Before(month), false),
             (E::Rows(-1), E::Peers, false),
         ] {
             assert_eq!(RowFrame { start, end }.is_forward(), forward, "{start:?} {end:?}");

@@ -64,33 +64,46 @@ impl Outside<'_> {
         node: &ast::Expr,
         key_of: &mut dyn FnMut(&ast::Expr) -> ast::Expr,
     ) -> Option<ast::Expr> {
+        self.with_keys(node, is_comparison, key_of)
+    }
+
+    /// An expression with keys in the place of the values around, where it is `allowed` and its
+    /// operands are strict.
+    fn with_keys(
+        &self,
+        node: &ast::Expr,
+        allowed: fn(&ast::Expr) -> bool,
+        key_of: &mut dyn FnMut(&ast::Expr) -> ast::Expr,
+    ) -> Option<ast::Expr> {
         if self.item(node)?.is_none() {
             return Some(node.clone());
         }
         if self.is_around(node) {
             return Some(key_of(node));
         }
-        if !is_comparison(node) && !is_strict(node) {
+        if !allowed(node) {
             return None;
         }
         let mut keyed = node.clone();
         for operand in operands_mut(&mut keyed)? {
-            *operand = self.keyed(operand, key_of)?;
+            *operand = self.with_keys(operand, is_strict, key_of)?;
         }
         Some(keyed)
     }
 }
 
-/// Whether an expression is a comparison, which is NULL where one side is.
+/// Whether an expression is a comparison, which does not hold where an operand is NULL. BETWEEN is
+/// FALSE there, and not NULL, where the other end alone excludes the value.
 fn is_comparison(node: &ast::Expr) -> bool {
+    matches!(node, ast::Expr::Between { expr: _, negated: false, low: _, high: _ })
+        || compares(node)
+}
+
+/// Whether an expression is a comparison of two values, which is NULL where one of them is.
+fn compares(node: &ast::Expr) -> bool {
     use ast::BinaryOperator as B;
-    match node {
-        ast::Expr::Between { expr: _, negated: false, low: _, high: _ } => true,
-        ast::Expr::BinaryOp { left: _, op, right: _ } => {
-            matches!(op, B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq)
-        }
-        _ => false,
-    }
+    let ast::Expr::BinaryOp { left: _, op, right: _ } = node else { return false };
+    matches!(op, B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq)
 }
 
 /// Whether an expression is NULL where an operand is.
@@ -100,7 +113,7 @@ fn is_strict(node: &ast::Expr) -> bool {
         ast::Expr::Nested(_) => true,
         ast::Expr::UnaryOp { op, expr: _ } => *op == ast::UnaryOperator::Minus,
         ast::Expr::BinaryOp { left: _, op, right: _ } => {
-            matches!(op, B::Plus | B::Minus | B::Multiply | B::Divide)
+            compares(node) || matches!(op, B::Plus | B::Minus | B::Multiply | B::Divide)
         }
         ast::Expr::Function(function) => {
             let name = function.name.to_string().to_uppercase();

@@ -268,7 +268,7 @@ impl ReadRequest {
 /// In JSON lines, a column is a key of the objects, and NULL where an object lacks it; of several
 /// members with one key, the last counts. Texts are read as those of CSV, but an empty one is a
 /// string. Numbers are read however they are written: `7.0` is an integer. Under `string`, all
-/// other values are as they are written. A line that is no object, or has more than 16 MiB, is a
+/// other values are as they are written. A line that is no object, or has more than 1 MiB, is a
 /// row of NULLs, and a blank line is none.
 ///
 /// Units are the values of their column, but those of an `int` column are whole numbers of up to 38

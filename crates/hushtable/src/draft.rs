@@ -77,8 +77,9 @@ const CSV: &str = "\
 ";
 
 const JSON_COLUMNS: &str = "\
-# They are the keys of the first rows. JSON does not say what type a column has, so choose: bool,
-# int, decimal(2), float, string, date, timestamp.
+# They are keys that two or more of the first rows have: a key can be about one person, so delete
+# what is no name of a column. JSON does not say what type a column has, so choose: bool, int,
+# decimal(2), float, string, date, timestamp.
 ";
 
 const LOOKED_AT: &str = "\
@@ -265,7 +266,11 @@ fn seen_from(folder: &Path, location: &str) -> String {
 /// The contract's text. One table is a population of its own; several share one.
 fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
     let looked = tables.iter().any(|table| table.looked_at.is_some());
-    let read = if looked { "rows were read where it says so" } else { "no value was read" };
+    let read = match (looked, tables.iter().any(|table| table.json)) {
+        (true, _) => "rows were read where it says so",
+        (false, true) => "keys of JSON were read, and no value",
+        (false, false) => "no value was read",
+    };
     let wait = match decisions {
         None => {
             "The owner of\n\

@@ -2,7 +2,7 @@
 //!
 //! As RFC 8259 has it, and nothing more lenient. There is no tree and no recursion: a value is a
 //! piece of the text, and nesting is a number with a bit for each level. Bytes need not be UTF-8;
-//! a text that is not says nothing.
+//! a text that is not UTF-8 has no characters.
 
 use std::borrow::Cow;
 
@@ -46,7 +46,7 @@ impl<'a> JsonValue<'a> {
     pub fn read(text: &'a [u8]) -> Option<Self> {
         let mut scanner = JsonScanner::new(text);
         scanner.skip_blanks();
-        let value = scanner.value()?;
+        let value = scanner.value(0)?;
         scanner.skip_blanks();
         scanner.rest.is_empty().then_some(value)
     }
@@ -95,14 +95,14 @@ fn unescaped(escape: &str) -> Option<(char, &str)> {
         't' => '\t',
         'u' => {
             let (first, after) = code_unit(rest.as_str())?;
-            let mut units = vec![first];
             rest = after.chars();
             if matches!(first, 0xd800..=0xdbff) {
                 let (second, after) = code_unit(after.strip_prefix("\\u")?)?;
-                units.push(second);
                 rest = after.chars();
+                char::decode_utf16([first, second]).next()?.ok()?
+            } else {
+                char::from_u32(first.into())?
             }
-            char::decode_utf16(units).next()?.ok()?
         }
         quoted => quoted,
     };
@@ -152,7 +152,7 @@ impl<'a> JsonMembers<'a> {
             scanner.skip_blanks();
         }
         let key = scanner.key()?;
-        let member = (key, scanner.value()?);
+        let member = (key, scanner.value(1)?);
         self.state = MembersState::BehindMember;
         Some(Some(member))
     }
@@ -220,11 +220,11 @@ impl<'a> JsonScanner<'a> {
         self.take(byte).then_some(())
     }
 
-    /// A whole value, with all that is in it.
-    fn value(&mut self) -> Option<JsonValue<'a>> {
+    /// A whole value, with all that is in it, within so many arrays and objects.
+    fn value(&mut self, levels: usize) -> Option<JsonValue<'a>> {
         let before = self.rest;
         let kind = self.begin()?;
-        let mut nesting = JsonNesting::default();
+        let mut nesting = JsonNesting { levels, ..JsonNesting::default() };
         let mut empty = nesting.enter(kind)?;
         while let Some(in_object) = nesting.in_object() {
             self.skip_blanks();
@@ -328,6 +328,8 @@ impl<'a> JsonScanner<'a> {
 /// The arrays and objects around a position in a text.
 #[derive(Default)]
 pub struct JsonNesting {
+    /// How many there are around all that it counts.
+    levels: usize,
     depth: usize,
     /// Whether each is an object, the innermost in the lowest bit.
     objects: u128,
@@ -344,7 +346,7 @@ impl JsonNesting {
             JsonKind::Array => false,
             _ => return Some(false),
         };
-        if self.depth == MAX_JSON_DEPTH {
+        if self.levels + self.depth >= MAX_JSON_DEPTH {
             return None;
         }
         self.depth += 1;
@@ -437,6 +439,17 @@ mod tests {
         }
         // Nothing follows the error.
         assert_eq!(JsonMembers::of(b"{\"a\":1,\"b\"}").count(), 2);
+    }
+
+    /// A line has as many levels as a text within one.
+    #[test]
+    fn values_have_a_most_number_of_levels() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        for (levels, fits) in [(MAX_JSON_DEPTH, true), (MAX_JSON_DEPTH + 1, false)] {
+            assert_eq!(JsonValue::read(nested(levels).as_bytes()).is_some(), fits);
+            let object = format!("{{\"a\":1,\"b\":{}}}", nested(levels - 1));
+            assert_eq!(members(&object).is_ok(), fits);
+        }
     }
 
     #[test]

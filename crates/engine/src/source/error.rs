@@ -101,6 +101,12 @@ pub enum SourceError {
         path: PathBuf,
     },
 
+    /// The first lines of a file of JSON lines have no objects with keys in common.
+    NoObjects {
+        /// The file.
+        path: PathBuf,
+    },
+
     /// A CSV file's header is not text of its encoding.
     HeaderNotText {
         /// The file.
@@ -306,6 +312,12 @@ impl Hint for SourceError {
             Self::NoHeader { path } => (
                 format!("`{}` has no header line", shown(path)),
                 Some("name the columns in the first line of the file".to_owned()),
+            ),
+            Self::NoObjects { path } => (
+                format!("no key is on two of the first lines of `{}`", shown(path)),
+                Some(
+                    "write one object on each line: {\"id\": 1, \"town\": \"Ashford\"}".to_owned(),
+                ),
             ),
             Self::HeaderNotText { path, encoding } => (
                 format!("the header line of `{}` is not {encoding} text", shown(path)),

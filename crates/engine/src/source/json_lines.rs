@@ -18,7 +18,7 @@ use super::text_rows::TextRows;
 use super::{Compression, DataFile, FileFormat, ReadProgress, SourceError, SourceIdentity, decode};
 
 /// Most bytes of a line: a longer one is no object. One line is in memory at a time.
-const MAX_LINE_BYTES: usize = 1 << 24;
+const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// The type of all columns, as the files have it.
 const JSON: &str = "JSON";
@@ -85,23 +85,30 @@ impl JsonLinesFile {
     }
 }
 
-/// The keys of the objects on the first `most` lines of a file, in the order in which they come.
+/// The keys of the objects on the first `most` lines of a file, in the order in which they come. A
+/// key that one line alone has can be about the person whose line it is, and is left out.
 pub(super) fn first_keys(file: &DataFile, most: usize) -> Result<Vec<String>, SourceError> {
     let file = JsonLinesFile::open(file, &[])?;
     let mut lines = file.lines(&Arc::default())?;
-    let (mut keys, mut known) = (Vec::new(), HashSet::new());
+    let (mut keys, mut places) = (Vec::<(String, u32)>::new(), HashMap::new());
+    let mut objects = 0;
     for _ in 0..most {
         let Some(line) = lines.next()? else { break };
         let Ok(members) = JsonMembers::of(line).collect::<Result<Vec<_>, _>>() else { continue };
+        objects += 1;
         let texts = members.iter().filter_map(|(key, _)| key.text());
+        let mut here = HashSet::new();
         // UTF-16 without a mark and compressed data have NULs, and columns never do.
-        for key in texts.filter(|key| !key.contains('\0')) {
-            if known.insert(key.clone().into_owned()) {
-                keys.push(key.into_owned());
+        for key in texts.filter(|key| !key.contains('\0') && here.insert(key.clone())) {
+            let place = *places.entry(key.clone().into_owned()).or_insert(keys.len());
+            match keys.get_mut(place) {
+                Some((_, lines)) => *lines += 1,
+                None => keys.push((key.into_owned(), 1)),
             }
         }
     }
-    Ok(keys)
+    let least = if objects > 1 { 2 } else { 1 };
+    Ok(keys.into_iter().filter(|(_, lines)| *lines >= least).map(|(key, _)| key).collect())
 }
 
 impl Source for JsonLinesFile {
@@ -173,14 +180,14 @@ impl<'a> KeyIndices<'a> {
     }
 
     /// The values of the keys in the object that a line is, by their indices; of several with one
-    /// key, the last. `None` where the line is no object.
+    /// key, the first, as in JSON_VALUE. `None` where the line is no object.
     pub(super) fn values<'l>(&self, line: &'l [u8]) -> Option<Vec<Option<JsonValue<'l>>>> {
         let mut values = vec![None; self.0.len()];
         for member in JsonMembers::of(line) {
             let (key, value) = member.ok()?;
             let index = key.text().and_then(|key| self.0.get(key.as_ref()));
             if let Some(found) = index.and_then(|index| values.get_mut(*index)) {
-                *found = Some(value);
+                found.get_or_insert(value);
             }
         }
         Some(values)

@@ -77,7 +77,11 @@ fn keys_of(files: &[DataFile]) -> Result<Vec<String>, SourceError> {
             keys.extend(first_keys(file, each)?);
         }
     }
-    Ok(keys)
+    let is_json = |file: &&DataFile| matches!(file.format, FileFormat::JsonLines { .. });
+    match files.iter().find(is_json) {
+        Some(file) if keys.is_empty() => Err(SourceError::NoObjects { path: file.path.clone() }),
+        _ => Ok(keys),
+    }
 }
 
 /// A file whose schema has been read.

@@ -56,6 +56,7 @@ fn errors_read_as_expected() {
             tables: vec!["calls".to_owned(), "visits".to_owned()],
         },
         SourceError::NoHeader { path: "a.csv".into() }.into(),
+        SourceError::NoObjects { path: "a.jsonl".into() }.into(),
         SourceError::HeaderNotText { path: "a.csv".into(), encoding: "UTF-8" }.into(),
         SourceError::CsvSettingsForOther { path: path(), format: "Parquet" }.into(),
         SourceError::TableLog {

@@ -108,7 +108,7 @@ fn answers_from_json_lines_are_those_from_csv_and_parquet() {
                 "{{\"n\":{n}.0,\"more\":[{{}}],\"note\":\"n\\u006fte {}\",\"id\":{id}.0}}\n",
                 id % 7
             ),
-            _ => format!("{{\"n\":99,\"id\":\"{id}\",\"note\":\"{note}\",\"n\":\"{n}\"}}\r\n\n"),
+            _ => format!("{{\"n\":\"{n}\",\"id\":\"{id}\",\"note\":\"{note}\",\"n\":99}}\r\n\n"),
         };
         ids.push(id);
         notes.push(note);

@@ -79,14 +79,15 @@ fn drafts_of_json_lines_read_keys_and_values_only_when_asked() {
     let folder = tempfile::tempdir().unwrap();
     let rows = (1..100).map(|n| format!("{{\"id\":\"{n:03}\",\"paid\":{n}.25,\"n\":{n}}}\n"));
     let path = folder.path().join("visits.jsonl");
-    std::fs::write(&path, rows.collect::<String>()).unwrap();
+    let odd = "{\"id\":\"100\",\"Alice Smith\":1}\n".to_owned();
+    std::fs::write(&path, rows.chain([odd]).collect::<String>()).unwrap();
     let locations = [path.to_str().unwrap().to_owned()];
     let text = |look| Draft::of(&locations, Path::new(""), look).unwrap().text();
     let (unseen, looked) = (text(false), text(true));
     for (text, expected) in [
         (&unseen, "[tables.visits]\n"),
-        (&unseen, "no value was read"),
-        (&unseen, "# They are the keys of the first rows."),
+        (&unseen, "keys of JSON were read, and no value"),
+        (&unseen, "# They are keys that two or more of the first rows have:"),
         (&unseen, "\nid = { type = \"string\" }\npaid = { type = \"string\" }\nn = { type"),
         (&looked, "\n# The types below: proposed from the first rows, as the owner asked with\n"),
         (&looked, "\nid = { type = \"string\" }        # codes with a zero in front\n"),
@@ -94,7 +95,14 @@ fn drafts_of_json_lines_read_keys_and_values_only_when_asked() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
-    assert!(![&unseen, &looked].iter().any(|text| text.contains("csv = ")));
+    // A key of one row can be about one person.
+    let hidden = |text: &&String| text.contains("csv = ") || text.contains("Alice");
+    assert!(![&unseen, &looked].iter().any(hidden));
+    for empty in ["", "[{\"id\":1}]\n", "{\"a\":1}\n{\"b\":1}\n"] {
+        std::fs::write(&path, empty).unwrap();
+        let error = Draft::of(&locations, Path::new(""), false).unwrap_err().to_string();
+        assert!(error.contains("no key is on two of the first lines"), "{error}");
+    }
 }
 
 #[test]

@@ -82,7 +82,8 @@ fn odd_rows_advice(report: &TableCheck, say: &mut Say<'_>) {
     }
     if report.lines_not_objects > 0 {
         let found = format!(
-            "{} of the lines are not one JSON object of at most 16 MiB, and have no value",
+            "{} of the lines are not one JSON object of at most 1 MiB and 128 levels, and have no \
+             value",
             percent(report.lines_not_objects, report.rows)
         );
         let change = "write each object on a line of its own, with line ends within texts as `\\n`";

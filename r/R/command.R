@@ -96,6 +96,14 @@ why_not <- function(con, arguments, files) {
   }
 }
 
+# A time in UTC, to the microsecond. `format` cuts digits off, and does not round.
+moment <- function(value) {
+  micros <- round(as.numeric(as.POSIXct(value)) * 1e6)
+  seconds <- floor(micros / 1e6)
+  whole <- format(as.POSIXct(seconds, origin = "1970-01-01", tz = "UTC"), "%Y-%m-%d %H:%M:%S")
+  sprintf("%s.%06d", whole, as.integer(micros - seconds * 1e6))
+}
+
 # A value of R as one for the command's --param.
 parameter <- function(name, value) {
   if (!grepl("^[A-Za-z_][A-Za-z0-9_]*$", name)) {
@@ -105,12 +113,12 @@ parameter <- function(name, value) {
     what <- sprintf("the parameter `%s` has %d values, not one", name, length(value))
     stop(condition("usage", what, sprintf("give one value: params = list(%s = 1)", name)))
   }
-  text <- if (is.na(value)) {
+  text <- if (is.na(value) && !(is.numeric(value) && is.nan(value))) {
     "NULL"
   } else if (inherits(value, "Date")) {
     format(value, "%Y-%m-%d")
   } else if (inherits(value, "POSIXt")) {
-    format(as.POSIXct(value), "%Y-%m-%d %H:%M:%OS6", tz = "UTC")
+    moment(value)
   } else if (is.character(value) || is.factor(value)) {
     # In quotes, so that "65" and "NULL" stay texts.
     paste0("'", as.character(value), "'")

@@ -27,7 +27,21 @@ ht_sql <- function(con, sql, params = list(), intervals = NULL) {
   arguments <- c("query", "--format", "json", "--statement", "{}/statement", level)
   done <- run(con, c(arguments, asked$arguments), asked$files)
   done <- checked(con, done, why_not(con, asked$arguments, asked$files))
-  release <- release_of(json_columns(done$output), done$statement, !is.null(intervals))
+  statement <- paste(done$statement, collapse = "\n")
+  fields <- json_value(statement)
+  # What an outer SELECT computes has no types there, and its names are those of the same answer as
+  # CSV, which is on record now and free.
+  outputs <- if (is.null(fields$around)) fields$parts[[1L]]$release$outputs
+  types <- vapply(outputs, function(output) output$type, "")
+  names(types) <- vapply(outputs, function(output) output$name, "")
+  shown <- if (is.null(fields$around)) {
+    names(types)
+  } else {
+    csv <- checked(con, run(con, c("query", "--format", "csv", asked$arguments), asked$files))
+    names(utils::read.csv(text = csv$output, check.names = FALSE, nrows = 1L))
+  }
+  release <- release_of(json_columns(done$output), types, shown, !is.null(intervals))
+  attr(release, "statement") <- statement
   warned <- startsWith(done$messages, "warning: ")
   attr(release, "notes") <- done$messages[!warned]
   for (text in sub("^warning: ", "", done$messages[warned])) {
@@ -37,18 +51,11 @@ ht_sql <- function(con, sql, params = list(), intervals = NULL) {
   release
 }
 
-# The data frame of an answer.
-release_of <- function(columns, statement, with_intervals) {
-  statement <- paste(statement, collapse = "\n")
-  fields <- json_value(statement)
-  # What an outer SELECT computes has no types there.
-  outputs <- if (is.null(fields$around)) fields$parts[[1L]]$release$outputs
-  types <- vapply(outputs, function(output) output$type, "")
-  names(types) <- vapply(outputs, function(output) output$name, "")
+# The data frame of an answer. Columns that are not `shown` are ends of intervals.
+release_of <- function(columns, types, shown, with_intervals) {
   if (length(columns) == 0L) {
     columns <- lapply(types, function(type) character())
   }
-  ends <- ends_of(names(columns))
   typed <- Map(
     function(tokens, name) column_of(tokens, if (name %in% names(types)) types[[name]]),
     columns, names(columns)
@@ -57,30 +64,11 @@ release_of <- function(columns, statement, with_intervals) {
     rows <- if (length(columns) == 0L) 0L else length(columns[[1L]])
     structure(columns, row.names = .set_row_names(rows), class = "data.frame")
   }
-  release <- frame(typed[!ends])
+  is_end <- !names(columns) %in% shown
+  release <- frame(typed[!is_end])
   class(release) <- c("hushtable_release", "data.frame")
-  attr(release, "statement") <- statement
-  if (with_intervals) attr(release, "intervals") <- frame(typed[ends])
+  if (with_intervals) attr(release, "intervals") <- frame(typed[is_end])
   release
-}
-
-# Whether columns are the ends of intervals: those of x are x_low and x_high, right behind it, with
-# further underscores where the table has such a name.
-ends_of <- function(names) {
-  ends <- rep(FALSE, length(names))
-  at <- 1L
-  while (at + 2L <= length(names)) {
-    is_end <- function(name, suffix) {
-      start <- paste0(names[at], suffix)
-      startsWith(name, start) && grepl("^_*$", substring(name, nchar(start) + 1L))
-    }
-    if (is_end(names[at + 1L], "_low") && is_end(names[at + 2L], "_high")) {
-      ends[at + 1:2] <- TRUE
-      at <- at + 2L
-    }
-    at <- at + 1L
-  }
-  ends
 }
 
 ht_explain <- function(con, sql, params = list()) {

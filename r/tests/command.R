@@ -62,6 +62,14 @@ if (nzchar(command) && nzchar(shop)) {
   ))
   stopifnot(nrow(empty) == 0L)
 
+  # Columns that are called like the ends of intervals are columns.
+  alike <- ht_sql(con, paste(
+    "WITH t AS (SELECT town, COUNT(*) AS n FROM visits GROUP BY town)",
+    "SELECT town AS s, town AS s_low, town AS s_high, n FROM t"
+  ), intervals = 90)
+  stopifnot(identical(names(alike), c("s", "s_low", "s_high", "n")))
+  stopifnot(identical(names(attr(alike, "intervals")), c("n_low", "n_high")))
+
   # Parameters, with texts that a shell, SQL or the command could misread.
   texts <- c(
     "it's", "$(touch hacked)", "`touch hacked`", "\"; touch hacked; \"", "a\nb", "-x", "'", "\\",
@@ -94,7 +102,7 @@ if (nzchar(command) && nzchar(shop)) {
       stopifnot(identical(asked$parts[[1]]$explanation$condition, pair[[3]]))
     }
   }
-  several <- list(list(1), list(a = 1:2), list(a = -Inf), list("a b" = 1), list(a = 1i))
+  several <- list(list(1), list(a = 1:2), list(a = -Inf), list(a = NaN), list("a b" = 1), list(a = 1i))
   for (wrong in several) {
     refused <- condition_of(ht_explain(con, sql, params = wrong))
     stopifnot(inherits(refused, "hushtable_usage"))

@@ -34,9 +34,8 @@ stopifnot(inherits(at, "POSIXct"), format(at, tz = "UTC") == "2024-02-29 01:02:0
 stopifnot(identical(column(c("\"2024-02-29\"", "\"x\"")), c("2024-02-29", "x")))
 stopifnot(identical(column(c("null", "null")), c(NA, NA)))
 
-ends <- hushtable:::ends_of
-stopifnot(identical(ends(c("t", "n", "n_low", "n_high", "m")), c(FALSE, FALSE, TRUE, TRUE, FALSE)))
-stopifnot(identical(
-  ends(c("n", "n_low_", "n_high_", "n_low", "n_high")), c(FALSE, TRUE, TRUE, FALSE, FALSE)
-))
-stopifnot(!any(ends(c("n", "n_lowest", "n_high", "n_low"))), length(ends(character())) == 0L)
+# Times as parameters.
+moment <- hushtable:::moment
+for (text in c("2024-01-01 00:00:00.100000", "1969-12-31 23:59:59.500000", "2024-02-29 01:02:03.000000")) {
+  stopifnot(identical(moment(as.POSIXct(text, tz = "UTC")), text))
+}

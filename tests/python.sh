@@ -14,7 +14,7 @@ python=python
 "$python" -c 'import ensurepip, sys, venv; assert sys.version_info >= (3, 10)' 2>/dev/null ||
     { echo "skipped: no Python 3.10 with venv"; exit 0; }
 
-frames=(altair duckdb narwhals pandas pandas-stubs polars pyarrow pyarrow-stubs vl-convert-python)
+frames=(altair duckdb ibis-framework narwhals pandas pandas-stubs polars pyarrow pyarrow-stubs vl-convert-python)
 if [ "${1:-}" = --lowest ]; then
     frames=(altair duckdb narwhals "numpy<2" pandas==2.2.0 polars==1.5.0 pyarrow==15.0.0 vl-convert-python)
     lowest=yes

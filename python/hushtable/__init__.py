@@ -49,7 +49,7 @@ from ._hushtable import (
     Workload,
     __version__,
 )
-from ._types import Charge, Inspection, QuotedAccount, Scalar
+from ._types import Charge, Expression, Inspection, Question, QuotedAccount, Scalar
 
 __all__ = [
     "Analyst",
@@ -64,6 +64,7 @@ __all__ = [
     "DataError",
     "Defaults",
     "Engine",
+    "Expression",
     "HushtableError",
     "HushtableWarning",
     "Inspection",
@@ -74,6 +75,7 @@ __all__ = [
     "Plot",
     "Population",
     "Progress",
+    "Question",
     "Quote",
     "QuotedAccount",
     "Refused",

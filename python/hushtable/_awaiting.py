@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._hushtable import Analyst, Progress, Quote, Release
+from ._types import Question
 
 
 async def sql(
-    analyst: Analyst, sql: str, params: Mapping[str, Any] | None, progress: Progress | None
+    analyst: Analyst, sql: Question, params: Mapping[str, Any] | None, progress: Progress | None
 ) -> Release:
     """Awaits `analyst.sql`. Cancelled before the charge, it costs nothing."""
     watched = Progress() if progress is None else progress
@@ -21,6 +22,6 @@ async def sql(
         raise
 
 
-async def explain(analyst: Analyst, sql: str, params: Mapping[str, Any] | None) -> Quote:
+async def explain(analyst: Analyst, sql: Question, params: Mapping[str, Any] | None) -> Quote:
     """Awaits `analyst.explain`."""
     return await asyncio.to_thread(analyst.explain, sql, params=params)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from ._contract import Contract
 from ._handing import Plot
-from ._types import Charge, Inspection, QuotedAccount, Scalar
+from ._types import Charge, Inspection, Question, QuotedAccount, Scalar
 
 if TYPE_CHECKING:
     import pandas
@@ -106,17 +106,25 @@ class Analyst:
     def name(self) -> str | None:
         """The analyst's name; None where each question finds the one who has a budget for it."""
 
-    def explain(self, sql: str, *, params: Mapping[str, Scalar] | None = None) -> Quote:
+    def table(self, name: str) -> Any:
+        """A table of the contract as ibis knows it, which must be installed: names and types of its
+        columns, and no rows. `explain`, `sql` and the owner's methods take what is asked of it.
+
+        Raises `Refused` when there is no such table.
+        """
+
+    def explain(self, sql: Question, *, params: Mapping[str, Scalar] | None = None) -> Quote:
         """The quote of a question: what it promises, how precise its numbers would be, what it
-        costs. Free; reads no value of protected tables and changes no file. `params` has a value
-        for each `@name` in the SQL: None, bool, int, float, Decimal, str, date or datetime.
+        costs. Free; reads no value of protected tables and changes no file. A question is SQL, or
+        an expression of ibis. `params` has a value for each `@name` in the SQL: None, bool, int,
+        float, Decimal, str, date or datetime.
 
         Raises `Refused` when the question would be refused.
         """
 
     def sql(
         self,
-        sql: str,
+        sql: Question,
         *,
         params: Mapping[str, Scalar] | None = None,
         progress: Progress | None = None,
@@ -147,7 +155,7 @@ class Analyst:
 
     def sql_async(
         self,
-        sql: str,
+        sql: Question,
         *,
         params: Mapping[str, Scalar] | None = None,
         progress: Progress | None = None,
@@ -156,7 +164,7 @@ class Analyst:
         cancelled before the charge costs nothing; after it the release goes on record."""
 
     def explain_async(
-        self, sql: str, *, params: Mapping[str, Scalar] | None = None
+        self, sql: Question, *, params: Mapping[str, Scalar] | None = None
     ) -> Coroutine[Any, Any, Quote]:
         """Awaits the quote that `explain` returns, while the event loop goes on."""
 
@@ -178,7 +186,7 @@ class Owner:
     def check(
         self,
         table: str | None = None,
-        sql: str | None = None,
+        sql: Question | None = None,
         *,
         params: Mapping[str, Scalar] | None = None,
     ) -> Report:
@@ -191,7 +199,7 @@ class Owner:
 
     def audit(
         self,
-        sql: str,
+        sql: Question,
         *,
         params: Mapping[str, Scalar] | None = None,
         runs: int = 200_000,
@@ -207,7 +215,7 @@ class Owner:
         range.
         """
 
-    def tune(self, sql: str, *, params: Mapping[str, Scalar] | None = None) -> Report:
+    def tune(self, sql: Question, *, params: Mapping[str, Scalar] | None = None) -> Report:
         """The errors that a query would have at other limits, bounds, noise and prices, with noise,
         limits and hidden groups apart. CONFIDENTIAL.
 
@@ -216,7 +224,7 @@ class Owner:
 
     def policy(
         self,
-        sql: str,
+        sql: Question,
         *,
         params: Mapping[str, Scalar] | None = None,
         by_group: bool = False,
@@ -230,7 +238,7 @@ class Owner:
 
     def fit(
         self,
-        sql: str,
+        sql: Question,
         *,
         target: float,
         params: Mapping[str, Scalar] | None = None,

@@ -5,10 +5,21 @@ from __future__ import annotations
 import datetime
 import decimal
 import pathlib
-from typing import TypedDict, Union
+from typing import Any, Protocol, TypedDict, Union
 
 #: A value of a parameter.
 Scalar = Union[None, bool, int, float, decimal.Decimal, str, datetime.date, datetime.datetime]
+
+
+class Expression(Protocol):
+    """An expression of ibis."""
+
+    def unbind(self) -> Any: ...
+    def as_table(self) -> Any: ...
+
+
+#: A question: SQL, or an expression of ibis.
+Question = Union[str, Expression]
 
 
 class Charge(TypedDict):

@@ -29,7 +29,8 @@ def test_the_python_of_a_page_runs(
     assert blocks
     names: dict[str, object] = {}
     for block in blocks:
-        exec(compile(block, page, "exec"), names)
+        if "import ibis" not in block or importlib.util.find_spec("ibis") is not None:
+            exec(compile(block, page, "exec"), names)
     assert "Protects" in capsys.readouterr().out
 
 

@@ -14,7 +14,10 @@ mod units;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use hushtable_lang::{ColumnType, DEFAULT_TEXT_BYTES, Expr, ExprKind, PreparedPatterns, Value};
+use hushtable_lang::{
+    ColumnType, DEFAULT_TEXT_BYTES, Expr, ExprKind, PreparedPatterns, Refusal, Value, did_you_mean,
+    similar,
+};
 use hushtable_numbers::{Number, Step};
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 use serde::Serialize;
@@ -287,6 +290,20 @@ impl Contract {
     /// The table of that name, in any letter case: no two names differ in that alone.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.values().find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The table of that name, for a command that is about one.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn named_table(&self, name: &str) -> Result<&Table, Refusal> {
+        self.table(name).ok_or_else(|| {
+            let names = self.tables.keys().map(String::as_str);
+            let all: Vec<&str> = names.clone().collect();
+            let hint = format!("the tables are {}", all.join(", "));
+            let what = format!("there is no table `{name}`");
+            Refusal::new(what, did_you_mean(similar(name, names), hint))
+        })
     }
 
     /// The population whose units a table holds; `None` for a public table.

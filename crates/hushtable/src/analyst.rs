@@ -140,12 +140,7 @@ impl Analyst {
     pub async fn learnt(&self, table: &str) -> Result<Vec<LearntBounds>, Error> {
         let (session, table, name) = self.owned(table);
         self.block(move || {
-            let contract = session.contract();
-            let found = contract.table(&table).ok_or_else(|| Error::NoSuchTable {
-                table,
-                tables: contract.tables.keys().cloned().collect(),
-            })?;
-            session.learnt_of(found, name.as_deref())
+            session.learnt_of(session.contract().named_table(&table)?, name.as_deref())
         })
         .await
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use hushtable::ledger::Notice;
 use hushtable::query::with_parameters;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use crate::exceptions::{self, done};
 use crate::handles::Handle;
@@ -13,6 +14,9 @@ use crate::waiting::Process;
 
 /// The name of the logger of Python's `logging` that gets what the ledger says.
 const LOGGER: &str = "hushtable";
+
+/// The module of the package that knows the expressions of ibis.
+pub(crate) const QUESTIONS: &str = "hushtable._questions";
 
 /// Messages of the ledger that are no errors, until a call hands them to the curator's log.
 #[derive(Default)]
@@ -68,16 +72,21 @@ impl Opened {
         drop(self.engine.write().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// The SQL of a question with the values of its parameters.
+    /// The SQL of a question, which is a text or an expression of ibis, with the values of its
+    /// parameters.
     pub(crate) fn sql(
         &self,
         py: Python<'_>,
-        sql: &str,
+        question: &Bound<'_, PyAny>,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let engine = self.engine(py)?;
+        let sql: String = match question.cast::<PyString>() {
+            Ok(text) => text.to_cow()?.into_owned(),
+            Err(_) => py.import(QUESTIONS)?.call_method1("text", (question,))?.extract()?,
+        };
         let texts = parameter_texts::texts(params)?;
-        done(py, || with_parameters(sql, &texts, engine.contract().quoted_names))
+        done(py, || with_parameters(&sql, &texts, engine.contract().quoted_names))
     }
 
     /// Hands the messages of the ledger to Python's `logging`. They are the curator's: a call of

@@ -60,7 +60,7 @@ impl Owner {
         &self,
         py: Python<'_>,
         table: Option<String>,
-        sql: Option<&str>,
+        sql: Option<&Bound<'_, PyAny>>,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
         let sql = match sql {
@@ -88,7 +88,7 @@ impl Owner {
     fn audit(
         &self,
         py: Python<'_>,
-        sql: &str,
+        sql: &Bound<'_, PyAny>,
         params: Option<&Bound<'_, PyAny>>,
         runs: u64,
         units: u64,
@@ -115,7 +115,7 @@ impl Owner {
     fn tune(
         &self,
         py: Python<'_>,
-        sql: &str,
+        sql: &Bound<'_, PyAny>,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
         let (sql, owner) = (self.opened.sql(py, sql, params)?, self.owner(py)?);
@@ -132,7 +132,7 @@ impl Owner {
     fn policy(
         &self,
         py: Python<'_>,
-        sql: &str,
+        sql: &Bound<'_, PyAny>,
         params: Option<&Bound<'_, PyAny>>,
         by_group: bool,
         by_mechanism: bool,
@@ -157,7 +157,7 @@ impl Owner {
     fn fit(
         &self,
         py: Python<'_>,
-        sql: &str,
+        sql: &Bound<'_, PyAny>,
         target: f64,
         params: Option<&Bound<'_, PyAny>>,
         at: f64,

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use hushtable_cli::rendered;
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 
 use crate::exceptions::{self, done};
-use crate::opened::Opened;
+use crate::opened::{Opened, QUESTIONS};
 use crate::parameter_texts;
 use crate::quotes::Quote;
 use crate::releasing::Release;
@@ -44,16 +45,33 @@ impl Analyst {
         self.name.as_deref()
     }
 
+    /// A table of the contract as ibis knows it, which must be installed: names and types of its
+    /// columns, and no rows. `explain`, `sql` and the owner's methods take what is asked of it.
+    ///
+    /// Raises `Refused` when there is no such table.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        let engine = self.opened.engine(py)?;
+        let contract = engine.contract();
+        let columns = done(py, || {
+            let columns = contract.named_table(name)?.columns.iter();
+            let columns = columns.map(|c| (c.name.clone(), c.column_type.to_string()));
+            Ok::<_, hushtable::Error>(columns.collect::<Vec<_>>())
+        })?;
+        let columns = columns.into_py_dict(py)?;
+        Ok(py.import(QUESTIONS)?.call_method1("table", (name, columns))?.unbind())
+    }
+
     /// The quote of a question: what it promises, how precise its numbers would be, what it costs.
-    /// Free; reads no value of protected tables and changes no file. `params` has a value for each
-    /// `@name` in the SQL: None, bool, int, float, Decimal, str, date or datetime.
+    /// Free; reads no value of protected tables and changes no file. A question is SQL, or an
+    /// expression of ibis. `params` has a value for each `@name` in the SQL: None, bool, int,
+    /// float, Decimal, str, date or datetime.
     ///
     /// Raises `Refused` when the question would be refused.
     #[pyo3(signature = (sql, *, params = None))]
     fn explain(
         &self,
         py: Python<'_>,
-        sql: &str,
+        sql: &Bound<'_, PyAny>,
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Quote> {
         let sql = self.opened.sql(py, sql, params)?;
@@ -77,7 +95,7 @@ impl Analyst {
     fn sql(
         &self,
         py: Python<'_>,
-        sql: &str,
+        sql: &Bound<'_, PyAny>,
         params: Option<&Bound<'_, PyAny>>,
         progress: Option<&Bound<'_, Progress>>,
     ) -> PyResult<Release> {
@@ -119,7 +137,7 @@ impl Analyst {
     #[pyo3(signature = (sql, *, params = None, progress = None))]
     fn sql_async<'py>(
         slf: &Bound<'py, Self>,
-        sql: &str,
+        sql: &Bound<'py, PyAny>,
         params: Option<&Bound<'py, PyAny>>,
         progress: Option<&Bound<'py, Progress>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -131,7 +149,7 @@ impl Analyst {
     #[pyo3(signature = (sql, *, params = None))]
     fn explain_async<'py>(
         slf: &Bound<'py, Self>,
-        sql: &str,
+        sql: &Bound<'py, PyAny>,
         params: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import(AWAITING)?.call_method1("explain", (slf, sql, params))

@@ -20,7 +20,7 @@ use self::input::{Input, InputLine};
 use self::words::Completions;
 use super::note_file::NoteFile;
 use super::query::{account_of, by_extension};
-use super::{engine, tables, within};
+use super::{engine, within};
 use crate::arguments::ShellArguments;
 use crate::delayed_effects;
 use crate::failure::Failure;
@@ -217,7 +217,7 @@ impl Shell {
         match command {
             ShellCommand::Describe(None) => stdio::print(render::tables::list(contract).as_bytes()),
             ShellCommand::Describe(Some(name)) => {
-                let table = tables::named(contract, &name)?;
+                let table = contract.named_table(&name)?;
                 stdio::print(render::tables::describe(contract, table).as_bytes())
             }
             ShellCommand::Auto(on) => {

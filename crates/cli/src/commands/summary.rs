@@ -10,7 +10,6 @@ use hushtable::query::{Table, Workload};
 use hushtable::{AnswerStep, Engine, Error, Plan, Progress, Purpose, Statement};
 
 use super::release::account_of;
-use super::tables::named;
 use super::{engine, within};
 use crate::arguments::{SummaryArguments, SummaryFormat};
 use crate::failure::Failure;
@@ -26,7 +25,7 @@ const WORKLOAD: &str = "the summary's workload";
 pub(crate) fn run(arguments: &SummaryArguments) -> Result<(), Failure> {
     let format = format(arguments)?;
     let engine = within(engine(&arguments.contract.path())?, &arguments.memory)?;
-    let table = named(engine.contract(), &arguments.table)?;
+    let table = engine.contract().named_table(&arguments.table)?;
     let loss = loss(arguments, &engine, table)?;
     let summary = Summary::of(table, loss);
     if arguments.workload {

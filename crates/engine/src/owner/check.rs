@@ -40,7 +40,7 @@ impl Session {
         let key = SamplingKey::draw(&mut Generator::from_os()?)?;
         let session = heavy(|| self.as_analyst(sql.unwrap_or_default()))?;
         let checked = heavy(|| sql.map(|sql| session.check(sql)).transpose())?;
-        let named = table.map(|name| self.named(name)).transpose()?;
+        let named = table.map(|name| self.contract().named_table(name)).transpose()?;
         let tables: Vec<&Table> = match (named, &checked) {
             (Some(table), Some(checked)) if !checked.data.contains_key(&table.name) => {
                 let read: Vec<&str> = checked.data.keys().map(String::as_str).collect();
@@ -50,7 +50,7 @@ impl Session {
                 )));
             }
             (None, Some(checked)) => {
-                let named = checked.data.keys().map(|name| self.named(name));
+                let named = checked.data.keys().map(|name| self.contract().named_table(name));
                 named.collect::<Result<_, _>>()?
             }
             (Some(table), _) => vec![table],
@@ -74,16 +74,6 @@ impl Session {
             report.advice = advice::of(table, &self.contract().identifying(table), report);
         }
         Ok(CheckReport { tables: reports })
-    }
-
-    fn named(&self, name: &str) -> Result<&Table, EngineError> {
-        self.contract().table(name).ok_or_else(|| {
-            let names: Vec<&str> = self.contract().tables.keys().map(String::as_str).collect();
-            EngineError::Refused(Refusal::new(
-                format!("there is no table `{name}`"),
-                format!("the tables are {}", names.join(", ")),
-            ))
-        })
     }
 }
 

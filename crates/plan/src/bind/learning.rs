@@ -72,7 +72,7 @@ impl Learning {
         columns: &LearntColumns,
         loss: Option<Loss>,
     ) -> Result<Self, Refusal> {
-        let table = contract.table(table).ok_or_else(|| no_table(contract, table))?;
+        let table = contract.named_table(table)?;
         let columns = chosen_columns(contract, table, columns)?;
         if columns.len() > MAX_PARTS {
             return Err(Refusal::new(
@@ -211,15 +211,6 @@ fn named_columns<'a>(
         }
     }
     if chosen.is_empty() { Err(missing()) } else { Ok(chosen) }
-}
-
-fn no_table(contract: &Contract, name: &str) -> Refusal {
-    let known = contract.tables.keys().map(String::as_str);
-    let all: Vec<&str> = known.clone().collect();
-    Refusal::new(
-        format!("there is no table `{name}`"),
-        did_you_mean(similar(name, known), format!("the tables are {}", all.join(", "))),
-    )
 }
 
 fn public(table: &Table) -> Refusal {

@@ -5,8 +5,10 @@ mod calls;
 mod common_types;
 mod dates;
 mod filled;
+mod foreign_calls;
 mod json_access;
 mod literals;
+mod membership;
 mod mixed_types;
 mod operators;
 mod patterns;
@@ -22,7 +24,9 @@ use self::calls::plain_rounding;
 pub use self::calls::{function_names, misspelt_function};
 pub use self::common_types::{balanced, cast, compare, paired, unify_all, where_true};
 use self::common_types::{checked_cast, negate, negate_if};
+use self::foreign_calls::into_json;
 use self::literals::{constant, date_part, sql_type, typed_literal};
+use self::membership::as_exists;
 use self::mixed_types::{ComparisonSyntax, compared_with};
 use self::placeholder::released;
 pub use self::placeholder::{column_placeholder, placeholder};
@@ -50,6 +54,11 @@ pub trait Resolve {
 
     /// Whether a name stands for a column here.
     fn names(&self, name: &str) -> bool;
+
+    /// A column with the name of its table, where it is one of the rows'.
+    fn qualified(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// Binds expressions in one scope.
@@ -117,6 +126,8 @@ pub fn number_of(expr: Expr, node: &ast::Expr, context: &str) -> Result<Expr, Re
 /// A condition on a value, as an example for who forgot to write one.
 fn condition_on(node: &dyn Display, column_type: ColumnType) -> String {
     match column_type {
+        // Of JSON it is a bool, perhaps.
+        ColumnType::String if node.to_string().contains("->>") => format!("{node} = 'true'"),
         ColumnType::Bool | ColumnType::String => format!("{node} = 'x'"),
         ColumnType::Int | ColumnType::Decimal { .. } | ColumnType::Float => format!("{node} > 0"),
         ColumnType::Date | ColumnType::Timestamp => format!("{node} >= '2026-01-31'"),
@@ -247,7 +258,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
             E::InList { expr, list, negated } => {
                 let found = match row_values(expr) {
                     Some(values) => self.row_in_list(values, list)?,
-                    None => self.in_list(expr, list)?,
+                    None => self.in_list(expr, list, *negated)?,
                 };
                 negate_if(*negated, found)
             }
@@ -270,7 +281,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
             E::IsDistinctFrom(left, right) => self.distinct(left, right)?,
             E::IsNotDistinctFrom(left, right) => negate_if(true, self.distinct(left, right)?),
             E::InUnnest { expr, array_expr, negated } => match array_expr.as_ref() {
-                E::Array(array) => negate_if(*negated, self.in_list(expr, &array.elem)?),
+                E::Array(array) => negate_if(*negated, self.in_list(expr, &array.elem, *negated)?),
                 other => {
                     return Err(Refusal::new(
                         format!("IN UNNEST({other}) is not supported"),
@@ -283,12 +294,12 @@ impl<'a, R: Resolve> Binder<'a, R> {
             E::AnyOp { left, compare_op: ast::BinaryOperator::Eq, right, is_some: _ }
                 if listed(right).is_some() =>
             {
-                self.in_list(left, listed(right).unwrap_or_default())?
+                self.in_list(left, listed(right).unwrap_or_default(), false)?
             }
             E::AllOp { left, compare_op: ast::BinaryOperator::NotEq, right }
                 if listed(right).is_some() =>
             {
-                negate_if(true, self.in_list(left, listed(right).unwrap_or_default())?)
+                negate_if(true, self.in_list(left, listed(right).unwrap_or_default(), true)?)
             }
             E::Position { expr, r#in } => self.named("STRPOS", &[r#in, expr])?,
             E::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
@@ -344,17 +355,35 @@ impl<'a, R: Resolve> Binder<'a, R> {
             }
             E::Function(function) => self.function(function)?,
             E::CompoundFieldAccess { root, access_chain } => self.item(root, access_chain)?,
-            E::Subquery(_)
-            | E::Exists { subquery: _, negated: _ }
-            | E::InSubquery { expr: _, subquery: _, negated: _ } => {
+            E::InSubquery { expr, subquery, negated } => {
+                let name = if *negated { "NOT IN" } else { "IN" };
+                let exists =
+                    as_exists(expr, subquery, *negated, &|name| self.scope.qualified(name));
+                let hint = exists.unwrap_or_else(|| {
+                    "EXISTS in place of IN, and NOT EXISTS in place of NOT IN: (SELECT 1 FROM … \
+                     WHERE inner.key = outer.key)"
+                        .to_owned()
+                });
+                return Err(Refusal::new(
+                    format!("{name} of a sub-query is not supported where it stands"),
+                    hint,
+                )
+                .at(node));
+            }
+            E::Subquery(_) | E::Exists { subquery: _, negated: _ } => {
                 return Err(Refusal::new(
                     "a sub-query of this form is not supported where it stands",
-                    "x IN (SELECT …) and EXISTS in conditions, NOT EXISTS in place of NOT IN; or \
-                     one value for each row: (SELECT MAX(y) FROM t WHERE t.unit = rows.unit)",
+                    "EXISTS in conditions; or one value for each row: (SELECT MAX(y) FROM t WHERE \
+                     t.unit = rows.unit)",
                 ));
             }
             E::AtTimeZone { timestamp, time_zone } => {
                 self.local_time(timestamp, time_zone, "AT TIME ZONE")?
+            }
+            E::JsonAccess { value: _, path: _ } => {
+                let hint = into_json(node, &|name| self.scope.names(name));
+                let hint = hint.unwrap_or_else(|| "x ->> 'key', or x ->> '$.a.b[0]'".to_owned());
+                return Err(Refusal::new(format!("`{node}` is not supported"), hint));
             }
             other => {
                 return Err(Refusal::new(

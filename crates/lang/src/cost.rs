@@ -6,6 +6,8 @@
 //! The cost of a text grows with its bytes. So the bytes of every text are bounded: by its column
 //! (`max_bytes` in the contract), or by the expression that makes it.
 
+use hushtable_numbers::search::least_whole;
+
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, MatchUse};
 use crate::functions::{AT_ONCE, CHOSEN, Function, HASHED, NEW_TEXT, Texts};
@@ -51,6 +53,7 @@ pub fn check(expressions: &[RowExpression<'_>]) -> Result<(), Refusal> {
             }
         });
     }
+    let of_json = dearest.is_some_and(|(_, _, expr)| reads_json(expr));
     let dearest = dearest.map(|(cost, expression, expr)| {
         let text = expr.longest_operand(&expression.columns);
         let of = if text == 0 { String::new() } else { format!(" on text of up to {text} bytes") };
@@ -66,9 +69,49 @@ pub fn check(expressions: &[RowExpression<'_>]) -> Result<(), Refusal> {
              that the time of a query does not show whether a row is there{}",
             dearest.unwrap_or_default()
         ),
-        "use SUBSTR(x, 1, 50) before other functions, LIKE with one `%`, several queries, or a \
-         smaller max_bytes of the text columns in the contract (64 is enough for most names)",
+        match of_json {
+            // JSON that is cut is no JSON, and has NULL in the place of every value.
+            true => shorter_json(expressions),
+            false => "use SUBSTR(x, 1, 50) before other functions, LIKE with one `%`, several \
+                      queries, or a smaller max_bytes of the text columns in the contract (64 is \
+                      enough for most names)"
+                .to_owned(),
+        },
     ))
+}
+
+fn reads_json(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Call(Function::JsonText { .. }, _))
+}
+
+/// The ways out where texts are JSON.
+fn shorter_json(expressions: &[RowExpression<'_>]) -> String {
+    let fits = |most: usize| {
+        let operations = expressions.iter().map(|expression| {
+            let columns = expression.columns.iter().map(|bytes| *bytes.min(&most));
+            expression.expr.row_operations(&columns.collect::<Vec<_>>())
+        });
+        operations.fold(0, u64::saturating_add) <= MAX_ROW_OPERATIONS
+    };
+    let mut paths = 0;
+    for expression in expressions {
+        expression.expr.visit(&mut |expr| paths += usize::from(reads_json(expr)));
+    }
+    let fewer = match paths {
+        1 => "",
+        _ => "read fewer paths into JSON in one query",
+    };
+    let longest = expressions.iter().flat_map(|expression| &expression.columns).max();
+    // The first length that is too long, after the empty text.
+    match longest.and_then(|longest| least_whole(0, 1, *longest, |bytes| !fits(bytes))) {
+        Some(too_long) if too_long > 1 => format!(
+            "{fewer}{}where the texts are that short, max_bytes = {} of their column in the \
+             contract",
+            if fewer.is_empty() { "" } else { "; or, " },
+            too_long - 1
+        ),
+        _ => "compute it in a column of the file".to_owned(),
+    }
 }
 
 impl Expr {

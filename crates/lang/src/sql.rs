@@ -2,6 +2,7 @@
 
 mod dialect;
 mod double_operators;
+mod foreign_clauses;
 mod named_parameters;
 mod quantified;
 mod text_constants;
@@ -90,9 +91,10 @@ pub fn parse(text: &str, quoted_names: bool, day: Option<&str>) -> Result<Parsed
     let tokens = today::put_in(tokens(text, &dialect, not_sql)?, day);
     let (clauses, tokens) = lift_clauses(tokens)?;
     token_limits::check(&tokens)?;
+    only_select(&tokens)?;
+    foreign_clauses::check_clauses(&tokens)?;
     let mut parser = parser(&dialect, tokens);
     while parser.consume_token(&Token::SemiColon) {}
-    only_select(&parser)?;
     let mut query = parser.parse_query().map_err(not_sql)?;
     if parser.consume_token(&Token::SemiColon) {
         while parser.consume_token(&Token::SemiColon) {}
@@ -148,6 +150,7 @@ fn tokens(
 ) -> Result<Vec<TokenWithSpan>, Refusal> {
     let mut tokenizer = Tokenizer::new(dialect, text).with_unescape(false);
     let mut tokens = tokenizer.tokenize_with_location().map_err(|e| not_sql(e.into()))?;
+    foreign_clauses::check_comments(&tokens)?;
     tokens.retain(|t| !matches!(t.token, Token::Whitespace(_)));
     double_operators::join(&mut tokens);
     text_constants::resolve(&mut tokens, dialect.quoted_names())?;
@@ -162,14 +165,15 @@ fn parser(dialect: &GoogleSql, tokens: Vec<TokenWithSpan>) -> Parser<'_> {
 }
 
 /// Refuses other statements by their first word.
-fn only_select(parser: &Parser<'_>) -> Result<(), Refusal> {
-    match &parser.peek_token_ref().token {
-        Token::EOF => Err(one_select()),
-        Token::Word(word)
+fn only_select(tokens: &[TokenWithSpan]) -> Result<(), Refusal> {
+    let before = tokens.iter().take_while(|token| token.token == Token::SemiColon).count();
+    match tokens.get(before).map(|first| &first.token) {
+        None | Some(Token::EOF) => Err(one_select()),
+        Some(Token::Word(word))
             if !matches!(word.keyword, Keyword::NoKeyword | Keyword::SELECT | Keyword::WITH) =>
         {
-            let verb = word.value.to_uppercase();
-            Err(Refusal::new(format!("{verb} is not supported: only SELECT is"), FORM))
+            let tokens = tokens.get(before..).unwrap_or_default();
+            Err(foreign_clauses::other_statement(&word.value.to_uppercase(), tokens))
         }
         _ => Ok(()),
     }

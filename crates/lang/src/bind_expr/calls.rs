@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::common_types::{case_of, compare, concat, unify_all};
+use super::foreign_calls::{hint_for_call, items};
 use super::literals::integer;
 use super::{Binder, Resolve};
 use crate::aggregate_names::AGGREGATES;
@@ -18,7 +19,14 @@ impl<R: Resolve> Binder<'_, R> {
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Expr, Refusal> {
         let name = function.name.to_string().replace('`', "").to_uppercase();
         let arguments = plain_arguments(function, &name)?;
-        self.named(&name, &arguments.iter().collect::<Vec<_>>())
+        let arguments: Vec<&ast::Expr> = arguments.iter().collect();
+        if forms(&name).next().is_none()
+            && let Some(hint) = hint_for_call(&name, &arguments, &|name| self.scope.names(name))
+        {
+            let refusal = unsupported(&name, arguments.len(), hint);
+            return Err(refusal.at(&ast::Expr::Function(function.clone())));
+        }
+        self.named(&name, &arguments)
     }
 
     /// A call of the function of that name, by the table of functions.
@@ -148,6 +156,9 @@ impl<R: Resolve> Binder<'_, R> {
     ) -> Result<Expr, Refusal> {
         let form = "SPLIT(x, '/')[SAFE_OFFSET(0)] is the part before the first /";
         let odd = |what: String| Refusal::new(what, form);
+        if let Some(hint) = items(root, chain) {
+            return Err(Refusal::new(format!("an item of `{root}` is not supported"), hint));
+        }
         let (
             ast::Expr::Function(split),
             [ast::AccessExpr::Subscript(ast::Subscript::Index { index })],
@@ -278,12 +289,13 @@ pub(super) fn plain_arguments(
     let odd = || {
         let known: Vec<&str> = function_names().collect();
         misspelt_function(function, &known).unwrap_or_else(|| {
-            Refusal::new(
-                format!("`{function}` is not supported"),
-                format!(
-                    "{name} takes plain arguments; windows, FILTER and DISTINCT are not supported"
-                ),
-            )
+            let hint = match function.over {
+                Some(_) => "give it a name in a sub-query: (SELECT …, RANK() OVER (PARTITION BY \
+                            the unit ORDER BY x) AS r FROM …), and use the name around it"
+                    .to_owned(),
+                None => format!("{name} takes plain arguments, without FILTER and DISTINCT"),
+            };
+            Refusal::new(format!("`{function}` is not supported here"), hint)
         })
     };
     let call = Call::of(function).ok_or_else(odd)?;

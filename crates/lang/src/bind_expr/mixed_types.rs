@@ -1,4 +1,5 @@
-//! Refuses comparisons of dates and texts with numbers, by what was probably meant.
+//! Refuses comparisons of dates and texts with numbers, and of bools with either, by what was
+//! probably meant.
 
 use sqlparser::ast;
 
@@ -32,7 +33,7 @@ impl ComparisonSyntax<'_> {
     }
 }
 
-/// Refuses to compare a date or a text with numbers.
+/// Refuses to compare a date or a text with numbers, and a bool with what is none.
 ///
 /// # Errors
 /// When the value is one, and all others are numbers.
@@ -43,6 +44,9 @@ pub(super) fn compared_with(
     comparison: ComparisonSyntax<'_>,
 ) -> Result<(), Refusal> {
     let is_constant = |expr: &Expr| matches!(expr.kind, ExprKind::Literal(_));
+    if value.column_type == ColumnType::Bool && !is_constant(value) {
+        return compared_with_truth(node, others, comparison);
+    }
     let is_number = |expr: &Expr| expr.column_type.is_numeric() && !expr.is_null_literal();
     if others.is_empty() || is_constant(value) || !others.iter().all(|(_, e)| is_number(e)) {
         return Ok(());
@@ -79,6 +83,39 @@ pub(super) fn compared_with(
     let numbers = numbers.join(" and ");
     let what =
         format!("`{node}` is a {}, and cannot be compared with {numbers}", value.column_type);
+    Err(Refusal::new(what, hint))
+}
+
+/// Refuses to compare a bool with constants of other types, such as 'Y' and 1.
+fn compared_with_truth(
+    node: &ast::Expr,
+    others: &[(&ast::Expr, &Expr)],
+    comparison: ComparisonSyntax<'_>,
+) -> Result<(), Refusal> {
+    let constant = |(_, expr): &(&ast::Expr, &Expr)| match &expr.kind {
+        ExprKind::Literal(Value::String(text)) => Some(text.clone()),
+        ExprKind::Literal(Value::Int(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    let constants = others.iter().map(constant).collect::<Option<Vec<String>>>();
+    let Some(constants) = constants.filter(|constants| !constants.is_empty()) else {
+        return Ok(());
+    };
+    let truth = |text: &String| match text.to_lowercase().as_str() {
+        "y" | "yes" | "t" | "true" | "on" | "1" => Some("TRUE".to_owned()),
+        "n" | "no" | "f" | "false" | "off" | "0" => Some("FALSE".to_owned()),
+        _ => None,
+    };
+    let hint = match (constants.iter().map(truth).collect::<Option<Vec<_>>>(), comparison) {
+        (_, ComparisonSyntax::Between) => return Ok(()),
+        (Some(mut truths), _) => {
+            truths.dedup();
+            comparison.written(&node.to_string(), &truths)
+        }
+        (None, _) => format!("{node} = TRUE, or {node} = FALSE"),
+    };
+    let written: Vec<String> = others.iter().map(|(node, _)| node.to_string()).collect();
+    let what = format!("`{node}` is a bool, and cannot be compared with {}", written.join(" and "));
     Err(Refusal::new(what, hint))
 }
 

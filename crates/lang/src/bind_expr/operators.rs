@@ -5,6 +5,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use super::common_types::{
     balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
 };
+use super::foreign_calls::interval_compared;
 use super::json_access::json_alone;
 use super::literals::{sql_name, text};
 use super::mixed_types::{ComparisonSyntax, compared_with};
@@ -54,6 +55,9 @@ impl<R: Resolve> Binder<'_, R> {
             _ => None,
         };
         if let Some(compared) = compared {
+            if let Some(refusal) = interval_compared(left, op, right) {
+                return Err(refusal);
+            }
             let (left_value, right_value) = (self.bind(left)?, self.bind(right)?);
             let sides = [(left, &left_value), (right, &right_value)];
             compared_with(left, &left_value, &sides[1..], ComparisonSyntax::Operator(op))?;
@@ -235,6 +239,7 @@ impl<R: Resolve> Binder<'_, R> {
         &mut self,
         node: &ast::Expr,
         list: &[ast::Expr],
+        negated: bool,
     ) -> Result<Expr, Refusal> {
         let value = self.bind(node)?;
         if let Some((column, column_type)) = released_column(list) {
@@ -247,6 +252,13 @@ impl<R: Resolve> Binder<'_, R> {
         let others: Vec<_> = items.iter().map(|(item, bound)| (*item, bound)).collect();
         compared_with(node, &value, &others, ComparisonSyntax::In)?;
         for (_, item) in items {
+            if item.is_null_literal() && negated {
+                return Err(Refusal::new(
+                    "NOT IN of a list with NULL is never true: nothing would be kept",
+                    "leave NULL out: NOT IN leaves out rows without a value anyway; add OR x IS \
+                     NULL where they are meant, too",
+                ));
+            }
             if item.is_null_literal() {
                 return Err(Refusal::new(
                     "NULL in an IN list matches nothing",

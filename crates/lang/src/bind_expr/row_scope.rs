@@ -2,6 +2,7 @@
 
 use sqlparser::ast;
 
+use super::foreign_calls::by_keys;
 use super::{Binder, Resolve};
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::Expr;
@@ -96,6 +97,19 @@ impl RowScope {
         self.visible.iter().any(|v| v.plain && v.name.eq_ignore_ascii_case(name))
     }
 
+    /// The way into a text's JSON, where a path goes on behind the name of a column.
+    fn json_key(&self, path: &[&str]) -> Option<String> {
+        (1..path.len()).find_map(|length| {
+            let (column, keys) = path.split_at_checked(length)?;
+            let (name, table) = column.split_last()?;
+            let table = (!table.is_empty()).then(|| table.join("."));
+            let found = self.find(table.as_deref(), name);
+            let [only] = found.as_slice() else { return None };
+            let is_text = only.expr.column_type == ColumnType::String;
+            is_text.then(|| by_keys(&column.join("."), keys))?
+        })
+    }
+
     fn listed(&self) -> String {
         let once = |v: &Visible| {
             let same = |w: &&Visible| w.plain && w.name == v.name;
@@ -112,6 +126,12 @@ impl RowScope {
 impl Resolve for &RowScope {
     fn names(&self, name: &str) -> bool {
         self.knows(name)
+    }
+
+    fn qualified(&self, name: &str) -> Option<String> {
+        let found = self.find(None, name);
+        let [only] = found.as_slice() else { return None };
+        Some(format!("{}.{}", only.qualifiers.first()?, only.name))
     }
 
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
@@ -134,6 +154,12 @@ impl Resolve for &RowScope {
                 Err(Refusal::new(what, hint).in_code(in_code))
             }
             [] => {
+                if let Some(hint) = self.json_key(&path) {
+                    return Some(Err(Refusal::new(
+                        format!("there is no column `{whole}`, and no dots lead into JSON"),
+                        hint,
+                    )));
+                }
                 let names = self.visible.iter().filter(|v| v.plain).map(|v| v.name.as_str());
                 let hint = format!("the columns are {}", self.listed());
                 let hint = did_you_mean(similar(name, names), hint);

@@ -12,7 +12,8 @@ enum Instead {
 use Instead::{Advice, Calls};
 
 const FREQUENT: Instead = Advice(
-    "GROUP BY x with COUNT(*) shows frequent values: this would show values of single records",
+    "GROUP BY x with COUNT(*), which shows the values that are frequent: values of single records \
+     are never shown",
 );
 
 /// Names that are not called here, and what to write in their place.

@@ -118,7 +118,15 @@ impl RowSet {
         let stays_in_unit = public
             || !always.is_empty()
                 && self.clone().joined(JoinKind::Anti, others.clone(), always, &references).is_ok();
-        let rows = self.joined(JoinKind::Anti, others.clone(), equal, &references)?;
+        let of_unit = compared.iter().any(|c| names_the_unit(&self.relation, &c.value));
+        let units = self.equal_units(&others).filter(|_| !of_unit);
+        let rows = self.joined(JoinKind::Anti, others.clone(), equal, &references);
+        let rows = rows.map_err(|mut refusal| {
+            if let Some(units) = &units {
+                refusal.hint = with_the_unit(units, names);
+            }
+            refusal
+        })?;
         if stays_in_unit {
             let rows = if public { rows } else { rows.with_units()? };
             return rows.without_lacking(&others, &compared);
@@ -232,6 +240,18 @@ fn without_nulls(compared: &[ComparedValue], [values, columns]: &[Vec<String>; 2
         (values, columns) => format!("AND {values}, and WHERE {columns} in the sub-query"),
     };
     format!("{advice}; or not_null = true in the contract, where no row lacks a value")
+}
+
+/// The ways out where rows of several units would be compared.
+fn with_the_unit(units: &str, [values, columns]: &[Vec<String>; 2]) -> String {
+    let unit = units.split(" = ").next().unwrap_or(units);
+    let name = unit.rsplit('.').next().unwrap_or(unit);
+    let (values, columns) = (values.join(", "), columns.join(", "));
+    format!(
+        "GROUP BY {columns} in the sub-query, which makes a release of it; or \
+         ({unit}, {values}) NOT IN (SELECT {name}, {columns} FROM …), which compares rows of one \
+         unit"
+    )
 }
 
 /// Whether a value is the unit, or the reference that leads to it: rows in which it is NULL count

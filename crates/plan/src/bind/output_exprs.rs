@@ -12,6 +12,7 @@ use super::Key;
 use super::aliases::{aliased, groups_by_name, hidden_alias, hidden_key};
 use super::collected::Aggregates;
 use super::single_rows::single_rows;
+use super::walk::any;
 
 /// The clause that an expression over released values stands in.
 #[derive(Clone, Copy)]
@@ -38,7 +39,8 @@ impl<'a> OutputScope<'a, '_> {
         clause: OutputClause<'_>,
     ) -> Result<Expr, Refusal> {
         let Self { aggregates, keys, select } = self;
-        Binder::new(&mut InClause { aggregates, keys, select, clause }).bind(node)
+        let outermost = None;
+        Binder::new(&mut InClause { aggregates, keys, select, clause, outermost }).bind(node)
     }
 }
 
@@ -48,6 +50,8 @@ struct InClause<'a, 'b> {
     keys: &'b [Key],
     select: &'b ast::Select,
     clause: OutputClause<'b>,
+    /// The last expression over rows that is bound in pieces and within no other one.
+    outermost: Option<ast::Expr>,
 }
 
 impl InClause<'_, '_> {
@@ -87,10 +91,28 @@ impl InClause<'_, '_> {
             true => format!("SUM({column}) or "),
             false => String::new(),
         };
+        // Grouping by the column would make a group of each of its values.
+        let whole = self.outermost.as_ref().filter(|outer| any(outer, &|node| node == column));
+        let key = whole.unwrap_or(column);
+        let grouped = match &self.select.group_by {
+            ast::GroupByExpr::Expressions(keys, more) if keys.is_empty() && more.is_empty() => {
+                format!("GROUP BY {key}")
+            }
+            _ => format!("add {key} to GROUP BY"),
+        };
         Refusal::new(
-            format!("`{column}` is neither grouped by nor aggregated"),
-            format!("add {column} to GROUP BY, or write {sum}COUNT({column})"),
+            format!("`{key}` is neither grouped by nor aggregated"),
+            format!("{grouped}, or write {sum}COUNT({column})"),
         )
+        .at(key)
+    }
+
+    /// Keeps an expression over rows, unless it is a piece of the last one.
+    fn keep_outermost(&mut self, node: &ast::Expr) {
+        let is_piece = |outer: &ast::Expr| any(outer, &|inner| inner == node);
+        if !self.outermost.as_ref().is_some_and(is_piece) {
+            self.outermost = Some(node.clone());
+        }
     }
 }
 
@@ -104,6 +126,10 @@ fn is_extreme(node: &ast::Expr) -> bool {
 impl Resolve for InClause<'_, '_> {
     fn names(&self, name: &str) -> bool {
         self.aggregates.table.scope.knows(name) || self.aliased(name).is_some()
+    }
+
+    fn qualified(&self, name: &str) -> Option<String> {
+        (&self.aggregates.table.scope).qualified(name)
     }
 
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
@@ -130,6 +156,10 @@ impl Resolve for InClause<'_, '_> {
                 // A column that is a constant of its sub-query is one here, too.
                 if named && !bound.reads_columns() {
                     return Some(Ok(bound));
+                }
+                if !named && bound.reads_columns() && matches!(self.clause, OutputClause::Select(_))
+                {
+                    self.keep_outermost(node);
                 }
                 named.then(|| Err(self.not_grouped(node)))
             }

@@ -44,7 +44,7 @@ use self::splitter::{RowsKind, Splitter};
 use super::around::{Around, PartTable};
 use super::automatic::GIVE_LIMITS;
 use super::released_tables::MAX_OUTPUTS;
-use super::{ChosenLimits, PrivateQuery};
+use super::{ChosenLimits, PrivateQuery, foreign_syntax};
 
 /// Most private parts of one statement.
 pub const MAX_PARTS: usize = 50;
@@ -302,6 +302,7 @@ fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlState
     let sql::ParsedQuery { clauses, mut query } =
         sql::parse(text, contract.quoted_names, day.as_deref())?;
     let unread = settle(&mut query)?;
+    foreign_syntax::check(&query, contract)?;
     let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread);
     let kind = splitter.whole(&mut query)?;
     let report_span = splitter.clauses.report_span();

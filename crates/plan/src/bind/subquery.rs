@@ -15,6 +15,7 @@ use super::rowset::{References, RowSet, RowsColumn};
 use super::select::{default_name, plain_clauses};
 use super::star::Star;
 use super::unit_aggregate::unit_aggregate;
+use super::walk::operands_mut;
 use super::windows::Windows;
 use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
 
@@ -312,6 +313,44 @@ fn constant(relation: &Relation, column: usize) -> Option<&Value> {
     }
 }
 
+/// Refuses a window beside GROUP BY.
+fn beside_groups(function: &ast::Function, window: &ast::WindowSpec) -> Refusal {
+    if window.partition_by.is_empty() {
+        let by = window.order_by.first().map_or_else(|| "x".to_owned(), |by| by.expr.to_string());
+        return Refusal::new(
+            format!("`{function}` compares groups of several units with each other"),
+            format!(
+                "WIDTH_BUCKET({by}, 0, 100, 10) for bands of equal width, with bounds that do not \
+                 depend on the data; or PARTITION BY the privacy unit in OVER"
+            ),
+        );
+    }
+    let mut around = ast::Expr::Function(function.clone());
+    let mut computed = Vec::new();
+    name_aggregates(&mut around, &mut computed);
+    Refusal::new(
+        format!("`{function}` is a window beside GROUP BY: that is not supported"),
+        format!(
+            "aggregate in a sub-query, and write the window around it: SELECT …, {around} FROM \
+             (SELECT …{} FROM … GROUP BY …)",
+            computed.concat()
+        ),
+    )
+}
+
+/// Puts names in the place of the aggregates of an expression.
+fn name_aggregates(node: &mut ast::Expr, computed: &mut Vec<String>) {
+    if calls_aggregate(node) {
+        let name = format!("value_{}", computed.len() + 1);
+        computed.push(format!(", {node} AS {name}"));
+        *node = ast::Expr::Identifier(ast::Ident::new(name));
+        return;
+    }
+    for operand in operands_mut(node).into_iter().flatten() {
+        name_aggregates(operand, computed);
+    }
+}
+
 /// Names and aggregates in a sub-query's SELECT and HAVING.
 struct UnitScope<'a> {
     scope: &'a RowScope,
@@ -340,6 +379,11 @@ impl Resolve for UnitScope<'_> {
     }
 
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
+        if let ast::Expr::Function(function) = node
+            && let Some(ast::WindowType::WindowSpec(window)) = &function.over
+        {
+            return Some(Err(beside_groups(function, window)));
+        }
         if let ast::Expr::Function(function) = node
             && calls_aggregate(node)
         {

@@ -96,9 +96,19 @@ pub(super) fn unit_aggregate(
 
 /// Refuses an aggregate of row values.
 pub(super) fn counts_rows(function: &ast::Function) -> Refusal {
+    let rows = Call::of(function).map_or(&[][..], |call| call.arguments);
+    let values: Vec<String> = match rows {
+        [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Tuple(values)))] => {
+            values.iter().map(ToString::to_string).collect()
+        }
+        _ => vec!["x".to_owned(), "y".to_owned()],
+    };
     Refusal::new(
-        format!("`{function}` is of rows, in which NULL is a value: that is not supported"),
-        "COUNT(DISTINCT x, y), which counts the rows with a value of each",
+        format!("`{function}` counts row values, which are not supported"),
+        format!(
+            "COUNT(DISTINCT {}), which leaves out rows in which one of them is NULL",
+            values.join(", ")
+        ),
     )
 }
 

@@ -98,7 +98,72 @@ fn distance_of(
     })
 }
 
+/// The number of a constant distance, and its unit in the singular where it is an INTERVAL.
+fn number_and_part(node: &ast::Expr) -> Option<(u32, Option<String>)> {
+    let text = node.to_string().to_uppercase().replace('\'', "");
+    match text.strip_prefix("INTERVAL ").map(|rest| rest.split_once(' ')) {
+        None => Some((text.parse().ok()?, None)),
+        Some(parts) => {
+            let (number, part) = parts?;
+            Some((number.parse().ok()?, Some(part.trim_end_matches('S').to_owned())))
+        }
+    }
+}
+
+/// The reason why a frame of distances between timestamps is refused, and the frame that is meant;
+/// also of one that ends before it begins.
+fn meant(frame: &ast::WindowFrame, end: &Bound, by: ColumnType) -> Option<(String, String)> {
+    let mut reason = None;
+    let mut corrected = |bound: &Bound| {
+        let (Bound::Preceding(Some(node)) | Bound::Following(Some(node))) = bound else {
+            return bound.to_string();
+        };
+        let side = if matches!(bound, Bound::Preceding(_)) { "PRECEDING" } else { "FOLLOWING" };
+        let days = match number_and_part(node) {
+            Some((days, None)) if by == ColumnType::Timestamp => {
+                reason = Some(format!("the distance {days} of timestamps has no unit of time"));
+                Some(days)
+            }
+            Some((number, Some(part))) if by == ColumnType::Timestamp => {
+                let days = match part.as_str() {
+                    "MONTH" => 30,
+                    "QUARTER" => 91,
+                    "YEAR" => 365,
+                    _ => return bound.to_string(),
+                };
+                reason = Some(
+                    "months differ in length: they are distances of dates, and not of timestamps"
+                        .to_owned(),
+                );
+                number.checked_mul(days)
+            }
+            _ => None,
+        };
+        days.map_or_else(|| bound.to_string(), |days| format!("INTERVAL {days} DAY {side}"))
+    };
+    let (mut from, mut to) = (corrected(&frame.start_bound), corrected(end));
+    let position = |bound: &Bound| match bound {
+        Bound::Preceding(None) => i8::MIN,
+        Bound::Preceding(Some(_)) => -1,
+        Bound::CurrentRow => 0,
+        Bound::Following(Some(_)) => 1,
+        Bound::Following(None) => i8::MAX,
+    };
+    if position(&frame.start_bound) > position(end) {
+        std::mem::swap(&mut from, &mut to);
+        reason = Some("the frame ends before it begins".to_owned());
+    }
+    let frame = format!("{} BETWEEN {from} AND {to}", frame.units);
+    reason.map(|reason| (reason, frame))
+}
+
 fn odd_frame(frame: &ast::WindowFrame, end: &Bound, order_by: &[WindowOrder]) -> Refusal {
+    if let [by] = order_by
+        && frame.units != Units::Groups
+        && let Some((reason, meant)) = meant(frame, end, by.expr.column_type)
+    {
+        return Refusal::new(reason, meant);
+    }
     let what = format!(
         "the frame `{} BETWEEN {} AND {end}` of a window is not supported",
         frame.units, frame.start_bound

@@ -17,8 +17,17 @@ use std::path::Path;
 use hushtable_contract::Contract;
 use hushtable_plan::SqlStatement;
 
-const GROUPS: [&str; 8] =
-    ["clauses", "values", "functions", "aggregates", "options", "joins", "subqueries", "around"];
+const GROUPS: [&str; 9] = [
+    "clauses",
+    "values",
+    "functions",
+    "aggregates",
+    "options",
+    "joins",
+    "subqueries",
+    "around",
+    "foreign",
+];
 
 fn bind(sql: &str, contract: &str) -> Result<(), String> {
     let contract = Contract::parse(contract, "hushtable.toml").map_err(|e| e.to_string())?;

@@ -657,8 +657,33 @@ fn check_frame(
     Ok(())
 }
 
+/// The days of a frame from so many days before to the row.
+fn days_before(frame: &ast::WindowFrame) -> Option<String> {
+    use ast::WindowFrameBound::{CurrentRow, Preceding};
+    let (Preceding(Some(by)), None | Some(CurrentRow)) = (&frame.start_bound, &frame.end_bound)
+    else {
+        return None;
+    };
+    let ast::Expr::Interval(interval) = by.as_ref() else { return None };
+    let text = interval.to_string().to_uppercase().replace('\'', "");
+    let mut words = text.strip_prefix("INTERVAL ")?.split(' ');
+    match (words.next(), words.next(), words.next()) {
+        (Some(days), Some("DAY" | "DAYS"), None) => days.parse::<u32>().ok().map(|d| d.to_string()),
+        _ => None,
+    }
+}
+
 fn framed(frame: &ast::WindowFrame, spec: &ast::WindowSpec) -> Result<Frame, Refusal> {
-    let odd = || unsupported(spec, "ROWS BETWEEN 6 PRECEDING AND CURRENT ROW");
+    let odd = || match days_before(frame) {
+        Some(days) => unsupported(
+            spec,
+            &format!(
+                "ROWS BETWEEN {days} PRECEDING AND CURRENT ROW counts rows, which are days where \
+                 each day has one; a calendar as a public table in the part gives all of them"
+            ),
+        ),
+        None => unsupported(spec, "ROWS BETWEEN 6 PRECEDING AND CURRENT ROW"),
+    };
     let number = |by: &Option<Box<ast::Expr>>| match by {
         None => Ok(None),
         Some(by) => by.to_string().parse().map(Some).map_err(|_| odd()),

@@ -15,6 +15,7 @@ use sqlparser::ast;
 use super::lookup_table::{Looking, LookupTable, Role, tables_of};
 use super::names_around::FromNames;
 use super::splitter::{CteNames, RowsKind, Splitter};
+use crate::bind::correlated::of_one_unit;
 use crate::bind::select::default_name;
 use crate::bind::syntax::query_of;
 
@@ -81,13 +82,13 @@ impl Splitter<'_> {
     /// The join with a table in which a value is looked up.
     fn lookup_join(&mut self, table: LookupTable, names: &CteNames) -> Result<ast::Join, Refusal> {
         let on = table.condition();
+        let way_out = of_one_unit(&table.select, self.contract);
         let mut query = query_of(table.select);
         if self.query(&mut query, names, false)? != RowsKind::Rows {
             return Err(Refusal::new(
                 "a sub-query has a value for each row around it, which follows from the rows of \
                  many units",
-                "compare the privacy unit in it: WHERE inner.unit = outer.unit; or use one value \
-                 for all rows: (SELECT AVG(x) FROM table)",
+                way_out,
             ));
         }
         let relation = ast::TableFactor::Derived {

@@ -6,6 +6,7 @@ use sqlparser::ast;
 
 use super::comparisons::Comparisons;
 use super::names_around::{FromNames, Outside};
+use crate::bind::correlated::way_out;
 use crate::bind::from::{Membership, membership};
 use crate::bind::syntax::{
     all_of_them, call, count_all, derived, equality, number, plain_table, query_of, select_of,
@@ -145,9 +146,7 @@ impl Looking<'_> {
             let refusal = Refusal::new(
                 "a sub-query reads the rows around it in a way that is not supported where it \
                  stands",
-                "one SELECT of aggregates without LIMIT whose WHERE compares columns with =, <, > \
-                 or BETWEEN: (SELECT MAX(y) FROM t WHERE t.unit = rows.unit AND t.day < rows.day); \
-                 other conditions in WHERE EXISTS (…), or in a join in FROM",
+                way_out(node, &names_around),
             );
             self.refusal = Some(refusal.at(node));
         }

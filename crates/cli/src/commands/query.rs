@@ -168,9 +168,13 @@ pub(crate) fn account_of(answer: &Answer, engine: &Engine) -> String {
     out
 }
 
-/// The limits with which a query was answered, where some were chosen privately.
+/// The limits with which a query was answered, where AUTO had some of them chosen.
 fn chosen_limits(explanation: &Explanation) -> String {
-    let mut limits = vec![format!("{} groups of a unit", explanation.max_groups_contributed)];
+    let groups = match explanation.max_groups_contributed {
+        1 => "1 group of a unit".to_owned(),
+        groups => format!("{groups} groups of a unit"),
+    };
+    let mut limits = vec![groups];
     for measurement in &explanation.measurements {
         if measurement.name.starts_with("count") {
             // How many rows of a unit count in a group.
@@ -191,7 +195,7 @@ fn chosen_limits(explanation: &Explanation) -> String {
             number(high)
         ));
     }
-    format!("limits, chosen privately: {}\n", limits.join("; "))
+    format!("limits of this answer, those of AUTO chosen privately: {}\n", limits.join("; "))
 }
 
 fn released_at(answer: &Answer) -> Option<String> {

@@ -23,35 +23,54 @@ const INDENT: usize = 13;
 pub(super) fn text(plain: &Plain<'_>, more: &str) -> String {
     let explanation = &plain.part.explanation;
     let cost = cost(plain) + &meaning(explanation);
-    page(explanation, &cost, None) + &entry("More", more)
+    page(explanation, &cost, Subject::Query) + &entry("More", more)
 }
 
 /// One query, without its budget.
 pub(super) fn of_one_query(explanation: &Explanation) -> String {
-    page(explanation, "", None)
+    page(explanation, "", Subject::Query)
 }
 
 /// The clipping report of some parts.
 pub(super) fn of_report(explanation: &Explanation, of: &[String]) -> String {
     let rows = format!("the rows of {}, without its limits", of.join(", "));
-    page(explanation, "", Some(&rows))
+    page(explanation, "", Subject::Report(&rows))
 }
 
 /// Sizes of units, from which limits are chosen.
 pub(super) fn of_histogram(explanation: &Explanation) -> String {
-    page(explanation, "", Some("all rows that count, without limits"))
+    page(explanation, "", Subject::Sizes)
 }
 
-fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> String {
+/// The subject of a page.
+#[derive(Clone, Copy)]
+enum Subject<'a> {
+    Query,
+    /// The clipping report of a query, which reads these rows.
+    Report(&'a str),
+    /// The sizes of units.
+    Sizes,
+}
+
+fn page(explanation: &Explanation, cost: &str, subject: Subject<'_>) -> String {
     let mut out = entry("Protects", &protects(explanation)) + cost;
     let tables = explanation.tables.iter().map(|table| visible(table)).collect::<Vec<_>>();
-    let rows = match &explanation.condition {
-        _ if report_on.is_some() => report_on.unwrap_or_default().to_owned(),
-        Some(condition) => format!("{}, where {}", tables.join(", "), visible(condition)),
-        None => format!("{}, all rows", tables.join(", ")),
+    let rows = match (&subject, &explanation.condition) {
+        (Subject::Report(rows), _) => (*rows).to_owned(),
+        (Subject::Sizes, _) => "all rows that count, without limits".to_owned(),
+        (Subject::Query, Some(condition)) => {
+            format!("{}, where {}", tables.join(", "), visible(condition))
+        }
+        (Subject::Query, None) => format!("{}, all rows", tables.join(", ")),
     };
     out += &entry("Reads", &rows);
-    out += &entry("Groups", &groups(explanation));
+    let groups = match (&subject, &explanation.groups) {
+        (Subject::Sizes, GroupsExplanation::Public { groups, .. }) => {
+            format!("{} ranges of sizes, each shown, empty or not", number(*groups as f64))
+        }
+        _ => groups(explanation),
+    };
+    out += &entry("Groups", &groups);
     if let Some(text) = of_use(explanation) {
         out += &entry("Of use", &text);
     }
@@ -76,7 +95,7 @@ fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> Strin
         lines.extend(cut_off.iter().map(|text| format!("- {}", visible(text))));
         out += &entries("Cut off", &lines);
     }
-    if !explanation.precision.is_empty() && report_on.is_none() {
+    if !explanation.precision.is_empty() && matches!(subject, Subject::Query) {
         let advice: Vec<String> =
             explanation.advice.iter().map(|text| format!("- {}", visible(text))).collect();
         out += &entries("Less noise", &advice);

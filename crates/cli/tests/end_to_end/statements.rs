@@ -59,7 +59,8 @@ fn a_limit_from_too_few_units_has_a_warning() {
     for _ in 0..2 {
         let run = shop.run(&["query", "--statement", "s.json", sql]);
         let warning = "warning: too few units were visible to choose bounds of the sum of quantity";
-        assert!(run.stderr.contains("limits, chosen privately: "), "{}", run.stderr);
+        let limits = "limits of this answer, those of AUTO chosen privately: ";
+        assert!(run.stderr.contains(limits), "{}", run.stderr);
         assert!(run.stderr.contains(warning), "{}", run.stderr);
         run.success();
         let statement = std::fs::read_to_string(shop.path("s.json")).unwrap();

@@ -235,7 +235,7 @@ impl Hint for SourceError {
             Self::Shared { what, hint } => (what.clone(), hint.clone()),
             Self::NothingFound { location, looked } => (
                 format!(
-                    "the contract's location `{location}` has no data file: looked at `{}`",
+                    "the location `{location}` has no data file: looked at `{}`",
                     shown(looked)
                 ),
                 Some(

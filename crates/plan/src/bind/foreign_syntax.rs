@@ -296,7 +296,7 @@ fn unpivot(select: &ast::Select) -> Option<Refusal> {
 
 impl ForeignSyntax<'_> {
     /// The contract's table of a factor of FROM, and the name that its columns are qualified by.
-    fn table<'b>(&'b self, factor: &'b ast::TableFactor) -> Option<(&'b Table, String)> {
+    fn table(&self, factor: &ast::TableFactor) -> Option<(&Table, String)> {
         let (name, alias) = plain_table(factor)?;
         let name = table_name(name);
         // A common table expression hides a table.

@@ -4,11 +4,15 @@
 //! The unit is an operation, at most a nanosecond, as in [`hushtable_lang::cost`]. All that follows
 //! from the data are the rows of public tables that a row can meet, which anybody may count.
 
-use hushtable_contract::MAX_ROWS_JOINED;
-use hushtable_lang::Expr;
-use hushtable_lang::cost::RowExpression;
+use std::collections::BTreeSet;
 
-use crate::relation::{JoinKind, Operator, Protection, Relation, UnitAggregate, bytes_of};
+use hushtable_contract::MAX_ROWS_JOINED;
+use hushtable_lang::cost::RowExpression;
+use hushtable_lang::{ColumnType, Expr};
+
+use crate::relation::{
+    JoinKind, Operator, Protection, Relation, UnitAggregate, WindowedColumn, bytes_of,
+};
 
 /// Most operations that one row can add to a query, joins included: a millisecond.
 pub const MAX_ADDED_OPERATIONS: u64 = 1_000_000;
@@ -110,6 +114,17 @@ pub(crate) fn rows_joined(relation: &Relation, expressions: (&[RowExpression<'_>
     fitting / step * step
 }
 
+/// The columns that expressions read.
+fn columns_read<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> BTreeSet<usize> {
+    let mut read = BTreeSet::new();
+    exprs.into_iter().for_each(|expr| {
+        expr.visit_columns(&mut |index| {
+            read.insert(index);
+        });
+    });
+    read
+}
+
 impl Adding<'_> {
     fn add(&mut self, rows: u64, each: u64) {
         self.operations = self.operations.saturating_add(rows.saturating_mul(each));
@@ -129,6 +144,12 @@ impl Adding<'_> {
 
     /// The rows that become of one row of a protected table.
     fn relation(&mut self, relation: &Relation) -> RowRepetition {
+        self.columns_of(relation, None)
+    }
+
+    /// The rows that become of one row of a protected table, where these columns are read; all
+    /// where it is not known which ones.
+    fn columns_of(&mut self, relation: &Relation, read: Option<&BTreeSet<usize>>) -> RowRepetition {
         // The cost of public rows by themselves does not depend on protected ones.
         if *relation.protection() == Protection::Public {
             return ONCE;
@@ -139,13 +160,14 @@ impl Adding<'_> {
                 ONCE
             }
             Operator::Filter { input, condition } => {
-                let of = self.relation(input);
+                let read = read.map(|read| read | &columns_read([condition]));
+                let of = self.columns_of(input, read.as_ref());
                 self.compute(of.rows, [condition].into_iter(), &bytes_of(input.fields()), 0);
                 of
             }
             Operator::Project { input, columns } => {
-                let of = self.relation(input);
                 let exprs = columns.iter().map(|column| &column.expr);
+                let of = self.columns_of(input, Some(&columns_read(exprs.clone())));
                 self.compute(of.rows, exprs, &bytes_of(input.fields()), 0);
                 of
             }
@@ -184,14 +206,23 @@ impl Adding<'_> {
             Operator::Window { input, columns } => {
                 let of = self.relation(input);
                 let bytes = bytes_of(input.fields());
+                let sorted = |texts: &mut dyn Iterator<Item = usize>| {
+                    let bytes = texts.fold(0u64, |all, text| all.saturating_add(text as u64));
+                    SORTED.saturating_add(SORTED_BYTE.saturating_mul(bytes))
+                };
+                // Once by all columns that are read, which break ties.
+                let of_windows = columns.iter().flat_map(WindowedColumn::expressions);
+                let read = read.map(|read| read | &columns_read(of_windows));
+                let is_read = |index: &usize| read.as_ref().is_none_or(|read| read.contains(index));
+                let texts = input.fields().iter().enumerate().filter(|(index, field)| {
+                    field.column_type == ColumnType::String && is_read(index)
+                });
+                self.add(of.rows, sorted(&mut texts.map(|(_, field)| field.max_bytes)));
                 for column in columns {
                     let order = column.order_by.iter().map(|o| &o.expr);
-                    let exprs = column.partition_by.iter().chain(order);
-                    let exprs = exprs.chain(column.function.operands());
-                    // Rows are sorted by all of them: ties, by the columns that are read.
-                    let texts = exprs.clone().map(|expr| expr.most_bytes(&bytes) as u64);
-                    let sorted = SORTED + SORTED_BYTE * texts.fold(0, u64::saturating_add);
-                    self.compute(of.rows, exprs, &bytes, sorted);
+                    let sort = column.partition_by.iter().chain(order);
+                    let more = sorted(&mut sort.clone().map(|expr| expr.most_bytes(&bytes)));
+                    self.compute(of.rows, sort.chain(column.function.operands()), &bytes, more);
                 }
                 of
             }

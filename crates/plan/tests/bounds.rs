@@ -111,3 +111,32 @@ fn usual_statements_are_not_refused() {
         }
     }
 }
+
+/// Columns that break the ties of windows are sorted once, however many windows there are, and only
+/// where they are read.
+#[test]
+fn texts_that_break_ties_are_counted_once() {
+    let contract = "[units.person]\nbudgets.ana = { epsilon = 1 }\n\n[units.person.defaults]\n\
+                    epsilon = 1\nmax_groups_contributed = 1\nmax_rows_per_group = 1\n\n\
+                    [tables.notes]\npath = \"notes.csv\"\n\
+                    unit = { of = \"person\", column = \"id\" }\n\n[tables.notes.columns]\n\
+                    id = { type = \"int\" }\nday = { type = \"int\" }\n\
+                    note = { type = \"string\", max_bytes = 60000 }\n";
+    let contract = Contract::parse(contract, "hushtable.toml").unwrap();
+    let operations = |windows: usize, column: &str| {
+        let window = |n| format!("LAG(day, {n}) OVER (PARTITION BY id ORDER BY day) AS k{n}");
+        let all: Vec<String> = (1..=windows).map(window).collect();
+        let shown: Vec<String> = (1..=windows).map(|n| format!("COUNT(k{n})")).collect();
+        let sql = format!(
+            "SELECT COUNT({column}), {} FROM (SELECT id, {column}, {} FROM notes)",
+            shown.join(", "),
+            all.join(", ")
+        );
+        let statement = SqlStatement::bind(&sql, &contract).unwrap();
+        statement.parts[0].query.check_row(&[], 1).unwrap().operations
+    };
+    for windows in [1, 5] {
+        let more = operations(windows, "note") - operations(windows, "day");
+        assert!((120_000..140_000).contains(&more), "{windows}: {more}");
+    }
+}

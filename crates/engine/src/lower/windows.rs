@@ -1,5 +1,6 @@
 //! Windows within units.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
@@ -32,8 +33,9 @@ use crate::error::EngineError;
 
 impl Lowering<'_> {
     /// Adds the requested windows, one after the other. The rows of each are sorted by its
-    /// partition and its order, and by all other columns that the query reads where these leave
-    /// ties: rows that agree in all of them are interchangeable.
+    /// partition and its order. All other columns that the query reads break ties: rows that agree
+    /// in all of them are interchangeable. Several windows have these columns sorted once, and a
+    /// row's number in that order breaks their ties.
     pub(super) async fn window(
         &self,
         input: &Relation,
@@ -59,7 +61,7 @@ impl Lowering<'_> {
         if let Some(unit) = input.protection().unit() {
             needed.add_column(unit);
         }
-        let needed_width = needed.columns().len();
+        let mut width_before = needed.columns().len();
         let mut plan = self.plan(input, needed.columns()).await?;
         if let Some(unit) = input.protection().unit() {
             plan = self.repartitioned(plan, &[needed.index_of(unit)?])?;
@@ -67,17 +69,24 @@ impl Lowering<'_> {
             // Public rows: no key is common to all windows.
             plan = Arc::new(CoalescePartitionsExec::new(plan));
         }
+        let mut ties = 0..width_before;
+        if computed.len() > 1 {
+            let unit = input.protection().unit().map(|unit| needed.index_of(unit)).transpose()?;
+            plan = numbered(plan, unit)?;
+            ties = width_before..width_before + 1;
+            width_before += 1;
+        }
         for &at in &computed {
             let window = windows.get(at).ok_or(EngineError::inconsistent(
                 "a computed window is not among the windows of its operator",
             ))?;
-            plan = windowed(plan, window, &needed, self.padded)?;
+            plan = windowed(plan, window, (&needed, ties.clone()), self.padded)?;
         }
         let position = |&index: &usize| match index.checked_sub(width) {
             None => needed.index_of(index),
             Some(at) => {
                 let at = computed.iter().position(|&c| c == at);
-                at.map(|at| needed_width + at)
+                at.map(|at| width_before + at)
                     .ok_or(EngineError::inconsistent("a window that is read is not computed"))
             }
         };
@@ -86,11 +95,27 @@ impl Lowering<'_> {
     }
 }
 
+/// Adds each row's number within its unit, in the order of all columns.
+fn numbered(plan: SharedPlan, unit: Option<usize>) -> Result<SharedPlan, EngineError> {
+    let width = plan.schema().fields().len();
+    let others = (0..width).filter(|index| unit != Some(*index));
+    let sort = unit.into_iter().chain(others).map(|index| plainly(column(&plan, index)));
+    let sort = LexOrdering::new(sort)
+        .ok_or(EngineError::inconsistent("a window has nothing to sort by"))?;
+    let sorted: SharedPlan =
+        Arc::new(SortExec::new(sort, Arc::clone(&plan)).with_preserve_partitioning(true));
+    let partition: Vec<Arc<dyn PhysicalExpr>> =
+        unit.into_iter().map(|index| column(&plan, index)).collect();
+    let number = (udwf(row_number_udwf()), Vec::new());
+    with_value(sorted, number, (&partition, &[]), WindowFrame::new(None), width)
+}
+
 /// Adds one window's value after the existing columns: the input's, and those of earlier windows.
+/// `ties` are the columns that break ties.
 fn windowed(
     plan: SharedPlan,
     window: &WindowedColumn,
-    needed: &NeededColumns,
+    (needed, ties): (&NeededColumns, Range<usize>),
     padded: bool,
 ) -> Result<SharedPlan, EngineError> {
     let width = plan.schema().fields().len();
@@ -125,18 +150,16 @@ fn windowed(
             options: SortOptions { descending: order.descending, nulls_first: order.nulls_first },
         })
         .collect();
-    let plainly = |expr| PhysicalSortExpr { expr, options: SortOptions::default() };
     let mut sort: Vec<PhysicalSortExpr> = partition.iter().cloned().map(plainly).collect();
     sort.extend(ordered.iter().cloned());
-    // Earlier windows' values too: rows that differ in nothing else may have different ones, and
-    // how a sort leaves ties can depend on the rows of other units.
-    sort.extend((0..width).map(|index| plainly(at(index))));
+    // How a sort leaves ties can depend on the rows of other units.
+    sort.extend(ties.map(|index| plainly(at(index))));
     let sort = LexOrdering::new(sort)
         .ok_or(EngineError::inconsistent("a window has nothing to sort by"))?;
-    let sorted = SortExec::new(sort, Arc::clone(&plan)).with_preserve_partitioning(true);
+    let sorted = Arc::new(SortExec::new(sort, Arc::clone(&plan)).with_preserve_partitioning(true));
 
     let operand = first + window.order_by.len();
-    let (definition, arguments) = match &window.function {
+    let function_of = match &window.function {
         WindowFunction::RowNumber => (udwf(row_number_udwf()), Vec::new()),
         WindowFunction::Rank => (udwf(rank_udwf()), Vec::new()),
         WindowFunction::DenseRank => (udwf(dense_rank_udwf()), Vec::new()),
@@ -162,19 +185,30 @@ fn windowed(
     let standard = || WindowFrame::new((!ordered.is_empty()).then_some(false));
     let frame =
         window.frame.as_ref().map_or_else(standard, |frame| window_frame(frame, &window.order_by));
+    with_value(sorted, function_of, (&partition, &ordered), frame, width)
+}
+
+/// Adds a window's value over sorted rows after their first `width` columns, and drops the others.
+fn with_value(
+    sorted: SharedPlan,
+    (definition, arguments): (WindowFunctionDefinition, Vec<Arc<dyn PhysicalExpr>>),
+    (partition, ordered): (&[Arc<dyn PhysicalExpr>], &[PhysicalSortExpr]),
+    frame: WindowFrame,
+    width: usize,
+) -> Result<SharedPlan, EngineError> {
     let expr = create_window_expr(
         &definition,
         "w".to_owned(),
         &arguments,
-        &partition,
-        &ordered,
+        partition,
+        ordered,
         Arc::new(frame),
-        plan.schema(),
+        sorted.schema(),
         false,
         false,
         None,
     )?;
-    let plan: SharedPlan = Arc::new(WindowAggExec::try_new(vec![expr], Arc::new(sorted), true)?);
+    let plan: SharedPlan = Arc::new(WindowAggExec::try_new(vec![expr], sorted, true)?);
     // The window's value comes last; the columns that were sorted by are not needed any more.
     let value = plan.schema().fields().len() - 1;
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
@@ -187,6 +221,10 @@ fn windowed(
     };
     exprs.push((signed, width.to_string()));
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
+}
+
+fn plainly(expr: Arc<dyn PhysicalExpr>) -> PhysicalSortExpr {
+    PhysicalSortExpr { expr, options: SortOptions::default() }
 }
 
 /// A frame of DataFusion's; with distances, over an order by [`measured`] values.

@@ -163,6 +163,14 @@ pub struct WindowedColumn {
     pub frame: Option<RowFrame>,
 }
 
+impl WindowedColumn {
+    /// All of its expressions, over the input's columns.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let order = self.order_by.iter().map(|order| &order.expr);
+        self.partition_by.iter().chain(order).chain(self.function.operands())
+    }
+}
+
 /// The value that a window computes for a row. An aggregate is of the whole partition without an
 /// order, and of the rows up to the row and its peers with one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,9 +3,7 @@
 use sqlparser::ast;
 
 use super::comparisons::Comparisons;
-use super::lookup_table::{
-    Looking, LookupTable, column_of, has_groups, key_name, plain_groups, tables_of, value_name,
-};
+use super::lookup_table::{Looking, LookupTable, column_of, has_groups, plain_groups, tables_of};
 use super::names_around::{FromNames, Outside};
 use crate::bind::select::limits;
 use crate::bind::syntax::{
@@ -73,17 +71,20 @@ impl Looking<'_> {
         let is_public = self.is_of_public_tables(&groups);
         self.add_candidates(&outside, &mut compared, is_public, &mut groups.from)?;
         let table = format!("{}_groups", self.free_alias());
+        let column = free_name(query);
         let mut equal = Vec::new();
         if let Some(value) = value {
-            equal.push((column_of(&table, &only_column(&mut groups)?), value.clone()));
+            let name = format!("{column}_value");
+            equal.push((column_of(&table, &only_column(&mut groups, name)?), value.clone()));
         }
         // The values that are compared are keys of the groups, too.
         let ast::GroupByExpr::Expressions(keys, _) = &mut groups.group_by else { return None };
         for (number, (key, around)) in compared.equal.into_iter().enumerate() {
-            let alias = ast::Ident::new(key_name(number));
+            let name = format!("{column}_{number}");
+            let alias = ast::Ident::new(&name);
             groups.projection.push(ast::SelectItem::ExprWithAlias { expr: key.clone(), alias });
             keys.push(key);
-            equal.push((column_of(&table, &key_name(number)), around));
+            equal.push((column_of(&table, &name), around));
         }
         if equal.is_empty() {
             return None;
@@ -115,12 +116,22 @@ impl Looking<'_> {
     }
 }
 
-/// The name of the one column that a SELECT shows, which gets one if it has none.
-fn only_column(select: &mut ast::Select) -> Option<String> {
+/// Begins names that nothing in a query has.
+fn free_name(query: &ast::Query) -> String {
+    let text = query.to_string().to_lowercase();
+    let mut name = "group_key".to_owned();
+    while text.contains(&name) {
+        name.push('_');
+    }
+    name
+}
+
+/// The name of the one column that a SELECT shows, which gets this one if it has none.
+fn only_column(select: &mut ast::Select, name: String) -> Option<String> {
     let [item] = select.projection.as_mut_slice() else { return None };
     match item {
         ast::SelectItem::UnnamedExpr(expr) => {
-            let (expr, name) = (expr.clone(), value_name(0));
+            let expr = expr.clone();
             *item = ast::SelectItem::ExprWithAlias { expr, alias: ast::Ident::new(&name) };
             Some(name)
         }

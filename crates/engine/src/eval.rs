@@ -29,7 +29,9 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::compute::kernels::{boolean, cmp, nullif::nullif, zip::zip};
 use datafusion::arrow::error::ArrowError;
-use hushtable_lang::{BinaryOp, ColumnType, EarlierRows, Expr, ExprKind, MAX_KEY_BYTES};
+use hushtable_lang::{
+    BinaryOp, ColumnType, EarlierRows, Expr, ExprKind, KeyedValues, MAX_KEY_BYTES,
+};
 
 use crate::invariant::Invariant;
 use crate::source::convert::arrow_type;
@@ -60,6 +62,7 @@ enum ProgramNode {
     Arithmetic(BinaryOp, Box<Program>, Box<Program>),
     In(Box<Program>, listed::ListedConstants),
     Among(Vec<Program>, among::Among),
+    ValueAt(Vec<Program>, among::KeyedValues),
     Like(Box<Program>, like::LikePattern),
     Match(Box<Program>, pattern::Matcher),
     Case(Vec<(Program, Program)>, Option<Box<Program>>),
@@ -132,7 +135,12 @@ impl Program {
                 let among = among::Among::new(columns, &types)?;
                 ProgramNode::Among(keys.iter().map(child).collect::<Result<_, _>>()?, among)
             }
-            ExprKind::Among(..) => return Err(unexpected()),
+            ExprKind::ValueAt(keys, KeyedValues::Shown { keys: columns, values }) => {
+                let types: Vec<ColumnType> = keys.iter().map(|key| key.column_type).collect();
+                let of = among::KeyedValues::new((columns, &types), (values, expr.column_type))?;
+                ProgramNode::ValueAt(keys.iter().map(child).collect::<Result<_, _>>()?, of)
+            }
+            ExprKind::Among(..) | ExprKind::ValueAt(..) => return Err(unexpected()),
             ExprKind::InList(e, values) => {
                 ProgramNode::In(boxed(e)?, listed::ListedConstants::new(values, e.column_type))
             }
@@ -245,11 +253,9 @@ impl Program {
                 cast::cast(&e.evaluate(columns, rows)?, e.column_type, self.column_type)?
             }
             ProgramNode::Among(keys, among) => {
-                // Limited as group keys are.
-                let key = |e: &Program| at_most(&e.evaluate(columns, rows)?, MAX_KEY_BYTES);
-                let keys = keys.iter().map(key);
-                Arc::new(among.found(&keys.collect::<Result<Vec<_>, _>>()?)?)
+                Arc::new(among.found(&keys_of(keys, columns, rows)?)?)
             }
+            ProgramNode::ValueAt(keys, of) => of.looked_up(&keys_of(keys, columns, rows)?)?,
             ProgramNode::Call(kernel, operands) => {
                 let arrays = operands.iter().map(|e| e.evaluate(columns, rows));
                 let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
@@ -272,6 +278,15 @@ impl Program {
         let array = self.evaluate(columns, rows)?;
         array.as_boolean_opt().cloned().ok_or_else(|| unexpected())
     }
+}
+
+/// Values that are looked up, limited as group keys are.
+fn keys_of(
+    keys: &[Program],
+    columns: &[ArrayRef],
+    rows: usize,
+) -> Result<Vec<ArrayRef>, ArrowError> {
+    keys.iter().map(|e| at_most(&e.evaluate(columns, rows)?, MAX_KEY_BYTES)).collect()
 }
 
 /// True in the last of some rows.

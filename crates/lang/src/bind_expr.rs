@@ -29,7 +29,7 @@ use self::literals::{constant, date_part, sql_type, typed_literal};
 use self::membership::as_exists;
 use self::mixed_types::{ComparisonSyntax, compared_with};
 use self::placeholder::released;
-pub use self::placeholder::{column_placeholder, placeholder};
+pub use self::placeholder::{ReleasedField, RowLookup, column_placeholder, placeholder};
 pub use self::row_scope::{RowScope, Visible, bind_expression, bind_row_expression};
 pub use self::row_values::row_values;
 use crate::error::Refusal;
@@ -353,7 +353,10 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 let arguments = [expr.as_ref()].into_iter().chain(of);
                 self.named(name, &arguments.collect::<Vec<_>>())?
             }
-            E::Function(function) => self.function(function)?,
+            E::Function(function) => match self.released_lookup(function) {
+                Some(lookup) => lookup?,
+                None => self.function(function)?,
+            },
             E::CompoundFieldAccess { root, access_chain } => self.item(root, access_chain)?,
             E::InSubquery { expr, subquery, negated } => {
                 let name = if *negated { "NOT IN" } else { "IN" };

@@ -132,7 +132,7 @@ impl Expr {
             ExprKind::Column(index) => columns.get(*index).copied().unwrap_or(MAX_STRING_BYTES),
             ExprKind::Literal(Value::String(text)) => text.len(),
             // Longer text that is released is NULL here.
-            ExprKind::Released(_) => MAX_KEY_BYTES,
+            ExprKind::Released(_) | ExprKind::ValueAt(..) => MAX_KEY_BYTES,
             // The longest branch counts, whichever is taken: the choice follows from the row.
             ExprKind::Case(branches, otherwise) => {
                 let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
@@ -197,9 +197,9 @@ impl Expr {
                 // A comparison ends with the shorter text.
                 _ => 3 + bytes(left).min(bytes(right)) / AT_ONCE,
             },
-            ExprKind::Among(keys, _) => {
-                let key = |e: &Self| 30 + HASHED * bytes(e);
-                keys.iter().map(key).sum()
+            ExprKind::Among(keys, _) => looked_up(keys, columns),
+            ExprKind::ValueAt(keys, _) => {
+                looked_up(keys, columns) + NEW_TEXT + self.most_bytes(columns) as u64 / AT_ONCE
             }
             ExprKind::InList(value, list) => {
                 let texts = list.iter().map(|v| match v {
@@ -223,6 +223,11 @@ impl Expr {
             }),
         }
     }
+}
+
+/// The cost of a row that is looked up by its keys.
+fn looked_up(keys: &[Expr], columns: &[usize]) -> u64 {
+    keys.iter().map(|key| 30 + HASHED * key.most_bytes(columns) as u64).sum()
 }
 
 /// The most bytes of each operand.
@@ -306,6 +311,7 @@ fn operation_name(expr: &Expr) -> String {
             MatchUse::Replace(_) => "REGEXP_REPLACE".to_owned(),
         },
         ExprKind::InList(..) | ExprKind::Among(..) => "IN".to_owned(),
+        ExprKind::ValueAt(..) => "a value of a release".to_owned(),
         ExprKind::Case(..) => "CASE".to_owned(),
         ExprKind::Cast(_) => format!("a CAST to {}", expr.column_type),
         ExprKind::Call(function, _) => function.name().to_owned(),

@@ -40,6 +40,9 @@ pub enum ExprKind {
     /// Whether the values are those of a row that an earlier part shows; NULL is a value like any
     /// other. [`EarlierRows`] has more that can be asked of such rows.
     Among(Vec<Expr>, EarlierRows),
+    /// The value in the row of an earlier part that has these keys; NULL where it shows none. A key
+    /// that is NULL is that of no row.
+    ValueAt(Vec<Expr>, KeyedValues),
     /// Whether the value is one of the constants, which have its type and are not NULL.
     InList(Box<Expr>, Vec<Value>),
     /// SQL LIKE with a constant pattern.
@@ -75,8 +78,8 @@ pub enum EarlierRows {
     /// Rows that are not released yet: the indexes of their columns among the values that the query
     /// reads.
     Released(Vec<usize>),
-    /// The values of one such column that are not NULL.
-    Values(usize),
+    /// The rows of such columns in which no value is NULL.
+    Values(Vec<usize>),
     /// True where one such column has no rows, whatever the key's value.
     Empty(usize),
     /// True where one such column has a NULL, or a value that does not fit the key's type, whatever
@@ -84,6 +87,26 @@ pub enum EarlierRows {
     AnyNull(usize),
     /// Rows that are known.
     Shown(Vec<Vec<Value>>),
+}
+
+/// The values of a column that an earlier part shows, by the keys of its rows, column by column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyedValues {
+    /// Values that are not released yet.
+    Released {
+        /// The indexes of the keys' columns among the values that the query reads.
+        keys: Vec<usize>,
+        /// The index of the column.
+        value: usize,
+    },
+    /// Values that are known.
+    Shown {
+        /// The keys.
+        keys: Vec<Vec<Value>>,
+        /// The values, one for each row.
+        values: Vec<Value>,
+    },
 }
 
 /// Use of the matches of a regular expression.
@@ -254,7 +277,9 @@ impl Expr {
                 }
                 otherwise.iter_mut().for_each(|e| change(e));
             }
-            ExprKind::Call(_, arguments) | ExprKind::Among(arguments, _) => {
+            ExprKind::Call(_, arguments)
+            | ExprKind::Among(arguments, _)
+            | ExprKind::ValueAt(arguments, _) => {
                 arguments.iter_mut().for_each(change);
             }
         }
@@ -279,7 +304,9 @@ impl Expr {
                 }
                 otherwise.iter().for_each(|e| visit(e));
             }
-            ExprKind::Call(_, arguments) | ExprKind::Among(arguments, _) => {
+            ExprKind::Call(_, arguments)
+            | ExprKind::Among(arguments, _)
+            | ExprKind::ValueAt(arguments, _) => {
                 arguments.iter().for_each(visit);
             }
         }

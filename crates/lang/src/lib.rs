@@ -27,7 +27,7 @@ pub use cost::MAX_ROW_OPERATIONS;
 pub use date_forms::{FormPiece, form_pieces};
 pub use date_part::DatePart;
 pub use error::{Refusal, did_you_mean, similar};
-pub use expr::{BinaryOp, EarlierRows, Expr, ExprKind, MatchUse};
+pub use expr::{BinaryOp, EarlierRows, Expr, ExprKind, KeyedValues, MatchUse};
 pub use functions::{Function, function_examples};
 pub use json::{
     JsonKind, JsonMember, JsonMembers, JsonNesting, JsonScanner, JsonValue, MAX_JSON_DEPTH,

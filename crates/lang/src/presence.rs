@@ -23,7 +23,7 @@ impl Expr {
             ExprKind::Column(index) => column(*index),
             ExprKind::Literal(value) => *value != Value::Null,
             // Only its type is known before it is released.
-            ExprKind::Released(_) => false,
+            ExprKind::Released(_) | ExprKind::ValueAt(..) => false,
             ExprKind::IsNull(_) | ExprKind::Among(..) => true,
             ExprKind::Not(of) | ExprKind::InList(of, _) => never_null(of),
             ExprKind::Binary(op, left, right) => {

@@ -7,7 +7,7 @@ mod common;
 use std::fmt::Write as _;
 
 use hushtable_contract::Contract;
-use hushtable_lang::{EarlierRows, ExprKind, Value};
+use hushtable_lang::{EarlierRows, ExprKind, KeyedValues, Value};
 use hushtable_plan::around_tree::Node;
 use hushtable_plan::{Around, ColumnTrace, ReleasedColumn, ReleasedValues, SqlStatement};
 use hushtable_quote::{Explanation, Quote};
@@ -486,6 +486,51 @@ fn released_keys_decide_nothing_but_which_rows_count() {
         }
     });
     assert_eq!(lists, [EarlierRows::Shown(vec![vec![town("A")]])]);
+}
+
+/// Whatever an earlier part shows, the part whose rows are joined with it costs what was quoted.
+#[test]
+fn released_values_of_keys_decide_nothing_but_themselves() {
+    let sql = "SELECT p.Sex, COUNT(*), SUM(r.mean, contribution_bounds_per_row => (0, 99)) \
+               FROM people p JOIN (SELECT town, AVG(age) AS mean FROM people GROUP BY town) r \
+               ON p.town = r.town WHERE p.age > r.mean GROUP BY p.Sex";
+    let statement = SqlStatement::bind(sql, &contract()).unwrap();
+    let query = &statement.parts[1].query;
+    let reads = |column| ReleasedColumn { part: 0, column, all: true };
+    let mut columns = statement.parts[1].reads.clone();
+    columns.sort_by_key(|read| read.column);
+    assert_eq!(columns, [reads(0), reads(1)]);
+    let quoted = Quote::new(query.clone()).unwrap();
+    let condition = Explanation::new(&quoted).condition.unwrap();
+    assert!(condition.contains("age > the released value at (town)"), "{condition}");
+    assert!(condition.contains("(town) IN (released values)"), "{condition}");
+    let text = |text: &str| Value::String(text.to_owned());
+    for (towns, means) in [
+        (vec![], vec![]),
+        (vec![text("A"), Value::Null], vec![Value::Float(1e300), Value::Float(0.0)]),
+        (vec![Value::Int(7), text("B")], vec![text("odd"), Value::Float(f64::NAN)]),
+    ] {
+        let all = statement.parts[1].reads.iter().map(|read| match read.column {
+            0 => ReleasedValues::All(towns.clone()),
+            _ => ReleasedValues::All(means.clone()),
+        });
+        let run = query.clone().with_released(&all.collect::<Vec<_>>()).unwrap();
+        assert_eq!(run.measurements().len(), query.measurements().len());
+        assert_eq!(run.max_groups_contributed(), query.max_groups_contributed());
+        assert_eq!(Quote::new(run.clone()).unwrap().total(), quoted.total());
+        // A row without a key is none that is looked for, and odd values are NULL.
+        run.filter().unwrap().visit(&mut |e| {
+            if let ExprKind::ValueAt(_, KeyedValues::Shown { keys, values }) = &e.kind {
+                assert!(keys[0].iter().all(|key| matches!(key, Value::String(_))));
+                assert_eq!(keys[0].len(), values.len());
+                let fits =
+                    |v: &Value| *v == Value::Null || matches!(v, Value::Float(x) if x.is_finite());
+                assert!(values.iter().all(fits));
+            }
+        });
+    }
+    let one = [ReleasedValues::One(Value::Null), ReleasedValues::One(Value::Null)];
+    assert!(query.clone().with_released(&one).is_err());
 }
 
 /// Each place that reads a list holds it in memory, so there are few.

@@ -368,6 +368,43 @@ fn rows_are_looked_up_among_others() {
     assert!(Program::new(&unknown).is_err());
 }
 
+/// The value of each row's keys is that of the first row that has them, in steps that do not depend
+/// on the rows.
+#[test]
+fn values_are_looked_up_by_their_keys() {
+    use hushtable_lang::{ExprKind, KeyedValues, Value};
+    let text = |text: &str| Value::String(text.to_owned());
+    let listed = vec![
+        vec![text("a"), text("b"), text("a")],
+        vec![Value::Int(1), Value::Int(2), Value::Int(1)],
+    ];
+    let keys = vec![Expr::column(0, ColumnType::String), Expr::column(1, ColumnType::Int)];
+    let of = |keys: Vec<Vec<Value>>, values: Vec<Value>| KeyedValues::Shown { keys, values };
+    let long = "é".repeat(300);
+    let values = vec![text(&long), Value::Null, text("another one of more than a view")];
+    let value_at =
+        |of| Expr { kind: ExprKind::ValueAt(keys.clone(), of), column_type: ColumnType::String };
+    let texts: StringViewArray =
+        [Some("a"), Some("b"), Some("b"), None, Some("a")].into_iter().collect();
+    let numbers = Int64Array::from(vec![Some(1), Some(2), Some(1), Some(1), None]);
+    let arrays: Vec<ArrayRef> = vec![Arc::new(texts), Arc::new(numbers)];
+    let found = |expr: &Expr| {
+        let array = Program::new(expr).unwrap().evaluate(&arrays, 5).unwrap();
+        let texts = array.as_any().downcast_ref::<StringViewArray>().unwrap();
+        // An array of any number of values from it holds one buffer.
+        assert!(texts.data_buffers().len() <= 1);
+        texts.iter().map(|text| text.map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let known = value_at(of(listed, values));
+    assert_eq!(found(&known), [Some(long.clone()), None, None, None, None]);
+    assert_eq!(found(&value_at(of(vec![Vec::new(); 2], Vec::new()))), [const { None }; 5]);
+    let rows = rows(&long, 2);
+    let (steps, _) = steps_of(|| Program::new(&known).unwrap().evaluate(&rows, 2).unwrap());
+    assert!(steps <= 2 * known.row_operations(&[600; 7]), "{steps}");
+    let unknown = KeyedValues::Released { keys: vec![0, 1], value: 2 };
+    assert!(Program::new(&value_at(unknown)).is_err());
+}
+
 #[test]
 fn any_case_is_that_of_letters() {
     let found = |pattern: &str, text: &str| {

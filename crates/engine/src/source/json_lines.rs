@@ -90,7 +90,7 @@ impl JsonLinesFile {
 pub(super) fn first_keys(file: &DataFile, most: usize) -> Result<Vec<String>, SourceError> {
     let file = JsonLinesFile::open(file, &[])?;
     let mut lines = file.lines(&Arc::default())?;
-    let (mut keys, mut places) = (Vec::<(String, u32)>::new(), HashMap::new());
+    let (mut keys, mut indices) = (Vec::<(String, u32)>::new(), HashMap::new());
     let mut objects = 0;
     for _ in 0..most {
         let Some(line) = lines.next()? else { break };
@@ -100,8 +100,8 @@ pub(super) fn first_keys(file: &DataFile, most: usize) -> Result<Vec<String>, So
         let mut here = HashSet::new();
         // UTF-16 without a mark and compressed data have NULs, and columns never do.
         for key in texts.filter(|key| !key.contains('\0') && here.insert(key.clone())) {
-            let place = *places.entry(key.clone().into_owned()).or_insert(keys.len());
-            match keys.get_mut(place) {
+            let index = *indices.entry(key.clone().into_owned()).or_insert(keys.len());
+            match keys.get_mut(index) {
                 Some((_, lines)) => *lines += 1,
                 None => keys.push((key.into_owned(), 1)),
             }

@@ -7,9 +7,9 @@ use super::common_types::{
 };
 use super::foreign_calls::interval_compared;
 use super::json_access::json_alone;
-use super::literals::{sql_name, text};
+use super::literals::text;
 use super::mixed_types::{ComparisonSyntax, compared_with};
-use super::placeholder::released_column;
+use super::placeholder::{ReleasedField, comparable, of_column, released_column};
 use super::{Binder, Resolve, number_of};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, EarlierRows, Expr, ExprKind, MatchUse};
@@ -381,21 +381,12 @@ impl<R: Resolve> Binder<'_, R> {
 /// IN of a released column, with SQL's three truths: false where the column has no rows, else
 /// NULL where the value is NULL, and where it is not there but a NULL is.
 fn among_released(value: Expr, column: usize, column_type: ColumnType) -> Result<Expr, Refusal> {
-    let from = value.column_type;
-    let known = Expr::new(ExprKind::Released(column), column_type);
-    let (value, other) = unify(value, known, "IN")?;
-    if !matches!(other.kind, ExprKind::Released(_)) {
-        return Err(Refusal::new(
-            format!("IN looks for a {from} among released values of type {column_type}"),
-            format!("CAST(… AS {})", sql_name(column_type)),
-        ));
-    }
-    let among = |key, rows| Expr::new(ExprKind::Among(vec![key], rows), ColumnType::Bool);
-    let null = || cast(Expr::literal(Value::Null), column_type);
-    let empty = among(null(), EarlierRows::Empty(column));
-    let any_null = among(null(), EarlierRows::AnyNull(column));
+    let value = comparable(value, ReleasedField { number: column, column_type }, "IN")?;
+    let empty = of_column(EarlierRows::Empty(column), column_type);
+    let any_null = of_column(EarlierRows::AnyNull(column), column_type);
     let missing = Expr::new(ExprKind::IsNull(Box::new(value.clone())), ColumnType::Bool);
-    let there = among(value, EarlierRows::Values(column));
+    let there = ExprKind::Among(vec![value], EarlierRows::Values(vec![column]));
+    let there = Expr::new(there, ColumnType::Bool);
     let tests = vec![empty, missing, there, any_null];
     let [no, yes] = [Value::Bool(false), Value::Bool(true)];
     let results = [no.clone(), Value::Null, yes, Value::Null, no];

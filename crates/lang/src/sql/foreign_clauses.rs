@@ -109,7 +109,7 @@ fn excluded(tokens: &[TokenWithSpan], at: usize) -> Refusal {
         "CURRENT" => (
             "CURRENT ROW",
             3,
-            "leave it out, and take the row's own value off: SUM(x) OVER (…) - x, and COUNT(x) \
+            "leave it out, and take the row's value off: SUM(x) OVER (…) - x, and COUNT(x) \
              OVER (…) - 1",
         ),
         "NO" => ("NO OTHERS", 3, "leave it out: a frame has all of its rows without it"),
@@ -161,7 +161,7 @@ fn pivot(tokens: &[TokenWithSpan]) -> Option<String> {
     (is_name(&table) && is_name(&by) && aggregate == "COUNT(*)").then(|| {
         format!(
             "SELECT * FROM (SELECT {}{by} FROM {table}) PIVOT ({aggregate} FOR {by} IN ('a', \
-             'b')), with its values in the place of 'a' and 'b'",
+             'b')), with its values for 'a' and 'b'",
             keys.unwrap_or_default()
         )
     })

@@ -129,7 +129,9 @@ impl<'a> Conditions<'a> {
             }
             ExprKind::IsNull(inner) | ExprKind::Cast(inner) => self.value(inner),
             ExprKind::Like { value, .. } | ExprKind::Match { value, .. } => self.value(value),
-            ExprKind::Call(_, arguments) | ExprKind::Among(arguments, _) => {
+            ExprKind::Call(_, arguments)
+            | ExprKind::Among(arguments, _)
+            | ExprKind::ValueAt(arguments, _) => {
                 arguments.iter().for_each(|e| self.value(e));
             }
             ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Released(_) => {}

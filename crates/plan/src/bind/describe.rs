@@ -68,7 +68,12 @@ pub(super) fn short(expr: &Expr, stored: &[(String, ColumnType)]) -> String {
             });
             if names.is_empty() {
                 let mut released = false;
-                expr.visit(&mut |e| released |= matches!(e.kind, ExprKind::Released(_)));
+                expr.visit(&mut |e| {
+                    released |= matches!(
+                        e.kind,
+                        ExprKind::Released(_) | ExprKind::Among(..) | ExprKind::ValueAt(..)
+                    )
+                });
                 let name = if released { "a released value" } else { "a constant" };
                 return name.to_owned();
             }

@@ -10,6 +10,7 @@ mod budget;
 mod comparisons;
 mod consistent_levels;
 mod extract;
+mod joined_release;
 mod level_shares;
 mod levels;
 mod looked_up;
@@ -21,6 +22,7 @@ mod open_limits;
 mod pivot;
 mod private;
 mod released;
+mod released_joins;
 mod settle;
 mod splitter;
 

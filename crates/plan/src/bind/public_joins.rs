@@ -325,7 +325,8 @@ fn public_table(rows: &Relation) -> Option<Relation> {
 fn reads_releases(expr: &Expr) -> bool {
     let mut reads = false;
     expr.visit(&mut |e| {
-        reads |= matches!(e.kind, ExprKind::Released(_) | ExprKind::Among(..));
+        reads |=
+            matches!(e.kind, ExprKind::Released(_) | ExprKind::Among(..) | ExprKind::ValueAt(..));
     });
     reads
 }

@@ -75,6 +75,9 @@ pub(super) fn expression_sql(expr: &Expr, columns: &[(String, ColumnType)]) -> S
         ExprKind::Among(of, _) => {
             format!("({}) IN (released values)", list(&mut of.iter().map(sql)))
         }
+        ExprKind::ValueAt(of, _) => {
+            format!("the released value at ({})", list(&mut of.iter().map(sql)))
+        }
         ExprKind::Call(Function::ToInt, of) => list(&mut of.iter().map(sql)),
         ExprKind::Call(Function::DatePart(date_part), of) => {
             let date_part = format!("{date_part:?}").to_uppercase();

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use hushtable_contract::TableUnit;
 use hushtable_lang::aggregate_names::calls_aggregate;
 use hushtable_lang::bind_expr::{RowScope, column_placeholder, placeholder};
 use hushtable_lang::sql::select_at;
@@ -9,6 +10,7 @@ use hushtable_lang::{Placed, Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
 use super::budget::PartRole;
+use super::lookup_table::tables_of;
 use super::pivot::{shown_columns, write_pivots};
 use super::splitter::{CteNames, RowsKind, Splitter, mixed};
 use super::{MAX_NAMES, ReleasedColumn, private};
@@ -167,16 +169,34 @@ impl Splitter<'_> {
         let select = select_of_mut(query)?;
         write_pivots(select, &|name| self.columns_of(name, names))?;
         let mut sources: Option<RowsKind> = None;
+        let mut kinds: Vec<Vec<RowsKind>> = Vec::new();
         for from in &mut select.from {
             let joined = from.joins.iter_mut().map(|join| &mut join.relation);
+            let mut of_item = Vec::new();
             for factor in std::iter::once(&mut from.relation).chain(joined) {
                 let kind = self.factor(factor, names)?;
-                let meet = |before: RowsKind| before.beside(kind, "FROM").map_err(|r| r.at(factor));
-                sources = Some(match sources {
-                    Some(before) => meet(before)?,
-                    None => kind,
+                of_item.push(kind);
+                sources = Some(match (sources, kind) {
+                    (None, kind) => kind,
+                    (Some(before), kind) if before.is_joined_with(kind) => RowsKind::Rows,
+                    (Some(before), kind) => {
+                        before.beside(kind, "FROM").map_err(|r| r.at(factor))?
+                    }
                 });
             }
+            kinds.push(of_item);
+        }
+        let is_release = |kind: &RowsKind| kind.is_release();
+        if sources == Some(RowsKind::Rows) && kinds.iter().flatten().any(is_release) {
+            if !self.has_protected_rows(&select.from, &kinds, names) {
+                let mut factors =
+                    select.from.iter().flat_map(tables_of).zip(kinds.iter().flatten());
+                let first = factors.next().map(|(_, kind)| kind.is_release());
+                let other = factors.find(|(_, kind)| Some(kind.is_release()) != first);
+                let refusal = mixed("FROM");
+                return Err(other.map_or(refusal.clone(), |(factor, _)| refusal.at(factor)));
+            }
+            self.look_up_releases(query, &kinds, names)?;
         }
         match sources {
             None => {
@@ -191,8 +211,25 @@ impl Splitter<'_> {
         }
     }
 
+    /// Whether some rows of FROM may be protected: those that are no public table.
+    fn has_protected_rows(
+        &self,
+        from: &[ast::TableWithJoins],
+        kinds: &[Vec<RowsKind>],
+        names: &CteNames,
+    ) -> bool {
+        let is_protected = |factor: &ast::TableFactor| {
+            let Some((name, _)) = plain_table(factor) else { return true };
+            let name = table_name(name);
+            let table = self.contract.table(&name).filter(|_| names.kind(&name).is_none());
+            table.is_none_or(|table| table.unit != TableUnit::Public)
+        };
+        let mut factors = from.iter().flat_map(tables_of).zip(kinds.iter().flatten());
+        factors.any(|(factor, kind)| *kind == RowsKind::Rows && is_protected(factor))
+    }
+
     /// The columns of the table or of the rows of that name, where they are known.
-    fn columns_of(&self, name: &str, names: &CteNames) -> Option<Vec<String>> {
+    pub(super) fn columns_of(&self, name: &str, names: &CteNames) -> Option<Vec<String>> {
         if names.kind(name).is_none() {
             let columns = self.contract.table(name)?.columns.iter();
             return Some(columns.map(|column| column.name.clone()).collect());
@@ -219,7 +256,7 @@ impl Splitter<'_> {
         if let Some((written, _)) = plain_table(factor) {
             let name = table_name(written);
             return match names.kind(&name) {
-                Some(RowsKind::Rows) => Ok(RowsKind::Rows),
+                Some(kind @ (RowsKind::Rows | RowsKind::Part(_))) => Ok(kind),
                 Some(_) => Ok(RowsKind::Around),
                 None if self.contract.table(&name).is_some() => Ok(RowsKind::Rows),
                 None => {

@@ -89,6 +89,11 @@ impl FromNames {
         holds(&self.tables, name)
     }
 
+    /// Whether a table is known to have a column of that name.
+    pub(super) fn has_column(&self, name: &str) -> bool {
+        holds(&self.columns, name)
+    }
+
     pub(super) fn of<'a>(
         from: impl IntoIterator<Item = &'a ast::TableWithJoins>,
         columns_of: &dyn Fn(&str) -> Option<Vec<String>>,

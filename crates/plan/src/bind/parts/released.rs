@@ -1,6 +1,8 @@
 //! Values that earlier parts release, in expressions of later ones.
 
-use hushtable_lang::{ColumnType, EarlierRows, Expr, ExprKind, MAX_KEY_BYTES, Refusal, Value};
+use hushtable_lang::{
+    ColumnType, EarlierRows, Expr, ExprKind, KeyedValues, MAX_KEY_BYTES, Refusal, Value,
+};
 
 use super::ReleasedColumn;
 use crate::bind::PrivateQuery;
@@ -52,13 +54,13 @@ impl PrivateQuery {
         };
         let query = self.with_expressions(&mut |expr| match &mut expr.kind {
             ExprKind::Released(index) => number(index, false),
-            ExprKind::Among(_, EarlierRows::Released(indices)) => {
+            ExprKind::Among(_, EarlierRows::Released(indices) | EarlierRows::Values(indices)) => {
                 lists += 1;
                 indices.iter_mut().for_each(|index| number(index, true));
             }
-            ExprKind::Among(_, EarlierRows::Values(index)) => {
+            ExprKind::ValueAt(_, KeyedValues::Released { keys, value }) => {
                 lists += 1;
-                number(index, true);
+                keys.iter_mut().chain([value]).for_each(|index| number(index, true));
             }
             ExprKind::Among(_, EarlierRows::Empty(index) | EarlierRows::AnyNull(index)) => {
                 number(index, true);
@@ -71,7 +73,9 @@ impl PrivateQuery {
                     "a query looks up released values in {lists} places; at most {MAX_LISTS} are \
                      allowed"
                 ),
-                "write keys that are released already as constants: x IN ('a', 'b')",
+                "write keys that are released already as constants: x IN ('a', 'b'); of a joined \
+                 release, name a column once in a sub-query: FROM (SELECT v.x, r.y FROM v JOIN r \
+                 …)",
             ));
         }
         Ok((query, reads))
@@ -96,6 +100,12 @@ impl PrivateQuery {
                 Some(kind) => expr.kind = kind,
                 None => missing = true,
             },
+            ExprKind::ValueAt(keys, KeyedValues::Released { keys: columns, value }) => {
+                match keyed(keys, columns, (*value, expr.column_type), values) {
+                    Some(of) => expr.kind = ExprKind::ValueAt(std::mem::take(keys), of),
+                    None => missing = true,
+                }
+            }
             _ => {}
         })?;
         if missing {
@@ -107,13 +117,7 @@ impl PrivateQuery {
 
 /// The lookup of keys among earlier rows, once these are released. `None` where a value is missing.
 fn shown(keys: &[Expr], rows: &EarlierRows, values: &[ReleasedValues]) -> Option<ExprKind> {
-    let column = |index: usize, key: &Expr| {
-        let column_type = key.column_type;
-        match values.get(index)? {
-            ReleasedValues::All(all) => Some(all.iter().map(move |v| fitting(v, column_type))),
-            ReleasedValues::One(_) => None,
-        }
-    };
+    let column = |index: usize, key: &Expr| column(values, index, key.column_type);
     let truth = |truth: bool| Some(ExprKind::Literal(Value::Bool(truth)));
     let columns = match rows {
         EarlierRows::Shown(columns) => columns.clone(),
@@ -122,10 +126,7 @@ fn shown(keys: &[Expr], rows: &EarlierRows, values: &[ReleasedValues]) -> Option
             .zip(keys)
             .map(|(index, key)| Some(column(*index, key)?.collect()))
             .collect::<Option<_>>()?,
-        EarlierRows::Values(index) => {
-            let values = column(*index, keys.first()?)?;
-            vec![values.filter(|value| *value != Value::Null).collect()]
-        }
+        EarlierRows::Values(indices) => known_keys(keys, indices, None, values)?.0,
         EarlierRows::Empty(index) => {
             return truth(column(*index, keys.first()?)?.len() == 0);
         }
@@ -134,6 +135,54 @@ fn shown(keys: &[Expr], rows: &EarlierRows, values: &[ReleasedValues]) -> Option
         }
     };
     Some(ExprKind::Among(keys.to_vec(), EarlierRows::Shown(columns)))
+}
+
+/// The values by the keys of their rows, once these are released. `None` where one is missing.
+fn keyed(
+    keys: &[Expr],
+    columns: &[usize],
+    value: (usize, ColumnType),
+    values: &[ReleasedValues],
+) -> Option<KeyedValues> {
+    let (keys, values) = known_keys(keys, columns, Some(value), values)?;
+    Some(KeyedValues::Shown { keys, values })
+}
+
+/// The released keys of the rows in which none is NULL, column by column, and a value of each.
+fn known_keys(
+    keys: &[Expr],
+    columns: &[usize],
+    value: Option<(usize, ColumnType)>,
+    values: &[ReleasedValues],
+) -> Option<(Vec<Vec<Value>>, Vec<Value>)> {
+    let of_keys = columns.iter().zip(keys);
+    let of_keys =
+        of_keys.map(|(index, key)| Some(column(values, *index, key.column_type)?.collect()));
+    let mut known = of_keys.collect::<Option<Vec<Vec<Value>>>>()?;
+    let mut shown = match value {
+        Some((index, column_type)) => column(values, index, column_type)?.collect(),
+        None => Vec::new(),
+    };
+    let rows = known.first()?.len();
+    let is_known =
+        |row: &usize| known.iter().all(|key| key.get(*row).is_some_and(|v| *v != Value::Null));
+    let kept: Vec<usize> = (0..rows).filter(is_known).collect();
+    for column in known.iter_mut().chain([&mut shown]) {
+        *column = kept.iter().filter_map(|row| column.get(*row).cloned()).collect();
+    }
+    Some((known, shown))
+}
+
+/// All values of a released column, in its type.
+fn column(
+    values: &[ReleasedValues],
+    index: usize,
+    column_type: ColumnType,
+) -> Option<impl ExactSizeIterator<Item = Value> + '_> {
+    match values.get(index)? {
+        ReleasedValues::All(all) => Some(all.iter().map(move |v| fitting(v, column_type))),
+        ReleasedValues::One(_) => None,
+    }
 }
 
 fn fitting(value: &Value, column_type: ColumnType) -> Value {

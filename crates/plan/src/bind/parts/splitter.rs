@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hushtable_contract::{AUTO, Contract};
-use hushtable_lang::bind_expr::{column_placeholder, placeholder};
+use hushtable_lang::bind_expr::{ReleasedField, column_placeholder, placeholder};
 use hushtable_lang::sql::{PrivacyClause, select_at};
 use hushtable_lang::{ColumnType, EarlierRows, Expr, ExprKind, Refusal};
 use sqlparser::ast;
@@ -37,6 +37,20 @@ pub(super) enum RowsKind {
 }
 
 impl RowsKind {
+    /// Whether it is a release, or computed from some.
+    pub(super) fn is_release(self) -> bool {
+        matches!(self, Self::Part(_) | Self::Around)
+    }
+
+    /// Whether FROM joins rows with a release.
+    pub(super) fn is_joined_with(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Rows, other) => other.is_release(),
+            (before, Self::Rows) => before.is_release(),
+            _ => false,
+        }
+    }
+
     /// Kind of a query that reads queries of both kinds.
     ///
     /// # Errors
@@ -290,6 +304,12 @@ impl<'a> Splitter<'a> {
                 let text = placeholder(read.number(), output.expr.column_type).to_string();
                 if sql.contains(&text) {
                     sql = sql.replace(&text, &format!("({}.{})", draft.name, output.name));
+                }
+                let of_row =
+                    ReleasedField { number: read.number(), column_type: output.expr.column_type };
+                let text = of_row.placeholder().to_string();
+                if sql.contains(&text) {
+                    sql = sql.replace(&text, &format!("{}.{}", draft.name, output.name));
                 }
                 let text = column_placeholder(read.number(), output.expr.column_type).to_string();
                 if sql.contains(&text) {

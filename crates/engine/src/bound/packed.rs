@@ -192,17 +192,6 @@ impl PackedLayout {
     }
 }
 
-/// The packed rows in pieces: each has the rows of one unit that follow one another.
-pub(super) fn runs(mut rows: &[u64], width: usize) -> impl Iterator<Item = &[u64]> {
-    std::iter::from_fn(move || {
-        let code = *rows.first()?;
-        let same = rows.chunks_exact(width).take_while(|row| row[0] == code).count();
-        let (run, others) = rows.split_at(same * width);
-        rows = others;
-        Some(run)
-    })
-}
-
 /// Rows that are to be bounded.
 pub(super) struct PackedRows {
     /// The chunk of each shard that is being filled.
@@ -238,6 +227,7 @@ impl PackedRows {
 
     /// Where a shard's next row goes.
     fn end(&mut self, shard: usize) -> &mut Vec<u64> {
+        self.rows += 1;
         let open = &mut self.open[shard];
         if open.is_empty() || open.len() == self.words {
             let next = self.pool.pop().unwrap_or_else(|| {
@@ -252,16 +242,9 @@ impl PackedRows {
         open
     }
 
-    /// Adds rows of a shard.
-    pub(super) fn push(&mut self, shard: usize, mut rows: &[u64]) {
-        self.rows += rows.len() / (self.words / CHUNK);
-        while !rows.is_empty() {
-            let words = self.words;
-            let open = self.end(shard);
-            let (now, later) = rows.split_at(rows.len().min(words - open.len()));
-            open.extend_from_slice(now);
-            rows = later;
-        }
+    /// Adds a row.
+    pub(super) fn push(&mut self, shard: usize, row: &[u64]) {
+        self.end(shard).extend_from_slice(row);
     }
 
     /// Bytes of the rows of a shard.

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
 
-use super::packed::{PackedLayout, SlotPosition, runs};
+use super::packed::{PackedLayout, SlotPosition};
 use super::pair_rows::{PairRows, reserve};
 use super::rules::Rules;
 use crate::intern::{inconsistent, too_many};
@@ -48,13 +48,10 @@ impl UnitState {
     }
 
     fn is_full(&self) -> bool {
-        self.count as usize >= has_room(self.room as usize)
+        let room = self.room as usize;
+        let most = if room <= FEW { room } else { room / 4 * 3 };
+        self.count as usize >= most
     }
-}
-
-/// Most groups of an area with that many slots.
-fn has_room(room: usize) -> usize {
-    if room <= FEW { room } else { room / 4 * 3 }
 }
 
 /// The room of a unit that has outgrown its area.
@@ -109,51 +106,25 @@ impl UnitShard {
     /// When there are more units or groups than can be numbered.
     pub(super) fn add(&mut self, rules: &Rules, rows: &[u64]) -> Result<(), DataFusionError> {
         let PackedLayout { width, counts, sums, lists, before_lists, .. } = &rules.layout;
-        for run in runs(rows, *width) {
-            let unit = self.unit(rules, run[0])?;
-            self.make_room(rules, unit, run)?;
-            for row in run.chunks_exact(*width) {
-                let group = row[1] as u32;
-                // A row of a group that its unit does not keep adds nothing, also not to a list.
-                let Some(slot) = self.slot(rules, unit, group)? else { continue };
-                // NULL adds nothing, not even the lower bound: a unit without values has no sum.
-                for (count, flag) in self.counts[slot * counts.len()..].iter_mut().zip(counts) {
-                    *count += flag.of_row(row);
+        for row in rows.chunks_exact(*width) {
+            let (code, group) = (row[0], row[1] as u32);
+            let unit = self.unit(rules, code)?;
+            // A row of a group that its unit does not keep adds nothing, also not to a list.
+            let Some(slot) = self.slot(rules, unit, group)? else { continue };
+            // NULL adds nothing, not even the lower bound: a unit without values has no sum.
+            for (count, flag) in self.counts[slot * counts.len()..].iter_mut().zip(counts) {
+                *count += flag.of_row(row);
+            }
+            for (sum, &(flag, word)) in self.sums[slot * sums.len()..].iter_mut().zip(sums) {
+                if flag.of_row(row) == 1 {
+                    add(sum, row[word].cast_signed());
                 }
-                for (sum, &(flag, word)) in self.sums[slot * sums.len()..].iter_mut().zip(sums) {
-                    if flag.of_row(row) == 1 {
-                        add(sum, row[word].cast_signed());
-                    }
-                }
-                if !lists.is_empty() {
-                    self.rows.push(unit as u32, group, &row[*before_lists..]);
-                }
+            }
+            if !lists.is_empty() {
+                self.rows.push(unit as u32, group, &row[*before_lists..]);
             }
         }
         Ok(())
-    }
-
-    /// Gives a new unit an area for the groups of its first rows, so that it does not move from one
-    /// to the next while they come.
-    fn make_room(
-        &mut self,
-        rules: &Rules,
-        unit_index: usize,
-        rows: &[u64],
-    ) -> Result<(), DataFusionError> {
-        if self.units[unit_index].room > 0 || rules.most == 0 {
-            return Ok(());
-        }
-        // Each bit is of one group or of several, so that there are no fewer groups than bits.
-        let bits = rows
-            .chunks_exact(rules.layout.width)
-            .fold(0u64, |bits, row| bits | 1 << (row[1] % u64::from(u64::BITS)));
-        let groups = (bits.count_ones() as usize).min(rules.most);
-        let mut room = larger(0, rules.most);
-        while has_room(room) < groups {
-            room = larger(room, rules.most);
-        }
-        self.relocate(rules, unit_index, room, usize::MAX)
     }
 
     /// The index of a unit, which is new or known.

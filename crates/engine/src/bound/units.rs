@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
 
-use super::packed::{PackedLayout, PackedRows, runs};
+use super::packed::{PackedLayout, PackedRows};
 use super::pair_rows::choose;
 use super::rules::Rules;
 use super::shard::{UnitShard, UnitState, clamped};
@@ -93,8 +93,8 @@ impl UnitStates {
         let Rules { layout, .. } = &self.rules;
         layout.pack((&codes, group_ids), &rows.values, &mut self.batch)?;
         let shards = self.shards.len();
-        for run in runs(&self.batch, layout.width) {
-            self.waiting.push(shard_of(&self.rules, run[0], shards), run);
+        for row in self.batch.chunks_exact(layout.width) {
+            self.waiting.push(shard_of(&self.rules, row[0], shards), row);
         }
         if shards == 1 && self.waiting.bytes() >= MANY + self.more % MANY {
             self.split();
@@ -111,8 +111,8 @@ impl UnitStates {
         let width = self.rules.layout.width;
         let mut waiting = PackedRows::new(SHARDS, width);
         for chunk in self.waiting.take(0) {
-            for run in runs(&chunk, width) {
-                waiting.push(shard_of(&self.rules, run[0], SHARDS), run);
+            for row in chunk.chunks_exact(width) {
+                waiting.push(shard_of(&self.rules, row[0], SHARDS), row);
             }
         }
         self.waiting = waiting;

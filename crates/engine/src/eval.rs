@@ -62,7 +62,7 @@ enum ProgramNode {
     Arithmetic(BinaryOp, Box<Program>, Box<Program>),
     In(Box<Program>, listed::ListedConstants),
     Among(Vec<Program>, among::Among),
-    ValueAt(Vec<Program>, among::KeyedValues),
+    ValueAt(Vec<Program>, among::ValuesByKeys),
     Like(Box<Program>, like::LikePattern),
     Match(Box<Program>, pattern::Matcher),
     Case(Vec<(Program, Program)>, Option<Box<Program>>),
@@ -137,7 +137,7 @@ impl Program {
             }
             ExprKind::ValueAt(keys, KeyedValues::Shown { keys: columns, values }) => {
                 let types: Vec<ColumnType> = keys.iter().map(|key| key.column_type).collect();
-                let of = among::KeyedValues::new((columns, &types), (values, expr.column_type))?;
+                let of = among::ValuesByKeys::new((columns, &types), (values, expr.column_type))?;
                 ProgramNode::ValueAt(keys.iter().map(child).collect::<Result<_, _>>()?, of)
             }
             ExprKind::Among(..) | ExprKind::ValueAt(..) => return Err(unexpected()),

@@ -21,7 +21,7 @@ pub(super) struct Among {
 }
 
 /// Values by keys.
-pub(super) struct KeyedValues {
+pub(super) struct ValuesByKeys {
     keys: Among,
     values: ArrayRef,
 }
@@ -66,7 +66,7 @@ impl Among {
     }
 }
 
-impl KeyedValues {
+impl ValuesByKeys {
     /// The values of a type, by keys that are given column by column.
     pub(super) fn new(
         (keys, types): (&[Vec<Value>], &[ColumnType]),

@@ -27,13 +27,15 @@ def test_a_table_has_the_contracts_columns_and_no_rows(ana: ht.Analyst) -> None:
 def test_every_type_of_a_contract_is_one_of_ibis(ledger: Any) -> None:
     types = ["bool", "int", "decimal(2)", "float", "string", "date", "timestamp"]
     columns = {f"c{index}": of for index, of in enumerate(types)}
-    table = ht.Table(privacy_unit="id", path="none.csv", columns={"id": "int", **columns})
+    budgets = {"ana": ht.Budget(epsilon=1)}
+    table = ht.Table(
+        privacy_unit="id", path="none.csv", columns={"id": "int", **columns}, budgets=budgets
+    )
     engine = ht.Engine(ht.Contract(tables={"all": table}), ledger=ledger)
-    kinds = [str(of) for of in engine.analyst("ana").table("all").schema().values()][1:]
-    wanted = ["boolean", "int64", "decimal(38, 2)", "float64", "string", "date", "timestamp(6)"]
-    assert [kind.replace("timestamp(6)", "timestamp") for kind in kinds] == [
-        kind.replace("timestamp(6)", "timestamp") for kind in wanted
-    ]
+    schema = engine.analyst("ana").table("all").schema()
+    kinds = [str(schema[name]).partition("(6)")[0] for name in columns]
+    wanted = ["boolean", "int64", "decimal(38, 2)", "float64", "string", "date", "timestamp"]
+    assert kinds == wanted
 
 
 def test_an_expression_is_the_question_of_its_sql(ana: ht.Analyst) -> None:
@@ -53,7 +55,7 @@ def test_an_expression_is_the_question_of_its_sql(ana: ht.Analyst) -> None:
     [
         lambda t: t.count(),
         lambda t: t.id.nunique(),
-        lambda t: t.filter(t.spent.between(5, 20)).group_by("town").aggregate(n=t.count()),
+        lambda t: t.filter(t.spent.between(5, 20)).group_by("town").aggregate(n=lambda u: u.count()),
         lambda t: t.mutate(big=t.spent > 25).group_by("big").aggregate(n=lambda u: u.count()),
         lambda t: t.group_by("town").aggregate(m=t.spent.mean(), s=t.spent.std()),
         lambda t: t.group_by("town").aggregate(m=t.spent.sum(where=t.spent > 3)),
@@ -62,7 +64,7 @@ def test_an_expression_is_the_question_of_its_sql(ana: ht.Analyst) -> None:
         lambda t: t.filter(t.town.isin(["Ashford", "Millbrook"])).count(),
         lambda t: t.filter(t.town.like("A%")).count(),
         lambda t: t.town.value_counts(),
-        lambda t: t.group_by("id").aggregate(x=t.spent.sum()).aggregate(n=lambda u: u.x.mean()),
+        lambda t: t.group_by("id").aggregate(x=t.spent.sum()).filter(lambda u: u.x > 9).count(),
     ],
 )
 def test_expressions_are_answered(ana: ht.Analyst, ask: Any) -> None:

@@ -266,7 +266,7 @@ impl ReadRequest {
 /// column in the names of folders has the value of a file's folder in all rows of the file.
 ///
 /// In JSON lines, a column is a key of the objects, and NULL where an object lacks it; of several
-/// members with one key, the last counts. Texts are read as those of CSV, but an empty one is a
+/// members with one key, the first counts. Texts are read as those of CSV, but an empty one is a
 /// string. Numbers are read however they are written: `7.0` is an integer. Under `string`, all
 /// other values are as they are written. A line that is no object, or has more than 1 MiB, is a
 /// row of NULLs, and a blank line is none.

@@ -126,7 +126,7 @@ pub fn number_of(expr: Expr, node: &ast::Expr, context: &str) -> Result<Expr, Re
 /// A condition on a value, as an example for who forgot to write one.
 fn condition_on(node: &dyn Display, column_type: ColumnType) -> String {
     match column_type {
-        // Of JSON it is a bool, perhaps.
+        // A text out of JSON may be a bool.
         ColumnType::String if node.to_string().contains("->>") => format!("{node} = 'true'"),
         ColumnType::Bool | ColumnType::String => format!("{node} = 'x'"),
         ColumnType::Int | ColumnType::Decimal { .. } | ColumnType::Float => format!("{node} > 0"),

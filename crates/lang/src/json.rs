@@ -220,7 +220,7 @@ impl<'a> JsonScanner<'a> {
         self.take(byte).then_some(())
     }
 
-    /// A whole value, with all that is in it, within so many arrays and objects.
+    /// A whole value, with all that is in it, inside of `levels` arrays and objects.
     fn value(&mut self, levels: usize) -> Option<JsonValue<'a>> {
         let before = self.rest;
         let kind = self.begin()?;
@@ -328,7 +328,7 @@ impl<'a> JsonScanner<'a> {
 /// The arrays and objects around a position in a text.
 #[derive(Default)]
 pub struct JsonNesting {
-    /// How many there are around all that it counts.
+    /// The number of those around the value that is read.
     levels: usize,
     depth: usize,
     /// Whether each is an object, the innermost in the lowest bit.

@@ -22,8 +22,8 @@ pub(super) const ROWS_LOOKED_AT: usize = 10_000;
 
 /// The columns that all of a table's files have, in the order of the first file, from their footers
 /// or header lines alone: never from values, statistics or row counts. After them those in the
-/// names of folders. JSON lines name columns in their rows alone: there, they are the keys of the
-/// first rows of all files.
+/// names of folders. JSON lines name columns in their rows alone: there, they are keys that two or
+/// more of a file's first rows have.
 ///
 /// Columns without a name (a comma at the end of a CSV header) are left out.
 ///

@@ -155,7 +155,7 @@ impl Dialect for GoogleSql {
         true
     }
 
-    /// As EXCEPT is called elsewhere.
+    /// Reads EXCLUDE, which is EXCEPT in other engines.
     fn supports_select_wildcard_exclude(&self) -> bool {
         true
     }

@@ -6,11 +6,11 @@ use hushtable_lang::bind_expr::row_values;
 use sqlparser::ast;
 
 use super::from::terms;
-use super::syntax::{all_of_them, call, number, plain_table, query_of, select_of};
+use super::syntax::{all_of_them, call, number, only_value, plain_table, query_of, select_of};
 use super::walk::{any, select_list, table_name};
 
 /// Most characters of a query that a hint writes out.
-const MAX_WRITTEN: usize = 240;
+pub(super) const MAX_WRITTEN: usize = 240;
 
 /// The way out for a sub-query that cannot be looked up where it stands. `is_around` says whether a
 /// name is that of a column around it.
@@ -59,13 +59,7 @@ fn any_row(query: &ast::Query, negated: bool) -> Option<String> {
 /// A value of one of several rows as an aggregate of them.
 fn one_value(query: &ast::Query) -> Option<String> {
     let select = select_of(query).ok()?;
-    let [
-        ast::SelectItem::UnnamedExpr(value)
-        | ast::SelectItem::ExprWithAlias { expr: value, alias: _ },
-    ] = select.projection.as_slice()
-    else {
-        return None;
-    };
+    let value = only_value(select)?;
     if any(value, &calls_aggregate) || select.having.is_some() || select.distinct.is_some() {
         return None;
     }

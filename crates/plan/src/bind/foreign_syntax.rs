@@ -10,12 +10,10 @@ use hushtable_lang::aggregate_names::calls_aggregate;
 use hushtable_lang::{ColumnType, Refusal};
 use sqlparser::ast::{self, BinaryOperator as Operator, Visit, Visitor};
 
+use super::correlated::MAX_WRITTEN;
 use super::select::default_name;
-use super::syntax::{call, plain_table, query_of, select_of};
+use super::syntax::{call, has_keys, only_value, plain_table, query_of, select_of};
 use super::walk::{any, is_name, operands, select_list, table_name};
-
-/// Most characters of a query that a hint writes out.
-const MAX_WRITTEN: usize = 240;
 
 /// Refuses what no query here may have, by the statement that it stands in.
 pub(super) fn check(query: &ast::Query, contract: &Contract) -> Result<(), Refusal> {
@@ -191,13 +189,7 @@ fn quantified(node: &ast::Expr) -> Option<Refusal> {
 /// The least or greatest value that a query shows.
 fn extreme_of(query: &ast::Query, function: &str) -> Option<ast::Query> {
     let select = select_of(query).ok()?;
-    let [
-        ast::SelectItem::UnnamedExpr(value)
-        | ast::SelectItem::ExprWithAlias { expr: value, alias: _ },
-    ] = select.projection.as_slice()
-    else {
-        return None;
-    };
+    let value = only_value(select)?;
     let mut query = query.clone();
     let ast::SetExpr::Select(inner) = query.body.as_mut() else { return None };
     if !has_groups(select) {
@@ -223,11 +215,7 @@ fn extreme_of(query: &ast::Query, function: &str) -> Option<ast::Query> {
 
 /// Whether a SELECT has groups or aggregates.
 fn has_groups(select: &ast::Select) -> bool {
-    let has_keys = match &select.group_by {
-        ast::GroupByExpr::Expressions(keys, more) => !keys.is_empty() || !more.is_empty(),
-        ast::GroupByExpr::All(_) => true,
-    };
-    has_keys || select_list(select).any(|node| any(node, &calls_aggregate))
+    has_keys(select) || select_list(select).any(|node| any(node, &calls_aggregate))
 }
 
 /// Visits an expression and all that it is made of.

@@ -6,6 +6,7 @@ use hushtable_lang::bind_expr::{bind_row_expression, misspelt_function};
 use sqlparser::ast;
 
 use super::mentions::has_aggregate;
+use super::syntax::has_keys;
 use super::view::View;
 use super::walk::{is_name, operands, select_list};
 
@@ -19,11 +20,7 @@ pub(super) fn single_rows(
     table: &View,
     what: &dyn std::fmt::Display,
 ) -> Option<Refusal> {
-    let has_keys = match &select.group_by {
-        ast::GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
-        ast::GroupByExpr::All(_) => true,
-    };
-    if has_keys || select.having.is_some() || has_aggregate(select) {
+    if has_keys(select) || select.having.is_some() || has_aggregate(select) {
         return None;
     }
     if let Some(refusal) = select_list(select).find_map(misspelt_aggregate) {

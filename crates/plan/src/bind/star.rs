@@ -3,6 +3,8 @@
 use hushtable_lang::{Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
+use super::walk::table_name;
+
 /// A `*`, with the names of the columns that it leaves out.
 pub(super) struct Star<'a> {
     item: &'a ast::SelectItem,
@@ -22,7 +24,7 @@ impl<'a> Star<'a> {
             ast::SelectItem::QualifiedWildcard(
                 ast::SelectItemQualifiedWildcardKind::ObjectName(table),
                 more,
-            ) => (Some(unquoted(table)), more),
+            ) => (Some(table_name(table)), more),
             _ => return Ok(None),
         };
         let ast::WildcardAdditionalOptions {
@@ -50,9 +52,9 @@ impl<'a> Star<'a> {
             left_out.extend(all.map(|name| name.value.clone()));
         }
         match opt_exclude {
-            Some(ast::ExcludeSelectItem::Single(name)) => left_out.push(unquoted(name)),
+            Some(ast::ExcludeSelectItem::Single(name)) => left_out.push(table_name(name)),
             Some(ast::ExcludeSelectItem::Multiple(names)) => {
-                left_out.extend(names.iter().map(unquoted));
+                left_out.extend(names.iter().map(table_name));
             }
             None => {}
         }
@@ -104,10 +106,6 @@ impl<'a> Star<'a> {
         }
         Ok(kept)
     }
-}
-
-fn unquoted(name: &ast::ObjectName) -> String {
-    name.to_string().replace('`', "")
 }
 
 /// A `*` without the columns that REPLACE gives anew, and these.

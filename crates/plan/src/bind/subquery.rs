@@ -14,6 +14,7 @@ use super::mentions::has_aggregate;
 use super::rowset::{References, RowSet, RowsColumn};
 use super::select::{default_name, plain_clauses};
 use super::star::Star;
+use super::syntax::has_keys;
 use super::unit_aggregate::unit_aggregate;
 use super::walk::operands_mut;
 use super::windows::Windows;
@@ -74,13 +75,7 @@ impl<'a> QueryTables<'a> {
     ) -> Result<RowSet, Refusal> {
         let rows = self.filtered(select)?.with_units()?;
         let scope = rows.scope();
-        let grouped = match &select.group_by {
-            ast::GroupByExpr::Expressions(keys, modifiers) => {
-                !keys.is_empty() || !modifiers.is_empty()
-            }
-            ast::GroupByExpr::All(_) => true,
-        };
-        let rows = if grouped || select.having.is_some() || has_aggregate(select) {
+        let rows = if has_keys(select) || select.having.is_some() || has_aggregate(select) {
             let references = References::of(self.contract);
             let rows = aggregated(select, rows, &scope, &references, looked_up);
             rows.map_err(|refusal| refusal.at(&select.group_by))?

@@ -114,6 +114,25 @@ pub(super) fn select_of(query: &ast::Query) -> Result<&ast::Select, Refusal> {
     }
 }
 
+/// The one expression that a SELECT shows, if it shows one.
+pub(super) fn only_value(select: &ast::Select) -> Option<&ast::Expr> {
+    match select.projection.as_slice() {
+        [
+            ast::SelectItem::UnnamedExpr(value)
+            | ast::SelectItem::ExprWithAlias { expr: value, alias: _ },
+        ] => Some(value),
+        _ => None,
+    }
+}
+
+/// Whether a SELECT has keys of GROUP BY.
+pub(super) fn has_keys(select: &ast::Select) -> bool {
+    match &select.group_by {
+        ast::GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
+        ast::GroupByExpr::All(_) => true,
+    }
+}
+
 /// The SELECT of a query that is one, to be changed.
 pub(super) fn select_of_mut(query: &mut ast::Query) -> Result<&mut ast::Select, Refusal> {
     match query.body.as_mut() {

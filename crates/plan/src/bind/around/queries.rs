@@ -21,6 +21,7 @@ use crate::bind::grouping_sets::sets;
 use crate::bind::released_tables::MAX_OUTPUTS;
 use crate::bind::select::{default_name, limits, plain_clauses};
 use crate::bind::star::Star;
+use crate::bind::syntax::has_keys;
 use crate::bind::walk::{any, is_name, select_list};
 
 /// The columns that a query shows.
@@ -392,12 +393,8 @@ fn alias(item: &ast::SelectItem) -> Option<(String, ast::Expr)> {
 
 /// Whether a SELECT shows groups of rows.
 fn is_grouped(select: &ast::Select, order_by: &[ast::OrderByExpr]) -> bool {
-    let has_keys = match &select.group_by {
-        ast::GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
-        ast::GroupByExpr::All(_) => true,
-    };
     let aggregated = |node: &ast::Expr| any(node, &aggregates);
-    has_keys
+    has_keys(select)
         || select.having.is_some()
         || select_list(select).any(aggregated)
         || select.qualify.iter().any(aggregated)

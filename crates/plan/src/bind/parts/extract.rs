@@ -3,14 +3,13 @@
 use std::rc::Rc;
 
 use hushtable_contract::TableUnit;
-use hushtable_lang::aggregate_names::calls_aggregate;
 use hushtable_lang::bind_expr::{RowScope, column_placeholder, placeholder};
 use hushtable_lang::sql::select_at;
 use hushtable_lang::{Placed, Refusal, did_you_mean, similar};
 use sqlparser::ast;
 
 use super::budget::PartRole;
-use super::lookup_table::tables_of;
+use super::lookup_table::{has_groups, tables_of};
 use super::pivot::{shown_columns, write_pivots};
 use super::splitter::{CteNames, RowsKind, Splitter, mixed};
 use super::{MAX_NAMES, ReleasedColumn, private};
@@ -25,7 +24,7 @@ use crate::bind::syntax::{
     table_factor,
 };
 use crate::bind::walk::{
-    any, ident, on_mut, operands_mut, ordered_mut, select_list, select_list_mut, table_name,
+    ident, on_mut, operands_mut, ordered_mut, select_list, select_list_mut, table_name,
 };
 use crate::bind::{Groups, Output};
 use crate::relation::Protection;
@@ -291,15 +290,7 @@ impl Splitter<'_> {
     /// A SELECT over rows: a part, or rows again.
     fn over_rows(&mut self, query: &mut ast::Query, names: &CteNames) -> Result<RowsKind, Refusal> {
         let select = select_of_mut(query)?;
-        let keys = match &select.group_by {
-            ast::GroupByExpr::Expressions(keys, modifiers) => {
-                !keys.is_empty() || !modifiers.is_empty()
-            }
-            ast::GroupByExpr::All(_) => true,
-        };
-        let aggregates = keys
-            || select.having.is_some()
-            || select_list(select).any(|node| any(node, &calls_aggregate));
+        let aggregates = has_groups(select);
         let location = select_at(select_of(query)?);
         let asks_other = self.clauses.other_row(location)?;
         let consistent = self.clauses.consistent(location)?;

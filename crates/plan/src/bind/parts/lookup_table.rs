@@ -9,8 +9,8 @@ use super::names_around::{FromNames, Outside};
 use crate::bind::correlated::way_out;
 use crate::bind::from::{Membership, membership};
 use crate::bind::syntax::{
-    all_of_them, call, count_all, derived, equality, number, plain_table, query_of, select_of,
-    simple_select,
+    all_of_them, call, count_all, derived, equality, has_keys, number, only_value, plain_table,
+    query_of, select_of, simple_select,
 };
 use crate::bind::walk::{any, is_name, looks_around, operands_mut, select_list, table_name};
 
@@ -329,13 +329,7 @@ pub(super) fn tables_of(from: &ast::TableWithJoins) -> impl Iterator<Item = &ast
 /// The SELECT of a query that shows one expression, and that expression.
 fn one_value(query: &ast::Query) -> Option<(&ast::Select, &ast::Expr)> {
     let select = plain_groups(query)?;
-    match select.projection.as_slice() {
-        [
-            ast::SelectItem::UnnamedExpr(value)
-            | ast::SelectItem::ExprWithAlias { expr: value, alias: _ },
-        ] => Some((select, value)),
-        _ => None,
-    }
+    Some((select, only_value(select)?))
 }
 
 /// The SELECT of a query that has nothing but a list, FROM, WHERE, GROUP BY and HAVING.
@@ -382,11 +376,9 @@ fn only_groups(
 
 /// Whether a SELECT has GROUP BY, HAVING or aggregates.
 pub(super) fn has_groups(select: &ast::Select) -> bool {
-    let keys = match &select.group_by {
-        ast::GroupByExpr::Expressions(keys, more) => !keys.is_empty() || !more.is_empty(),
-        ast::GroupByExpr::All(_) => true,
-    };
-    keys || select.having.is_some() || select_list(select).any(|node| any(node, &calls_aggregate))
+    has_keys(select)
+        || select.having.is_some()
+        || select_list(select).any(|node| any(node, &calls_aggregate))
 }
 
 /// The column of a table of keys that has a value, which is added if it is not among them.
